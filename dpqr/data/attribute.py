@@ -1,0 +1,142 @@
+"""Attribute: one named, finite axis of the domain, and the rule for every cell that does not fit it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+from fractions import Fraction
+from typing import Literal
+
+from dpqr.errors import DocumentError
+
+Fault = Literal["null", "unparsable", "nan", "infinite", "outside"]
+FAULTS: tuple[Fault, ...] = ("null", "unparsable", "nan", "infinite", "outside")
+
+
+class Rule(Enum):
+    """What becomes of a row whose cell is null, unparsable, NaN, infinite or outside the domain."""
+
+    CELL = "cell"  # a declared cell of its own
+    CLIP = "clip"  # the nearest bin (numbers outside the bounds only)
+    DROP = "drop"  # the row is left out
+    FAIL = "fail"  # the run fails: one bit that the guarantee does not cover
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Categorical values, compared as exact text (integers as their decimal text)."""
+
+    values: tuple[str, ...]
+
+    @property
+    def size(self) -> int:
+        return len(self.values)
+
+    def titles(self) -> tuple[str, ...]:
+        return self.values
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Integer codes 0 .. size-1 of a table that is already coded (the sizes form of a domain file)."""
+
+    size: int
+
+    def titles(self) -> tuple[str, ...]:
+        return tuple(str(code) for code in range(self.size))
+
+
+@dataclass(frozen=True, slots=True)
+class Bins:
+    """Ordered intervals between public edges.
+
+    edges: strictly increasing; numbers, or for the temporal kinds days / microseconds since 1970-01-01.
+    closed: the side on which an inner edge belongs to a bin; the outermost two edges always belong.
+    integral: the values are whole, so a bin [3, 4) holds the one value 3.
+    """
+
+    edges: tuple[Fraction, ...]
+    closed: Literal["left", "right"] = "left"
+    integral: bool = False
+    kind: Literal["number", "date", "datetime"] = "number"
+    edge_titles: tuple[str, ...] = ()
+
+    @property
+    def size(self) -> int:
+        return len(self.edges) - 1
+
+    def bounds(self, index: int) -> tuple[Fraction, Fraction]:
+        """Smallest and largest value that bin `index` can hold (for non-integral bins: its two edges)."""
+        low, high = self.edges[index], self.edges[index + 1]
+        if not self.integral:
+            return low, high
+        if self.closed == "left" and index < self.size - 1:
+            return Fraction(-(-low // 1)), Fraction(-(-high // 1) - 1)
+        if self.closed == "right" and index > 0:
+            return Fraction(low // 1 + 1), Fraction(high // 1)
+        return Fraction(-(-low // 1)), Fraction(high // 1)
+
+    def midpoint(self, index: int) -> Fraction:
+        """The public value that stands for every record of bin `index`."""
+        low, high = self.bounds(index)
+        return (low + high) / 2
+
+    def titles(self) -> tuple[str, ...]:
+        marks = self.edge_titles or tuple(_number(edge) for edge in self.edges)
+        return tuple(self._title(marks, index) for index in range(self.size))
+
+    def _title(self, marks: tuple[str, ...], index: int) -> str:
+        low, high = self.bounds(index)
+        if low == high and self.kind == "number":
+            return _number(low)
+        left = "[" if self.closed == "left" or index == 0 else "("
+        right = "]" if self.closed == "right" or index == self.size - 1 else ")"
+        return f"{left}{marks[index]}, {marks[index + 1]}{right}"
+
+
+def _number(value: Fraction) -> str:
+    if value.denominator == 1:
+        return str(value.numerator)
+    return repr(float(value))
+
+
+Axis = Labels | Codes | Bins
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attribute:
+    """A named axis with `size` cells: the declared ones in order, then one for each fault whose rule is `cell`.
+
+    Invariant: the cells and the rules come from the curator's domain file, never from the data.
+    """
+
+    name: str
+    axis: Axis
+    rules: dict[Fault, Rule] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.name:
+            raise DocumentError("an attribute needs a name; give every field of the domain file a non-empty name")
+        if self.axis.size < 1:
+            raise DocumentError(f"attribute {self.name!r} has no cells; give it labels, bins or a size of at least 1")
+
+    def rule(self, fault: Fault) -> Rule:
+        """The declared rule for `fault`; `drop` where the domain file states none."""
+        return self.rules.get(fault, Rule.DROP)
+
+    @property
+    def own_cells(self) -> tuple[Fault, ...]:
+        """Faults that have a cell of their own, in the order of those cells."""
+        return tuple(fault for fault in FAULTS if self.rule(fault) is Rule.CELL)
+
+    def own_cell(self, fault: Fault) -> int:
+        """Index of the cell that `fault` goes to."""
+        return self.axis.size + self.own_cells.index(fault)
+
+    @property
+    def size(self) -> int:
+        return self.axis.size + len(self.own_cells)
+
+    def titles(self) -> tuple[str, ...]:
+        """One label a cell, as the answers print them."""
+        return self.axis.titles() + tuple(f"({fault})" for fault in self.own_cells)

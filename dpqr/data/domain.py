@@ -1,0 +1,57 @@
+"""Domain: the finite universe X of records, the product of its attributes' cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from dpqr.data.arrays import Axes
+from dpqr.data.attribute import Attribute
+from dpqr.errors import DocumentError
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """Named finite axes. |X| = `size` may be 10^30: nothing may assume that it fits in memory.
+
+    Invariant: declared by the curator, never inferred from the data; names are unique.
+    """
+
+    attributes: tuple[Attribute, ...]
+
+    def __post_init__(self) -> None:
+        names = [attribute.name for attribute in self.attributes]
+        for name in names:
+            if names.count(name) > 1:
+                raise DocumentError(f"the domain names the column {name!r} twice; keep one of them")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(attribute.name for attribute in self.attributes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(attribute.size for attribute in self.attributes)
+
+    @property
+    def size(self) -> int:
+        """|X|, an exact Python integer."""
+        return math.prod(self.shape)
+
+    def axis(self, name: str) -> int:
+        """Position of the column `name`; a DocumentError that suggests the nearest name where there is none."""
+        for position, attribute in enumerate(self.attributes):
+            if attribute.name == name:
+                return position
+        near = get_close_matches(name, self.names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"its columns are {', '.join(map(repr, self.names))}"
+        raise DocumentError(f"the domain has no column {name!r}; {hint}")
+
+    def axes(self, names: Iterable[str]) -> Axes:
+        return tuple(self.axis(name) for name in names)
+
+    def project(self, axes: Axes) -> Domain:
+        """The domain of the attributes at `axes`, in that order."""
+        return Domain(tuple(self.attributes[axis] for axis in axes))

@@ -1,0 +1,50 @@
+"""Every error that a user can meet, and the exit code that goes with it.
+
+The text of an error is an output of the program: it names what, where, what is allowed and how to mend it, and it
+holds public things only (options, files, documents, declared names), never a value, a row or a count of the private
+table.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class DpqrError(Exception):
+    """Root of the family; `exit_code` is what a command ends with (README, "Exit codes")."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class MechanismFailed(DpqrError):
+    """A mechanism failed while it held private values; its own error is dropped, for it may hold them too."""
+
+
+class UsageFault(DpqrError):
+    """An option, a path or an output that cannot be used as given."""
+
+    exit_code = 2
+
+
+class DocumentError(DpqrError):
+    """A public document (domain, queries, coefficients) is malformed or contradicts another one."""
+
+    exit_code = 3
+
+
+class InfeasiblePlan(DpqrError):
+    """The documents are sound, but no run can be planned from them (too many cells, a vacuous bound)."""
+
+    exit_code = 3
+
+
+class BudgetRefused(DpqrError):
+    """A charge does not fit what was reserved."""
+
+    exit_code = 4
+
+
+class DataError(DpqrError):
+    """The private table cannot be read, or breaks the contract that was declared for it."""
+
+    exit_code = 5

@@ -1,0 +1,34 @@
+"""Hypothesis: "any data structure on which the queries can be evaluated" (Dwork and Roth 2014, section 5.2)."""
+
+from __future__ import annotations
+
+from typing import Protocol, runtime_checkable
+
+from dpqr.data.arrays import CodeArray, FloatArray
+from dpqr.workload.block import QueryBlock
+
+
+class Hypothesis(Protocol):
+    """A public guess at the histogram database."""
+
+    @property
+    def total(self) -> float:
+        """Number of records that the hypothesis stands for."""
+        ...
+
+    def answer(self, block: QueryBlock) -> FloatArray:
+        """Answers in units of the block's grid (records, not fractions), shape (block.rows,)."""
+        ...
+
+
+@runtime_checkable
+class Sampleable(Hypothesis, Protocol):
+    """A hypothesis that is a distribution over cells, so that synthetic records can be drawn from it."""
+
+    def weights(self) -> FloatArray:
+        """Records a cell, shape = domain shape, non-negative."""
+        ...
+
+    def rows(self, count: int, seed: int) -> CodeArray:
+        """`count` synthetic records drawn with public randomness from `seed`; cell codes, shape (count, attributes)."""
+        ...

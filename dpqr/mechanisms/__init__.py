@@ -1,0 +1,1 @@
+"""Randomised functions of private counts, each with the proof of its price."""

@@ -1,0 +1,59 @@
+"""Accountant: the price of events under one composition theorem, and the cut of a budget by it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.price import Price
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Portion:
+    """`count` draws that shall cost the same each.
+
+    share: how much of the whole budget *one* of them gets, relative to the other portions (any positive scale).
+    """
+
+    share: Fraction
+    count: int
+
+
+class PrivacyFilter(Protocol):
+    """Guards one run: refuses, before anything is opened, what the reserved budget does not cover."""
+
+    def charge(self, event: PrivacyEvent) -> int:
+        """Record `event` and return its number in the run; BudgetRefused if it does not fit."""
+        ...
+
+
+class Accountant(Protocol):
+    """One composition theorem. All figures are exact or rounded up."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def homogeneous(self) -> bool:
+        """Whether the theorem covers equal draws only (all shares must then be equal)."""
+        ...
+
+    def refusal(self, budget: PrivacyBudget) -> str | None:
+        """Why this accountant cannot serve `budget` (a theorem that needs delta > 0), or None."""
+        ...
+
+    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
+        """The largest prices, one a portion, in the ratio of the shares, that together fit the budget."""
+        ...
+
+    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
+        """Smallest epsilon that the theorem proves for the events at `delta`, rounded up; None: no finite one."""
+        ...
+
+    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
+        """A filter that admits the planned events and nothing beyond them."""
+        ...

@@ -1,0 +1,39 @@
+"""The gate: the one place where a seal is opened. Charge, open, sample, release, in this order."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from dpqr.errors import MechanismFailed
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.mechanism import Mechanism
+from dpqr.privacy.sealed import Private, Released, SealKey
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+_KEY = SealKey()
+
+
+def measure(
+    private: Private[In], mechanism: Mechanism[In, Out], *, accountant: PrivacyFilter, noise: NoiseSource
+) -> Released[Out]:
+    """Pay for one draw and make it.
+
+    Errors: BudgetRefused before anything is opened; MechanismFailed, a constant, if the draw fails. The charge then
+    stands, and the original error is dropped outside its handler, for it may hold private numbers.
+
+    Privacy: costs exactly `mechanism.event`; nothing else of the private value leaves this function.
+    """
+    charge = accountant.charge(mechanism.event)
+    drawn = _attempt(private, mechanism, noise)
+    if drawn is None:
+        raise MechanismFailed("a mechanism failed on the private table; its price stays paid and nothing was released")
+    return Released(drawn[0], charge)
+
+
+def _attempt(private: Private[In], mechanism: Mechanism[In, Out], noise: NoiseSource) -> tuple[Out] | None:
+    try:
+        return (mechanism.sample(private._unseal(_KEY), noise),)
+    except Exception:
+        return None

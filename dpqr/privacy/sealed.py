@@ -1,0 +1,64 @@
+"""Private and Released: the type, not the name, says whether a value is private.
+
+The seal answers mistakes, not malice: Python cannot stop code that means to reach inside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, NoReturn, TypeVar, final
+
+T = TypeVar("T")
+
+
+class SealKey:
+    """Held by the gate alone (an architecture test looks for the name)."""
+
+    __slots__ = ()
+
+
+@final
+class Private(Generic[T]):
+    """An opaque private value: no printing, comparing, hashing, copying, pickling or converting.
+
+    Why no refusing `__float__`, `__len__`, `__iter__`: a type checker would then believe that they are allowed.
+    """
+
+    __slots__ = ("__value",)
+
+    def __init__(self, value: T) -> None:
+        self.__value = value
+
+    def _unseal(self, key: SealKey) -> T:
+        if not isinstance(key, SealKey):
+            raise TypeError("only the gate opens a private value")
+        return self.__value
+
+    def __repr__(self) -> str:
+        return "Private(...)"
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError("a private value cannot be printed")
+
+    def __eq__(self, other: object) -> NoReturn:
+        raise TypeError("a private value cannot be compared")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("a private value has no truth value")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise TypeError("a private value cannot be copied or pickled")
+
+    def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
+        raise TypeError("a private value cannot be converted to an array")
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Released(Generic[T]):
+    """A value that was paid for; `charge` is the number of the event that paid."""
+
+    value: T
+    charge: int

@@ -1,0 +1,1 @@
+"""What a user picks by name: update rules, distinguishers, checks and schedules."""

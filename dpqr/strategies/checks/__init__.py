@@ -1,0 +1,1 @@
+"""Checks: the noisy answer to the chosen queries, and the stop test."""

@@ -1,0 +1,39 @@
+"""Check: measures what the distinguisher chose."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from dpqr.data.counts import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.noise.law import NoiseLaw
+from dpqr.privacy.events import PrivacyEvent
+from dpqr.privacy.mechanism import Mechanism
+from dpqr.privacy.price import Price
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.measurement import Measurement
+
+
+class Check(Protocol):
+    """A recipe for one noisy measurement of blocks."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pure(self) -> bool:
+        """Whether its draws are eps-DP (Laplace); otherwise they are concentrated only (Gaussian)."""
+        ...
+
+    def mechanism(
+        self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price
+    ) -> Mechanism[Counts, Measurement]:
+        """One draw of all the blocks' answers that costs at most `price`."""
+        ...
+
+    def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> NoiseLaw:
+        """The noise that the draw will add to every entry, in units of the blocks' grids."""
+        ...
+
+    def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> PrivacyEvent: ...

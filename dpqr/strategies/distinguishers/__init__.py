@@ -1,0 +1,1 @@
+"""Distinguishers: private selection of the worst-answered candidate."""

@@ -1,0 +1,42 @@
+"""UpdateRule: the source's "database update algorithm" U (Dwork and Roth 2014, Definition 5.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, TypeVar
+
+from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.strategies.footprint import Footprint
+from dpqr.strategies.problem import Level, Problem
+from dpqr.workload.measurement import Measurement
+
+H = TypeVar("H", bound=Hypothesis)
+
+
+class UpdateRule(Protocol[H]):
+    """How a hypothesis is mended by measurements. Post-processing: spends no privacy."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        """Sentences that every release made with this rule must carry (heuristics, missing guarantees)."""
+        ...
+
+    def start(self, problem: Problem) -> H:
+        """D^1, from public facts only."""
+        ...
+
+    def update(self, problem: Problem, hypothesis: H, history: Sequence[Measurement]) -> H | None:
+        """The next hypothesis. The source's rules read history[-1], replay reads all; None: the rule is exhausted.
+
+        Exhausted means that no state is consistent with the answers (a beta-event): the loop keeps the last one.
+        """
+        ...
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """floor(T(a)), the longest possible database update sequence at level a; None: no bound is proved."""
+        ...
+
+    def footprint(self, problem: Problem) -> Footprint: ...

@@ -1,0 +1,163 @@
+"""QueryBlock: linear queries that are asked, measured and answered together.
+
+Why blocks: a marginal has thousands of cells, but one record moves one of them, so measuring all costs as much as
+measuring one. A single linear query is a one-row block.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, Axes, IntArray
+from dpqr.data.counts import MarginalSource
+from dpqr.workload.matrix import Dense, Identity, IntMatrix
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Factor:
+    """An integer matrix over one group of attributes.
+
+    axes, sizes: the group's attributes and their cell counts; the matrix has prod(sizes) cells, in C order.
+    labels: what each row is called in the answers; empty for an identity (its rows are the cells) and for a single
+    row that needs no name.
+    """
+
+    axes: Axes
+    sizes: tuple[int, ...]
+    matrix: IntMatrix
+    labels: tuple[str, ...] = ()
+
+    @classmethod
+    def identity(cls, axis: int, size: int) -> Factor:
+        return cls(axes=(axis,), sizes=(size,), matrix=Identity(size))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryBlock:
+    """Integer queries on disjoint groups of attributes, as a Kronecker product or row by row.
+
+    factors: every combination of their rows is one query (Kronecker, the last factor's rows varying fastest), or,
+    with `rowwise`, row r of the block is the product of every factor's row r.
+    weight: how much the user cares, used by selection only.
+    scale: the public grid; a true answer is `scale` times the integer that `answer` returns.
+    No factors: the one query that counts all records.
+    """
+
+    name: str
+    factors: tuple[Factor, ...] = ()
+    rowwise: bool = False
+    weight: Fraction = Fraction(1)
+    scale: Fraction = Fraction(1)
+
+    @property
+    def axes(self) -> Axes:
+        """All attributes that the block looks at, factor by factor."""
+        return tuple(axis for factor in self.factors for axis in factor.axes)
+
+    @property
+    def rows(self) -> int:
+        """How many queries the block holds."""
+        if self.rowwise:
+            return self.factors[0].matrix.rows
+        return math.prod(factor.matrix.rows for factor in self.factors)
+
+    @property
+    def cells(self) -> int:
+        """Size of the marginal that the block is evaluated on."""
+        return math.prod(factor.matrix.cells for factor in self.factors)
+
+    @property
+    def is_marginal(self) -> bool:
+        """Whether the block is a plain marginal (every factor an identity); the total counts as one."""
+        return all(isinstance(factor.matrix, Identity) for factor in self.factors)
+
+    @property
+    def largest_coefficient(self) -> int:
+        """Largest absolute coefficient, all factors multiplied out."""
+        return math.prod(factor.matrix.column_norm(0) for factor in self.factors)
+
+    def answer(self, source: MarginalSource) -> AnyArray:
+        """Answers in units of `scale`, shape (rows,): int64 on counts, float64 (records) on a hypothesis."""
+        return self.apply(source.marginal(self.axes))
+
+    def apply(self, marginal: AnyArray) -> AnyArray:
+        """The block's product with the marginal tensor over `axes`; shape (rows,)."""
+        tensor = marginal.reshape([factor.matrix.cells for factor in self.factors] or [1])
+        if self.rowwise:
+            return self._apply_rowwise(tensor)
+        for position, factor in enumerate(self.factors):
+            tensor = _along(factor.matrix, tensor, position)
+        return tensor.reshape(-1)
+
+    def _apply_rowwise(self, tensor: AnyArray) -> AnyArray:
+        first, *others = self.factors
+        partial = first.matrix.apply(tensor.reshape(tensor.shape[0], -1))
+        for factor in others:
+            rows = np.stack([factor.matrix.row(index) for index in range(self.rows)]).astype(tensor.dtype, copy=False)
+            partial = np.einsum("rc,rck->rk", rows, partial.reshape(self.rows, factor.matrix.cells, -1))
+        return partial.reshape(-1)
+
+    def adjoint(self, values: AnyArray) -> AnyArray:
+        """The transposed product: values of shape (rows,) to a tensor over `axes`, shape = their sizes."""
+        sizes = [size for factor in self.factors for size in factor.sizes]
+        if self.rowwise:
+            return sum_of_products(self, values).reshape(sizes)
+        tensor = values.reshape([factor.matrix.rows for factor in self.factors] or [1])
+        for position, factor in enumerate(self.factors):
+            tensor = _along_adjoint(factor.matrix, tensor, position)
+        return tensor.reshape(sizes)
+
+    def row(self, index: int) -> QueryBlock:
+        """Query `index` alone, as a block of one row on the same grid."""
+        picks = self._factor_rows(index)
+        factors = tuple(
+            Factor(axes=factor.axes, sizes=factor.sizes, matrix=Dense(factor.matrix.row(pick)[None, :]))
+            for factor, pick in zip(self.factors, picks, strict=True)
+        )
+        name = f"{self.name}[{index}]" if self.rows > 1 else self.name
+        return QueryBlock(name=name, factors=factors, weight=self.weight, scale=self.scale)
+
+    def _factor_rows(self, index: int) -> tuple[int, ...]:
+        if self.rowwise:
+            return (index,) * len(self.factors)
+        shape = tuple(factor.matrix.rows for factor in self.factors)
+        return tuple(int(pick) for pick in np.unravel_index(index, shape)) if shape else ()
+
+    def coefficients(self) -> Iterator[IntArray]:
+        """Each query's coefficients over the block's own cells, shape (cells,): for small universes only."""
+        for index in range(self.rows):
+            row = np.ones(1, dtype=np.int64)
+            for factor, pick in zip(self.factors, self._factor_rows(index), strict=True):
+                row = np.multiply.outer(row, factor.matrix.row(pick)).reshape(-1)
+            yield row
+
+
+def _along(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
+    """Apply `matrix` along one dimension of `tensor`; the others are carried."""
+    if isinstance(matrix, Identity):
+        return tensor
+    front = np.moveaxis(tensor, position, 0)
+    product = matrix.apply(front.reshape(front.shape[0], -1))
+    return np.moveaxis(product.reshape((matrix.rows, *front.shape[1:])), 0, position)
+
+
+def _along_adjoint(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
+    if isinstance(matrix, Identity):
+        return tensor
+    front = np.moveaxis(tensor, position, 0)
+    product = matrix.adjoint(front.reshape(front.shape[0], -1))
+    return np.moveaxis(product.reshape((matrix.cells, *front.shape[1:])), 0, position)
+
+
+def sum_of_products(block: QueryBlock, values: AnyArray) -> AnyArray:
+    """Sum over rows r of values[r] times the product of every factor's row r; shape = cells of each factor."""
+    partial = values[:, None]
+    for factor in block.factors[:-1]:
+        rows = np.stack([factor.matrix.row(index) for index in range(block.rows)]).astype(values.dtype, copy=False)
+        partial = np.einsum("rk,rc->rkc", partial, rows).reshape(block.rows, -1)
+    return block.factors[-1].matrix.adjoint(partial).T

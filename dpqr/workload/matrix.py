@@ -1,0 +1,236 @@
+"""IntMatrix: the small integer matrices that blocks are made of, each with its own fast product.
+
+A matrix has `rows` queries over `cells` cells. Products keep the dtype of what they are applied to (int64 on counts,
+float64 on a hypothesis). Column figures are what sensitivities are built from, exact Python integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, IntArray
+
+PAIRWISE_LIMIT = 1_500
+"""Distinct columns up to which the largest column distance is found by trying all pairs."""
+
+
+class IntMatrix(Protocol):
+    """Integer coefficients, shape (rows, cells)."""
+
+    @property
+    def rows(self) -> int: ...
+    @property
+    def cells(self) -> int: ...
+
+    def apply(self, tensor: AnyArray) -> AnyArray:
+        """The product with an array of shape (cells, k): shape (rows, k)."""
+        ...
+
+    def adjoint(self, tensor: AnyArray) -> AnyArray:
+        """The transposed product with an array of shape (rows, k): shape (cells, k)."""
+        ...
+
+    def row(self, index: int) -> IntArray:
+        """Coefficients of one query, shape (cells,)."""
+        ...
+
+    @property
+    def smallest(self) -> int:
+        """The smallest coefficient (a lower bound for sparse ones: 0 counts)."""
+        ...
+
+    def column_norm(self, power: int) -> int:
+        """max over columns of sum |c|^power, for power 1 or 2; power 0 means max |c|."""
+        ...
+
+    def column_distance(self, power: int) -> int | None:
+        """max over pairs of columns of sum |c - c'|^power (power 0: max |c - c'|); None where it is not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Every cell by itself: the matrix of a marginal."""
+
+    size: int
+
+    @property
+    def rows(self) -> int:
+        return self.size
+
+    @property
+    def cells(self) -> int:
+        return self.size
+
+    def apply(self, tensor: AnyArray) -> AnyArray:
+        return tensor
+
+    def adjoint(self, tensor: AnyArray) -> AnyArray:
+        return tensor
+
+    def row(self, index: int) -> IntArray:
+        row = np.zeros(self.size, dtype=np.int64)
+        row[index] = 1
+        return row
+
+    @property
+    def smallest(self) -> int:
+        return 0
+
+    def column_norm(self, power: int) -> int:
+        return 1
+
+    def column_distance(self, power: int) -> int | None:
+        if self.size == 1:
+            return 0
+        return 1 if power == 0 else 2
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """Row r sums the cells 0..r: the lower-triangular matrix of a CDF. Products are running sums."""
+
+    size: int
+
+    @property
+    def rows(self) -> int:
+        return self.size
+
+    @property
+    def cells(self) -> int:
+        return self.size
+
+    def apply(self, tensor: AnyArray) -> AnyArray:
+        return np.cumsum(tensor, axis=0, dtype=tensor.dtype)
+
+    def adjoint(self, tensor: AnyArray) -> AnyArray:
+        return np.cumsum(tensor[::-1], axis=0, dtype=tensor.dtype)[::-1]
+
+    def row(self, index: int) -> IntArray:
+        return (np.arange(self.size) <= index).astype(np.int64)
+
+    @property
+    def smallest(self) -> int:
+        return 0
+
+    def column_norm(self, power: int) -> int:
+        return 1 if power == 0 else self.size
+
+    def column_distance(self, power: int) -> int | None:
+        if self.size == 1:
+            return 0
+        return 1 if power == 0 else self.size - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Dense:
+    """Any coefficients, shape (rows, cells), int64, read-only."""
+
+    coefficients: IntArray
+
+    @property
+    def rows(self) -> int:
+        return int(self.coefficients.shape[0])
+
+    @property
+    def cells(self) -> int:
+        return int(self.coefficients.shape[1])
+
+    @cached_property
+    def _floats(self) -> AnyArray:
+        return self.coefficients.astype(np.float64)
+
+    def apply(self, tensor: AnyArray) -> AnyArray:
+        return self._like(tensor) @ tensor
+
+    def adjoint(self, tensor: AnyArray) -> AnyArray:
+        return self._like(tensor).T @ tensor
+
+    def _like(self, tensor: AnyArray) -> AnyArray:
+        """Float products go through BLAS, which needs both sides to be floats; counts stay int64."""
+        return self._floats if tensor.dtype.kind == "f" else self.coefficients
+
+    def row(self, index: int) -> IntArray:
+        row: IntArray = self.coefficients[index]
+        return row
+
+    @property
+    def smallest(self) -> int:
+        return int(self.coefficients.min(initial=0))
+
+    def column_norm(self, power: int) -> int:
+        return _largest_norm(self.coefficients.T, power)
+
+    def column_distance(self, power: int) -> int | None:
+        if self.rows == 1:
+            spread = int(self.coefficients.max()) - int(self.coefficients.min())
+            return spread * spread if power == 2 else spread
+        columns = np.unique(self.coefficients.T, axis=0)
+        if len(columns) > PAIRWISE_LIMIT:
+            return None
+        return max((_largest_norm(columns - column, power) for column in columns), default=0)
+
+
+def _largest_norm(vectors: IntArray, power: int) -> int:
+    """Largest sum |v|^power over the rows of `vectors`; squares are summed as Python integers when int64 is short."""
+    sizes = np.abs(vectors)
+    if power == 0:
+        return int(sizes.max(initial=0))
+    largest = int(sizes.max(initial=0))
+    if largest**power * max(sizes.shape[1], 1) >= 2**62:
+        return max(sum(int(c) ** power for c in row) for row in sizes)
+    return int((sizes**power).sum(axis=1).max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Sparse:
+    """Mostly zero coefficients (many short ranges): compressed rows; `csr` is a scipy csr_array of int64."""
+
+    csr: Any
+
+    @property
+    def rows(self) -> int:
+        return int(self.csr.shape[0])
+
+    @property
+    def cells(self) -> int:
+        return int(self.csr.shape[1])
+
+    @cached_property
+    def _floats(self) -> Any:
+        return self.csr.astype(np.float64)
+
+    @cached_property
+    def _transposed(self) -> Any:
+        return self.csr.T.tocsr()
+
+    def apply(self, tensor: AnyArray) -> AnyArray:
+        product: AnyArray = (self._floats if tensor.dtype.kind == "f" else self.csr) @ tensor
+        return product
+
+    def adjoint(self, tensor: AnyArray) -> AnyArray:
+        product: AnyArray = self._transposed.astype(tensor.dtype, copy=False) @ tensor
+        return product
+
+    def row(self, index: int) -> IntArray:
+        row: IntArray = self.csr[[index], :].toarray()[0]
+        return row
+
+    @property
+    def smallest(self) -> int:
+        return min(0, int(self.csr.min())) if self.csr.nnz else 0
+
+    def column_norm(self, power: int) -> int:
+        sizes = abs(self.csr)
+        if power == 0:
+            return int(sizes.max()) if sizes.nnz else 0
+        if int(sizes.max()) ** power * max(self.rows, 1) >= 2**62:
+            return _largest_norm(self.csr.toarray().T, power)
+        return int(sizes.power(power).sum(axis=0).max()) if sizes.nnz else 0
+
+    def column_distance(self, power: int) -> int | None:
+        return None

@@ -1,0 +1,82 @@
+"""Sensitivity: how far one record can move the integer answers of blocks that are measured together.
+
+Every figure is computed from the integer matrices that multiply the data, so it holds for what is measured and not
+for what was meant. Units: each block's own grid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from enum import Enum
+
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.workload.block import QueryBlock
+
+
+class Norm(Enum):
+    """The norm of the change; the value is the power under the sum (L2 is kept as its integer square)."""
+
+    LARGEST = 0
+    L1 = 1
+    L2_SQUARED = 2
+
+
+def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> int:
+    """Largest change of the blocks' integer answers, taken together, between neighbours.
+
+    add-remove: one record adds or removes one column, so the change is a column: the largest column norm.
+    replace: one column leaves and another comes, so the change is a difference of two columns.
+    Blocks measured together: norms add up (L1 and squared L2) or the largest counts (largest), an upper bound that
+    is attained where one cell is worst for all of them.
+    """
+    of_block = _added_column if unit.neighbours is Neighbours.ADD_REMOVE else _replaced_column
+    changes = [of_block(block, norm) for block in blocks]
+    return max(changes, default=0) if norm is Norm.LARGEST else sum(changes)
+
+
+def _added_column(block: QueryBlock, norm: Norm) -> int:
+    """Largest column norm. Kronecker: a column is a product of columns, so its norm is the product of norms.
+
+    Row by row: |product of entries|^p summed over rows is at most the product over all factors but one of their
+    largest entries^p, times that one's column norm; the smallest such bound is taken.
+    """
+    power = norm.value
+    norms = [factor.matrix.column_norm(power) for factor in block.factors]
+    if not block.rowwise or norm is Norm.LARGEST or len(norms) == 1:
+        return math.prod(norms)
+    tops = [factor.matrix.column_norm(0) ** power for factor in block.factors]
+    return min(n * math.prod(tops[:i] + tops[i + 1 :]) for i, n in enumerate(norms))
+
+
+def _replaced_column(block: QueryBlock, norm: Norm) -> int:
+    """Largest distance of two columns, exact where it is cheap to know and otherwise a proved upper bound.
+
+    In turn: one query (its largest minus its smallest coefficient); one factor with a known distance; otherwise the
+    triangle inequality, |a - b|_1 <= 2 max |a|_1, and |a - b|_2^2 <= 4 max |a|_2^2 (2 max where no coefficient is
+    negative, for then <a, b> >= 0; both attained by two different cells of a marginal).
+    """
+    if block.rows == 1:
+        spread = _spread(block)
+        return spread * spread if norm is Norm.L2_SQUARED else spread
+    if not block.factors:
+        return 0
+    if len(block.factors) == 1:
+        known = block.factors[0].matrix.column_distance(norm.value)
+        if known is not None:
+            return known
+    nonnegative = all(factor.matrix.smallest >= 0 for factor in block.factors)
+    if norm is Norm.LARGEST:
+        return _added_column(block, norm) * (1 if nonnegative else 2)
+    doubled = 4 if norm is Norm.L2_SQUARED and not nonnegative else 2
+    return doubled * _added_column(block, norm)
+
+
+def _spread(block: QueryBlock) -> int:
+    """Largest minus smallest coefficient of a one-row block: products of the factors' extremes."""
+    low, high = 1, 1
+    for factor in block.factors:
+        row = factor.matrix.row(0)
+        corners = [bound * int(edge) for bound in (low, high) for edge in (row.min(), row.max())]
+        low, high = min(corners), max(corners)
+    return high - low
