@@ -182,7 +182,7 @@ def _largest_norm(vectors: IntArray, power: int) -> int:
         return int(sizes.max(initial=0))
     largest = int(sizes.max(initial=0))
     if largest**power * max(sizes.shape[1], 1) >= 2**62:
-        return max(sum(int(c) ** power for c in row) for row in sizes)
+        return max(sum(int(int(c) ** power) for c in row) for row in sizes)
     return int((sizes**power).sum(axis=1).max(initial=0))
 
 

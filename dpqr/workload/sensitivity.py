@@ -45,7 +45,7 @@ def _added_column(block: QueryBlock, norm: Norm) -> int:
     norms = [factor.matrix.column_norm(power) for factor in block.factors]
     if not block.rowwise or norm is Norm.LARGEST or len(norms) == 1:
         return math.prod(norms)
-    tops = [factor.matrix.column_norm(0) ** power for factor in block.factors]
+    tops = [int(factor.matrix.column_norm(0) ** power) for factor in block.factors]
     return min(n * math.prod(tops[:i] + tops[i + 1 :]) for i, n in enumerate(norms))
 
 
