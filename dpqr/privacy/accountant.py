@@ -42,6 +42,11 @@ class Accountant(Protocol):
         """Whether the theorem covers equal draws only (all shares must then be equal)."""
         ...
 
+    @property
+    def concentrated(self) -> bool:
+        """Whether it counts in rho (and so covers Gaussian noise, and prices bounded range apart)."""
+        ...
+
     def refusal(self, budget: PrivacyBudget) -> str | None:
         """Why this accountant cannot serve `budget` (a theorem that needs delta > 0), or None."""
         ...

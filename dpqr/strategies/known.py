@@ -1,0 +1,53 @@
+"""The strategies that a user can name, role by role."""
+
+from __future__ import annotations
+
+from dpqr.plugins import Registry
+
+UPDATES = Registry(
+    role="update",
+    group="dpqr.update_rules",
+    builtins={
+        "multiplicative-weights": "dpqr.strategies.updates.multiplicative_weights:MultiplicativeWeights",
+        "median": "dpqr.strategies.updates.median:Median",
+        "perceptron": "dpqr.strategies.updates.perceptron:Perceptron",
+    },
+)
+DISTINGUISHERS = Registry(
+    role="distinguisher",
+    group="dpqr.distinguishers",
+    builtins={
+        "exponential": "dpqr.strategies.distinguishers.exponential:Exponential",
+        "permute-and-flip": "dpqr.strategies.distinguishers.permute_and_flip:PermuteAndFlip",
+    },
+)
+CHECKS = Registry(
+    role="check",
+    group="dpqr.checks",
+    builtins={
+        "laplace": "dpqr.strategies.checks.laplace:Laplace",
+        "gaussian": "dpqr.strategies.checks.gaussian:Gaussian",
+    },
+)
+SCHEDULES = Registry(
+    role="schedule",
+    group="dpqr.schedules",
+    builtins={
+        "rounds": "dpqr.strategies.schedules.rounds:Rounds",
+        "theory": "dpqr.strategies.schedules.theory:Theory",
+    },
+)
+ACCOUNTANTS = Registry(
+    role="accountant",
+    group="dpqr.accountants",
+    builtins={
+        "basic": "dpqr.privacy.accountants.basic:Basic",
+        "advanced": "dpqr.privacy.accountants.advanced:Advanced",
+        "optimal": "dpqr.privacy.accountants.optimal:Optimal",
+        "zcdp": "dpqr.privacy.accountants.zcdp:ZeroConcentrated",
+    },
+)
+ROLES = (SCHEDULES, DISTINGUISHERS, CHECKS, UPDATES, ACCOUNTANTS)
+EXPOSED = (DISTINGUISHERS, CHECKS, ACCOUNTANTS, SCHEDULES)
+"""Roles whose code meets private data or guards it: third parties' need `--trust NAME`. Update rules see only
+released values, so no promise of theirs is needed."""

@@ -1,0 +1,74 @@
+"""Plan: the whole run on paper, before any data: what will be drawn, how often, at what price."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpqr.privacy.accountant import Accountant
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import Composition
+from dpqr.privacy.price import Price
+from dpqr.strategies.candidates import Candidate
+from dpqr.strategies.checks.interface import Check
+from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.updates.interface import UpdateRule
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Roles:
+    """The strategies of one run."""
+
+    distinguisher: Distinguisher
+    check: Check
+    update: UpdateRule[Any]
+    accountant: Accountant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockForecast:
+    """Noise that a block's answers would get if the block is measured.
+
+    deviation: standard deviation of the noise of one answer, in records.
+    """
+
+    name: str
+    rows: int
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """Public; the same inputs always give the same plan.
+
+    opening: what is measured before any selection, each in a step of its own at the price `opening_price`.
+    rounds: adaptive rounds, each a selection at `select` and a measurement at `measure`.
+    threshold: the stop test's 3 alpha / 4 in records, or None where the schedule has none.
+    events: everything that will be charged at most; `epsilon`: what the accountant proves for it at the budget's
+    delta, rounded up. bytes: peak memory that the plan foresees. notes: sentences for the user.
+    """
+
+    problem: Problem
+    budget: PrivacyBudget
+    roles: Roles
+    schedule: Schedule
+    opening: tuple[Candidate, ...] = ()
+    opening_price: Price | None = None
+    rounds: int = 0
+    select: Price | None = None
+    measure: Price | None = None
+    threshold: Fraction | None = None
+    events: Composition = ()
+    epsilon: Fraction = Fraction(0)
+    forecast: tuple[BlockForecast, ...] = ()
+    bytes: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def noise(self) -> float:
+        """Root mean square of the forecast deviations over all answers, in records: what plans are compared by."""
+        rows = sum(block.rows for block in self.forecast)
+        return float((sum(b.rows * b.deviation**2 for b in self.forecast) / rows) ** 0.5) if rows else 0.0

@@ -1,0 +1,1 @@
+"""Schedules: how the budget is cut, and which step comes next."""

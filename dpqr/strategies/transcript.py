@@ -1,0 +1,37 @@
+"""Transcript: what a run has released so far. Everything in it is public; every later step may depend on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from dpqr.workload.measurement import Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """One pass of the loop.
+
+    choice: index that the distinguisher drew among the step's candidates; None where nothing was drawn.
+    charges: numbers of the events that paid for it. stopped: whether the stop test was met here.
+    """
+
+    choice: int | None
+    measurement: Measurement
+    charges: tuple[int, ...]
+    stopped: bool = False
+
+
+@dataclass(slots=True)
+class Transcript:
+    """Rounds in the order in which they were paid for; it only grows."""
+
+    rounds: list[Round] = field(default_factory=list)
+    measurements: list[Measurement] = field(default_factory=list)
+
+    def add(self, finished: Round) -> None:
+        self.rounds.append(finished)
+        self.measurements.append(finished.measurement)
+
+    @property
+    def stopped(self) -> bool:
+        return bool(self.rounds) and self.rounds[-1].stopped
