@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import date, datetime, timedelta
 from enum import Enum
 from fractions import Fraction
 from typing import Literal
@@ -82,16 +83,29 @@ class Bins:
         return (low + high) / 2
 
     def titles(self) -> tuple[str, ...]:
-        marks = self.edge_titles or tuple(_number(edge) for edge in self.edges)
-        return tuple(self._title(marks, index) for index in range(self.size))
+        return tuple(self.span_title(index, index) for index in range(self.size))
 
-    def _title(self, marks: tuple[str, ...], index: int) -> str:
-        low, high = self.bounds(index)
-        if low == high and self.kind == "number":
-            return _number(low)
-        left = "[" if self.closed == "left" or index == 0 else "("
-        right = "]" if self.closed == "right" or index == self.size - 1 else ")"
-        return f"{left}{marks[index]}, {marks[index + 1]}{right}"
+    def span_title(self, first: int, last: int) -> str:
+        """What the bins first..last together are called: one value, or an interval with its closed sides."""
+        low, high = self.bounds(first)[0], self.bounds(last)[1]
+        if low == high:
+            return self.mark(low)
+        left = "[" if self.closed == "left" or first == 0 else "("
+        if self.bounds(last)[0] == high:
+            return f"{left}{self._edge_title(first)}, {self.mark(high)}]"
+        right = "]" if self.closed == "right" or last == self.size - 1 else ")"
+        return f"{left}{self._edge_title(first)}, {self._edge_title(last + 1)}{right}"
+
+    def _edge_title(self, index: int) -> str:
+        return self.edge_titles[index] if self.edge_titles else self.mark(self.edges[index])
+
+    def mark(self, value: Fraction) -> str:
+        """A value of this axis as text: a number, an ISO date, or an ISO time in UTC."""
+        if self.kind == "date":
+            return (date(1970, 1, 1) + timedelta(days=int(value // 1))).isoformat()
+        if self.kind == "datetime":
+            return (datetime(1970, 1, 1) + timedelta(microseconds=int(value // 1))).isoformat()
+        return _number(value)
 
 
 def _number(value: Fraction) -> str:
@@ -107,12 +121,14 @@ Axis = Labels | Codes | Bins
 class Attribute:
     """A named axis with `size` cells: the declared ones in order, then one for each fault whose rule is `cell`.
 
+    rules: the stated ones only; missing: the texts that stand for null in a text table.
     Invariant: the cells and the rules come from the curator's domain file, never from the data.
     """
 
     name: str
     axis: Axis
     rules: dict[Fault, Rule] = field(default_factory=dict)
+    missing: tuple[str, ...] = ("",)
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -92,9 +92,13 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """Row r sums the cells 0..r: the lower-triangular matrix of a CDF. Products are running sums."""
+    """Row r sums the cells 0..r: the lower-triangular matrix of a CDF. Products are running sums.
+
+    size: how many cells are ordered, one row each; after them come `others` cells that no row counts (null, outside).
+    """
 
     size: int
+    others: int = 0
 
     @property
     def rows(self) -> int:
@@ -102,16 +106,19 @@ class Prefix:
 
     @property
     def cells(self) -> int:
-        return self.size
+        return self.size + self.others
 
     def apply(self, tensor: AnyArray) -> AnyArray:
-        return np.cumsum(tensor, axis=0, dtype=tensor.dtype)
+        return np.cumsum(tensor[: self.size], axis=0, dtype=tensor.dtype)
 
     def adjoint(self, tensor: AnyArray) -> AnyArray:
-        return np.cumsum(tensor[::-1], axis=0, dtype=tensor.dtype)[::-1]
+        sums = np.cumsum(tensor[::-1], axis=0, dtype=tensor.dtype)[::-1]
+        if not self.others:
+            return sums
+        return np.concatenate([sums, np.zeros((self.others, *tensor.shape[1:]), dtype=tensor.dtype)])
 
     def row(self, index: int) -> IntArray:
-        return (np.arange(self.size) <= index).astype(np.int64)
+        return (np.arange(self.cells) <= index).astype(np.int64)
 
     @property
     def smallest(self) -> int:
@@ -121,6 +128,9 @@ class Prefix:
         return 1 if power == 0 else self.size
 
     def column_distance(self, power: int) -> int | None:
+        """The first column against a cell that no row counts, or else against the last column."""
+        if self.others:
+            return self.column_norm(power)
         if self.size == 1:
             return 0
         return 1 if power == 0 else self.size - 1
