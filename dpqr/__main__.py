@@ -1,0 +1,5 @@
+"""`python -m dpqr`."""
+
+from dpqr.cli.main import main
+
+main()

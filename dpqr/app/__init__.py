@@ -1,0 +1,1 @@
+"""Use cases: one function each, no command line, no printing."""

@@ -1,0 +1,81 @@
+"""Release: plan, open the table, run the construction, write what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from dpqr.app.planning import PlanRequest, plan_release
+from dpqr.construction.loop import Draws, Observer, iterative_construction
+from dpqr.construction.release import Release, assemble
+from dpqr.data.unit import Neighbours
+from dpqr.io.outputs.directory import reserve
+from dpqr.io.outputs.release_directory import write_release
+from dpqr.io.outputs.synthetic import require_sampleable
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.load import load_counts
+from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.strategies.known import ACCOUNTANTS
+from dpqr.strategies.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputRequest:
+    """Where the release goes and what it holds beside the answers."""
+
+    directory: str | None = None
+    format: Literal["csv", "parquet", "json"] = "csv"
+    synthetic: Literal["rows", "cells"] | None = None
+    bins: Literal["title", "midpoint"] = "title"
+    force: bool = False
+
+
+class Progress(Observer, Protocol):
+    """Told how many bytes were read, and of every finished round."""
+
+    def read(self, count: int) -> None: ...
+
+
+def release(
+    source: TableSource,
+    request: PlanRequest,
+    output: OutputRequest,
+    limits: Limits,
+    progress: Progress,
+    *,
+    planned: Callable[[Plan], None] = lambda plan: None,
+    noise: NoiseSource | None = None,
+) -> Release:
+    """One private release, from documents to files on disk.
+
+    Order: everything public is checked first (documents, plan, output path), then the private table is opened.
+    `planned` is told the plan before that. noise: the operating system's, unless a test passes another.
+
+    Privacy: the plan's budget for one run, for the unit that the plan names; no memory across runs.
+    """
+    plan = plan_release(request)
+    if output.synthetic:
+        require_sampleable(plan)
+    target = reserve(output.directory, force=output.force) if output.directory else None
+    planned(plan)
+    problem = plan.problem
+    public = problem.unit.neighbours is Neighbours.REPLACE
+    data = load_counts(source, problem.domain, limits, records=problem.n if public else None, progress=progress.read)
+    guard = plan.roles.accountant.guard(plan.budget, plan.events)
+    source_of_noise = noise or SystemNoise()
+    outcome = iterative_construction(Draws(data=data, accountant=guard, noise=source_of_noise), plan, progress)
+    finished = assemble(plan, outcome, _spent(plan), private=source_of_noise.private)
+    if target:
+        write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
+    return finished
+
+
+def _spent(plan: Plan) -> dict[str, object]:
+    """The whole schedule's price under every accountant: nothing is given back for an early stop."""
+    priced = {}
+    for entry in ACCOUNTANTS.entries():
+        if entry.origin == "dpqr":
+            priced[entry.name] = ACCOUNTANTS.load(entry.name)().epsilon(plan.events, plan.budget.delta)
+    return priced
