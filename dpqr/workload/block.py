@@ -17,6 +17,9 @@ from dpqr.data.arrays import AnyArray, Axes, IntArray
 from dpqr.data.counts import MarginalSource
 from dpqr.workload.matrix import Dense, Identity, IntMatrix
 
+ROWWISE_ENTRIES = 2**22
+"""Entries of the largest intermediate of a row-by-row product (32 MB)."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Factor:
@@ -95,12 +98,16 @@ class QueryBlock:
         return tensor.reshape(-1)
 
     def _apply_rowwise(self, tensor: AnyArray) -> AnyArray:
-        first, *others = self.factors
-        partial = first.matrix.apply(tensor.reshape(tensor.shape[0], -1))
-        for factor in others:
-            rows = np.stack([factor.matrix.row(index) for index in range(self.rows)]).astype(tensor.dtype, copy=False)
-            partial = np.einsum("rc,rck->rk", rows, partial.reshape(self.rows, factor.matrix.cells, -1))
-        return partial.reshape(-1)
+        """Rows are taken in slices, so that no intermediate is much larger than ROWWISE_ENTRIES."""
+        answers = np.empty(self.rows, dtype=tensor.dtype)
+        flat = tensor.reshape(tensor.shape[0], -1)
+        for start, stop in _slices(self.rows, max(flat.shape)):
+            tables = [factor.matrix.table(start, stop).astype(tensor.dtype, copy=False) for factor in self.factors]
+            partial = _product(tables[0], flat)
+            for table in tables[1:]:
+                partial = np.einsum("rc,rck->rk", table, partial.reshape(*table.shape, -1))
+            answers[start:stop] = partial[:, 0]
+        return answers
 
     def adjoint(self, values: AnyArray) -> AnyArray:
         """The transposed product: values of shape (rows,) to a tensor over `axes`, shape = their sizes."""
@@ -154,10 +161,27 @@ def _along_adjoint(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArr
     return np.moveaxis(product.reshape((matrix.cells, *front.shape[1:])), 0, position)
 
 
+def _slices(rows: int, entries: int) -> Iterator[tuple[int, int]]:
+    """Cut `rows` rows of `entries` entries each into slices of bounded size."""
+    step = max(1, ROWWISE_ENTRIES // max(entries, 1))
+    for start in range(0, rows, step):
+        yield start, min(start + step, rows)
+
+
+def _product(rows: AnyArray, tensor: AnyArray) -> AnyArray:
+    """Matrix product; floats go through BLAS, which has no integers, and einsum is twice as fast on those."""
+    product: AnyArray = rows @ tensor if tensor.dtype.kind == "f" else np.einsum("rc,ck->rk", rows, tensor)
+    return product
+
+
 def sum_of_products(block: QueryBlock, values: AnyArray) -> AnyArray:
     """Sum over rows r of values[r] times the product of every factor's row r; shape = cells of each factor."""
-    partial = values[:, None]
-    for factor in block.factors[:-1]:
-        rows = np.stack([factor.matrix.row(index) for index in range(block.rows)]).astype(values.dtype, copy=False)
-        partial = np.einsum("rk,rc->rkc", partial, rows).reshape(block.rows, -1)
-    return block.factors[-1].matrix.adjoint(partial).T
+    last = block.factors[-1].matrix
+    total = np.zeros((block.cells // last.cells, last.cells), dtype=values.dtype)
+    for start, stop in _slices(block.rows, max(total.shape)):
+        partial = values[start:stop, None]
+        for factor in block.factors[:-1]:
+            table = factor.matrix.table(start, stop).astype(values.dtype, copy=False)
+            partial = np.einsum("rk,rc->rkc", partial, table).reshape(stop - start, -1)
+        total += _product(np.ascontiguousarray(partial.T), last.table(start, stop).astype(values.dtype, copy=False))
+    return total

@@ -12,10 +12,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray
-
-PAIRWISE_LIMIT = 1_500
-"""Distinct columns up to which the largest column distance is found by trying all pairs."""
+from dpqr.data.arrays import AnyArray, IntArray, frozen
+from dpqr.workload.columns import PAIRWISE_WORK, largest_distance, largest_norm
 
 
 class IntMatrix(Protocol):
@@ -36,6 +34,10 @@ class IntMatrix(Protocol):
 
     def row(self, index: int) -> IntArray:
         """Coefficients of one query, shape (cells,)."""
+        ...
+
+    def table(self, start: int, stop: int) -> IntArray:
+        """Coefficients of the queries start .. stop - 1, shape (stop - start, cells)."""
         ...
 
     @property
@@ -76,6 +78,9 @@ class Identity:
         row = np.zeros(self.size, dtype=np.int64)
         row[index] = 1
         return row
+
+    def table(self, start: int, stop: int) -> IntArray:
+        return np.eye(stop - start, self.size, start, dtype=np.int64)
 
     @property
     def smallest(self) -> int:
@@ -120,6 +125,9 @@ class Prefix:
     def row(self, index: int) -> IntArray:
         return (np.arange(self.cells) <= index).astype(np.int64)
 
+    def table(self, start: int, stop: int) -> IntArray:
+        return (np.arange(self.cells) <= np.arange(start, stop)[:, None]).astype(np.int64)
+
     @property
     def smallest(self) -> int:
         return 0
@@ -138,9 +146,16 @@ class Prefix:
 
 @dataclass(frozen=True, eq=False)
 class Dense:
-    """Any coefficients, shape (rows, cells), int64, read-only."""
+    """Any coefficients, shape (rows, cells), int64, read-only (narrower integers are widened, or squares would wrap).
+
+    Norms and distances are kept: every draw of a long run asks for them again.
+    """
 
     coefficients: IntArray
+
+    def __post_init__(self) -> None:
+        wide = self.coefficients.astype(np.int64, casting="safe", copy=False).view()
+        object.__setattr__(self, "coefficients", frozen(wide))
 
     @property
     def rows(self) -> int:
@@ -168,39 +183,48 @@ class Dense:
         row: IntArray = self.coefficients[index]
         return row
 
+    def table(self, start: int, stop: int) -> IntArray:
+        rows: IntArray = self.coefficients[start:stop]
+        return rows
+
     @property
     def smallest(self) -> int:
         return int(self.coefficients.min(initial=0))
 
+    @cached_property
+    def _norms(self) -> tuple[int, ...]:
+        return tuple(largest_norm(self.coefficients.T, power) for power in (0, 1, 2))
+
     def column_norm(self, power: int) -> int:
-        return _largest_norm(self.coefficients.T, power)
+        return self._norms[power]
+
+    @cached_property
+    def _distances(self) -> tuple[int | None, ...]:
+        """Where rows are compared one by one (one row; the largest entry) a row's spread is the distance."""
+        spread = int((self.coefficients.max(axis=1) - self.coefficients.min(axis=1)).max())
+        if self.rows == 1:
+            return spread, spread, spread * spread
+        return spread, largest_distance(self.coefficients.T, 1), largest_distance(self.coefficients.T, 2)
 
     def column_distance(self, power: int) -> int | None:
-        if self.rows == 1:
-            spread = int(self.coefficients.max()) - int(self.coefficients.min())
-            return spread * spread if power == 2 else spread
-        columns = np.unique(self.coefficients.T, axis=0)
-        if len(columns) > PAIRWISE_LIMIT:
-            return None
-        return max((_largest_norm(columns - column, power) for column in columns), default=0)
-
-
-def _largest_norm(vectors: IntArray, power: int) -> int:
-    """Largest sum |v|^power over the rows of `vectors`; squares are summed as Python integers when int64 is short."""
-    sizes = np.abs(vectors)
-    if power == 0:
-        return int(sizes.max(initial=0))
-    largest = int(sizes.max(initial=0))
-    if largest**power * max(sizes.shape[1], 1) >= 2**62:
-        return max(sum(int(int(c) ** power) for c in row) for row in sizes)
-    return int((sizes**power).sum(axis=1).max(initial=0))
+        return self._distances[power]
 
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """Mostly zero coefficients (many short ranges): compressed rows; `csr` is a scipy csr_array of int64."""
+    """Mostly zero coefficients (many short ranges): compressed rows; `csr` is a scipy csr_array of int64.
+
+    Entries given twice are added up at birth: their squares, taken apart, would understate a norm.
+    """
 
     csr: Any
+
+    def __post_init__(self) -> None:
+        if not np.can_cast(self.csr.dtype, np.int64, casting="safe"):
+            raise TypeError("sparse coefficients must be integers")
+        wide = self.csr.astype(np.int64)
+        wide.sum_duplicates()
+        object.__setattr__(self, "csr", wide)
 
     @property
     def rows(self) -> int:
@@ -230,17 +254,31 @@ class Sparse:
         row: IntArray = self.csr[[index], :].toarray()[0]
         return row
 
+    def table(self, start: int, stop: int) -> IntArray:
+        rows: IntArray = self.csr[start:stop, :].toarray()
+        return rows
+
     @property
     def smallest(self) -> int:
         return min(0, int(self.csr.min())) if self.csr.nnz else 0
 
-    def column_norm(self, power: int) -> int:
+    @cached_property
+    def _norms(self) -> tuple[int, ...]:
         sizes = abs(self.csr)
-        if power == 0:
-            return int(sizes.max()) if sizes.nnz else 0
-        if int(sizes.max()) ** power * max(self.rows, 1) >= 2**62:
-            return _largest_norm(self.csr.toarray().T, power)
-        return int(sizes.power(power).sum(axis=0).max()) if sizes.nnz else 0
+        largest = int(sizes.max()) if sizes.nnz else 0
+        if largest**2 * self.rows >= 2**62:
+            return tuple(largest_norm(self.csr.toarray().T, power) for power in (0, 1, 2))
+        return (largest, *(int(sizes.power(power).sum(axis=0).max()) for power in (1, 2)))
+
+    def column_norm(self, power: int) -> int:
+        return self._norms[power]
+
+    @cached_property
+    def _distances(self) -> tuple[int | None, ...]:
+        spread = int((self.csr.max(axis=1).toarray() - self.csr.min(axis=1).toarray()).max())
+        if self.rows * self.cells**2 > PAIRWISE_WORK:
+            return spread, None, None
+        return spread, *(largest_distance(self.csr.toarray().T, power) for power in (1, 2))
 
     def column_distance(self, power: int) -> int | None:
-        return None
+        return self._distances[power]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from enum import Enum
+from functools import lru_cache
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import QueryBlock
@@ -30,6 +31,12 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     Blocks measured together: norms add up (L1 and squared L2) or the largest counts (largest), an upper bound that
     is attained where one cell is worst for all of them.
     """
+    return _together(tuple(blocks), norm, unit)
+
+
+@lru_cache(maxsize=4096)
+def _together(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
+    """Kept by the blocks' identity (they are frozen): a long run asks for the same figure in every round."""
     of_block = _added_column if unit.neighbours is Neighbours.ADD_REMOVE else _replaced_column
     changes = [of_block(block, norm) for block in blocks]
     return max(changes, default=0) if norm is Norm.LARGEST else sum(changes)
@@ -59,8 +66,6 @@ def _replaced_column(block: QueryBlock, norm: Norm) -> int:
     if block.rows == 1:
         spread = _spread(block)
         return spread * spread if norm is Norm.L2_SQUARED else spread
-    if not block.factors:
-        return 0
     if len(block.factors) == 1:
         known = block.factors[0].matrix.column_distance(norm.value)
         if known is not None:

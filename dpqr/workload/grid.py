@@ -1,0 +1,34 @@
+"""Grid: the public integers on which true answers, hypotheses and noise meet.
+
+A true answer is an integer times its block's scale. Whatever is compared with it is rounded to that grid first, so
+that the difference is an integer too and a record moves it by no more than the block's sensitivity: a float
+difference would carry rounding errors that depend on private values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.workload.block import QueryBlock
+
+
+def common_grid(blocks: Sequence[QueryBlock]) -> Fraction:
+    """The coarsest grid that holds every block's answers: each scale is an integer multiple of it."""
+    scales = {block.scale for block in blocks}
+    denominator = math.lcm(*(scale.denominator for scale in scales))
+    return Fraction(math.gcd(*(int(scale * denominator) for scale in scales)), denominator)
+
+
+def rounded(answers: FloatArray, limit: int) -> IntArray:
+    """The nearest integers, clipped to -limit .. limit (at most 2^61); NaN becomes 0. Total: never fails.
+
+    Post-processing of public values; clipping to the range that true answers can take never widens a gap.
+    """
+    numbers = np.nan_to_num(answers, nan=0.0, posinf=limit, neginf=-limit)
+    nearest: IntArray = np.rint(np.clip(numbers, -limit, limit)).astype(np.int64)
+    return nearest

@@ -1,0 +1,115 @@
+"""Every matrix against its coefficients written out, and its column figures against all columns and pairs."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from dpqr.workload import columns
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+
+SIGNED = np.array([[3, 0, -2, 1], [0, 0, 5, 1], [1, 1, 1, 1]])
+ZERO_ONE = np.array([[1, 0, 1, 1, 0], [0, 0, 1, 1, 0]])
+MATRICES = {
+    "identity": Identity(4),
+    "identity of one": Identity(1),
+    "prefix": Prefix(5),
+    "prefix of one": Prefix(1),
+    "prefix with others": Prefix(3, 2),
+    "dense signed": Dense(SIGNED),
+    "dense zero-one": Dense(ZERO_ONE),
+    "dense row": Dense(np.array([[0, 3, -1]])),
+    "dense constant row": Dense(np.array([[2, 2, 2]])),
+    "sparse signed": Sparse(csr_array(SIGNED)),
+    "sparse zero-one": Sparse(csr_array(ZERO_ONE)),
+    "sparse positive": Sparse(csr_array(np.array([[2, 3], [4, 4]]))),
+    "sparse empty": Sparse(csr_array(np.zeros((2, 3), dtype=np.int64))),
+    "sparse row": Sparse(csr_array(np.array([[0, 7, 0, -2]]))),
+}
+every_matrix = pytest.mark.parametrize("matrix", MATRICES.values(), ids=MATRICES.keys())
+
+
+def written(matrix) -> np.ndarray:
+    return np.stack([matrix.row(index) for index in range(matrix.rows)])
+
+
+def norm(vector: np.ndarray, power: int) -> int:
+    entries = [abs(int(entry)) for entry in vector]
+    return max(entries) if power == 0 else sum(entry**power for entry in entries)
+
+
+@every_matrix
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
+    table = written(matrix)
+    assert table.shape == (matrix.rows, matrix.cells)
+    right = (np.arange(3 * matrix.cells).reshape(matrix.cells, 3) % 7 - 2).astype(dtype)
+    left = (np.arange(2 * matrix.rows).reshape(matrix.rows, 2) % 5 - 1).astype(dtype)
+    assert matrix.apply(right).dtype == dtype
+    assert matrix.adjoint(left).dtype == dtype
+    np.testing.assert_array_equal(matrix.apply(right), table @ right)
+    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
+
+
+@every_matrix
+def test_tables_are_the_rows(matrix) -> None:
+    for start, stop in itertools.combinations(range(matrix.rows + 1), 2):
+        table = matrix.table(start, stop)
+        assert table.dtype == np.int64
+        np.testing.assert_array_equal(table, written(matrix)[start:stop])
+
+
+@every_matrix
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_column_figures_are_the_largest_over_columns_and_over_pairs(matrix, power) -> None:
+    by_column = written(matrix).T
+    assert matrix.column_norm(power) == max(norm(column, power) for column in by_column)
+    distance = max(norm(one - other, power) for one in by_column for other in by_column)
+    assert matrix.column_distance(power) == distance
+    assert matrix.smallest == min(0, written(matrix).min())
+
+
+def test_figures_are_exact_where_int64_is_too_short() -> None:
+    huge = 2**40
+    for matrix in (Dense(np.array([[huge], [huge]])), Sparse(csr_array(np.array([[huge], [huge]])))):
+        assert matrix.column_norm(2) == 2 * huge**2
+        assert matrix.column_norm(1) == 2 * huge
+
+
+def test_narrow_integers_are_widened_before_they_are_squared() -> None:
+    narrow = np.array([[100, 0], [100, 1]], dtype=np.int8)
+    for matrix in (Dense(narrow), Sparse(csr_array(narrow))):
+        assert matrix.column_norm(2) == 20_000
+        assert matrix.row(0).dtype == np.int64
+        np.testing.assert_array_equal(matrix.apply(np.array([[100], [0]])), [[10_000], [10_000]])
+
+
+def test_fractions_are_no_coefficients() -> None:
+    with pytest.raises(TypeError):
+        Dense(np.array([[0.5]]))
+    with pytest.raises(TypeError):
+        Sparse(csr_array(np.array([[0.5]])))
+
+
+def test_sparse_entries_given_twice_count_as_their_sum() -> None:
+    twice = csr_array((np.array([3, 2]), (np.array([0, 0]), np.array([1, 1]))), shape=(1, 2))
+    raw = csr_array((np.array([3, 2]), np.array([1, 1]), np.array([0, 2])), shape=(1, 2))
+    assert raw.nnz == 2
+    for csr in (twice, raw):
+        assert Sparse(csr).column_norm(2) == 25
+        assert Sparse(csr).column_norm(0) == 5
+
+
+def test_dense_coefficients_cannot_be_written_through_the_matrix() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        Dense(ZERO_ONE.copy()).coefficients[0, 0] = 9
+
+
+@pytest.mark.parametrize("form", [Dense, lambda table: Sparse(csr_array(table))])
+def test_a_distance_that_is_too_dear_is_unknown_but_the_largest_entry_is_not(form, monkeypatch) -> None:
+    monkeypatch.setattr(columns, "PAIRWISE_WORK", 10)
+    matrix = form(SIGNED)
+    assert matrix.column_distance(1) is None
+    assert matrix.column_distance(2) is None
+    assert matrix.column_distance(0) == 5

@@ -1,0 +1,135 @@
+"""Computed sensitivities against the truth: every column, and every pair of columns, of the whole domain."""
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.workload import matrix
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.sensitivity import Norm, sensitivity
+
+SHAPE = (3, 2, 2)
+UNITS = {relation: PrivacyUnit(neighbours=relation) for relation in Neighbours}
+ADD_REMOVE, REPLACE = UNITS[Neighbours.ADD_REMOVE], UNITS[Neighbours.REPLACE]
+every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=[relation.value for relation in UNITS])
+
+
+def over_all_cells(block: QueryBlock) -> np.ndarray:
+    """What one record in each cell of the domain answers, shape (rows, |X|)."""
+    columns = []
+    for cell in itertools.product(*(range(size) for size in SHAPE)):
+        marginal = np.zeros([SHAPE[axis] for axis in block.axes], dtype=np.int64)
+        marginal[tuple(cell[axis] for axis in block.axes)] = 1
+        columns.append(block.apply(marginal))
+    return np.stack(columns, axis=1)
+
+
+def truth(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
+    """Largest change between neighbouring databases: a column, or a difference of two."""
+    table = np.concatenate([over_all_cells(block) for block in blocks])
+    changes = table.T
+    if unit.neighbours is Neighbours.REPLACE:
+        changes = (table.T[:, None, :] - table.T[None, :, :]).reshape(-1, len(table))
+    sizes = np.abs(changes)
+    return int(sizes.max() if norm is Norm.LARGEST else (sizes**norm.value).sum(axis=1).max())
+
+
+def factor(axes, matrix) -> Factor:
+    return Factor(axes=axes, sizes=tuple(SHAPE[axis] for axis in axes), matrix=matrix)
+
+
+def random_matrix(generator: np.random.Generator, rows: int, cells: int):
+    low = int(generator.integers(-3, 2))
+    table = generator.integers(low, low + int(generator.integers(1, 5)), (rows, cells))
+    return Sparse(csr_array(table)) if generator.integers(2) else Dense(table)
+
+
+def random_block(seed: int) -> QueryBlock:
+    generator = np.random.default_rng(seed)
+    groups = [((0,), (2, 1)), ((1,), (0,)), ((2,), (1,), (0,)), ((0, 1, 2),), ((1, 0),)][seed % 5]
+    rowwise = bool(generator.integers(2))
+    rows = int(generator.integers(1, 4))
+    factors = []
+    for axes in groups:
+        cells = int(np.prod([SHAPE[axis] for axis in axes]))
+        kind = generator.integers(4)
+        if not rowwise and kind == 0:
+            factors.append(factor(axes, Identity(cells)))
+        elif not rowwise and kind == 1:
+            factors.append(factor(axes, Prefix(cells - 1, 1) if generator.integers(2) else Prefix(cells)))
+        else:
+            factors.append(factor(axes, random_matrix(generator, rows, cells)))
+    return QueryBlock(name=f"random {seed}", rowwise=rowwise, factors=tuple(factors))
+
+
+@every_unit
+@pytest.mark.parametrize("norm", Norm)
+def test_it_is_never_below_the_truth(unit, norm) -> None:
+    for seed in range(250):
+        block = random_block(seed)
+        assert sensitivity((block,), norm, unit) >= truth((block,), norm, unit), (seed, block)
+
+
+@every_unit
+@pytest.mark.parametrize("norm", Norm)
+def test_of_several_blocks_it_is_never_below_the_truth(unit, norm) -> None:
+    for seed in range(60):
+        blocks = tuple(random_block(seed + offset) for offset in (0, 61, 122))
+        assert sensitivity(blocks, norm, unit) >= truth(blocks, norm, unit), seed
+
+
+def test_the_truth_of_this_file_sees_an_understatement() -> None:
+    """The control: a marginal's add-remove figure is below the truth under replace."""
+    marginal = (QueryBlock(name="m", factors=(Factor.identity(0, 3),)),)
+    assert sensitivity(marginal, Norm.L1, ADD_REMOVE) < truth(marginal, Norm.L1, REPLACE)
+
+
+EXACT = {
+    "marginal": (Factor.identity(0, 3),),
+    "marginal of two": (Factor.identity(2, 2), Factor.identity(0, 3)),
+    "total": (),
+    "predicate": (factor((0,), Dense(np.array([[1, 0, 1]]))), factor((2,), Dense(np.array([[0, 1]])))),
+    "certain predicate": (factor((1,), Dense(np.array([[1, 1]]))),),
+    "signed query": (factor((0,), Dense(np.array([[-2, 0, 5]]))), factor((1,), Dense(np.array([[-1, 1]])))),
+    "sparse query": (factor((0,), Sparse(csr_array(np.array([[0, 4, 0]])))),),
+    "predicate by": (factor((0,), Dense(np.array([[1, 0, 1]]))), Factor.identity(1, 2)),
+    "prefix": (factor((0,), Prefix(3)),),
+    "prefix with others": (factor((0,), Prefix(2, 1)),),
+    "ranges": (factor((0,), Dense(np.array([[1, 1, 0], [0, 1, 1], [0, 0, 1]]))),),
+    "signed rows": (factor((0, 1), Dense(np.arange(18).reshape(3, 6) - 8)),),
+}
+
+
+@every_unit
+@pytest.mark.parametrize("norm", Norm)
+@pytest.mark.parametrize("factors", EXACT.values(), ids=EXACT.keys())
+def test_it_is_the_truth_for_the_usual_blocks(factors, norm, unit) -> None:
+    block = QueryBlock(name="exact", factors=factors)
+    assert sensitivity((block,), norm, unit) == truth((block,), norm, unit)
+
+
+@pytest.mark.parametrize(
+    ("norm", "added", "replaced"), [(Norm.L1, 1, 2), (Norm.L2_SQUARED, 1, 2), (Norm.LARGEST, 1, 1)]
+)
+def test_figures_of_a_marginal_and_of_a_predicate(norm, added, replaced) -> None:
+    marginal = (QueryBlock(name="m", factors=(Factor.identity(0, 3), Factor.identity(1, 2))),)
+    assert (sensitivity(marginal, norm, ADD_REMOVE), sensitivity(marginal, norm, REPLACE)) == (added, replaced)
+    predicate = (QueryBlock(name="q", factors=(factor((0,), Dense(np.array([[1, 0, 1]]))),)),)
+    assert sensitivity(predicate, norm, ADD_REMOVE) == sensitivity(predicate, norm, REPLACE) == 1
+    assert sensitivity(marginal * 3, Norm.L1, REPLACE) == 6
+    assert sensitivity((), norm, REPLACE) == 0
+
+
+def test_a_distance_is_found_once(monkeypatch) -> None:
+    searches = []
+    search = matrix.largest_distance
+    monkeypatch.setattr(matrix, "largest_distance", lambda *given: searches.append(given) or search(*given))
+    wide = Dense(np.random.default_rng(0).integers(0, 2, (30, 40)))
+    for name in ("one", "other"):
+        block = (QueryBlock(name=name, factors=(Factor(axes=(0,), sizes=(40,), matrix=wide),)),)
+        assert {sensitivity(block, Norm.L1, REPLACE) for _ in range(5)} == {wide.column_distance(1)}
+    assert len(searches) == 2  # L1 and L2, once each
