@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.price import Price
@@ -22,12 +23,16 @@ class Portion:
     share: Fraction
     count: int
 
+    def __post_init__(self) -> None:
+        if self.share <= 0 or self.count < 0:
+            raise InfeasiblePlan("a portion needs a share above 0 and a count of at least 0")
+
 
 class PrivacyFilter(Protocol):
     """Guards one run: refuses, before anything is opened, what the reserved budget does not cover."""
 
     def charge(self, event: PrivacyEvent) -> int:
-        """Record `event` and return its number in the run; BudgetRefused if it does not fit."""
+        """Record `event` and return its number in the run, from 0; BudgetRefused if it does not fit."""
         ...
 
 
@@ -60,5 +65,9 @@ class Accountant(Protocol):
         ...
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """A filter that admits the planned events and nothing beyond them."""
+        """A filter that admits the planned events; BudgetRefused if they do not fit the budget.
+
+        A theorem that is a filter (sums of epsilon or rho) admits anything else within the budget too; one for a
+        schedule fixed in advance admits the planned events only, or cheaper ones of the same kind in their place.
+        """
         ...

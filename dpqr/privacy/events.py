@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
+from dpqr.errors import BudgetRefused
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteLaplaceEvent:
@@ -17,6 +19,10 @@ class DiscreteLaplaceEvent:
 
     sensitivity: int
     scale: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.sensitivity, int, positive=False, name="the sensitivity of a Laplace event")
+        _require(self.scale, Fraction, positive=True, name="the scale of a Laplace event")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +35,19 @@ class DiscreteGaussianEvent:
     squared_sensitivity: int
     variance: Fraction
 
+    def __post_init__(self) -> None:
+        _require(self.squared_sensitivity, int, positive=False, name="the sensitivity of a Gaussian event")
+        _require(self.variance, Fraction, positive=True, name="the variance of a Gaussian event")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialEvent:
     """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range."""
 
     epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.epsilon, Fraction, positive=False, name="the epsilon of an exponential event")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,8 +56,19 @@ class PermuteAndFlipEvent:
 
     epsilon: Fraction
 
+    def __post_init__(self) -> None:
+        _require(self.epsilon, Fraction, positive=False, name="the epsilon of a permute-and-flip event")
+
 
 PrivacyEvent = DiscreteLaplaceEvent | DiscreteGaussianEvent | ExponentialEvent | PermuteAndFlipEvent
 
 Composition = tuple[tuple[PrivacyEvent, int], ...]
 """Events with how often each happened; the record of a run."""
+
+
+def _require(figure: int | Fraction, kind: type[int] | type[Fraction], *, positive: bool, name: str) -> None:
+    """An event is priced before anything is drawn, so one that states no finite exact cost must not come to be."""
+    exact = isinstance(figure, kind) and not isinstance(figure, bool)
+    if not exact or not (figure > 0 or (figure == 0 and not positive)):
+        bound = "above 0" if positive else "of at least 0"
+        raise BudgetRefused(f"{name} must be an exact {kind.__name__} {bound}; nothing was drawn")

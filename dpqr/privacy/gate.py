@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import TypeVar
 
 from dpqr.errors import MechanismFailed
@@ -27,13 +28,24 @@ def measure(
     """
     charge = accountant.charge(mechanism.event)
     drawn = _attempt(private, mechanism, noise)
-    if drawn is None:
-        raise MechanismFailed("a mechanism failed on the private table; its price stays paid and nothing was released")
+    if isinstance(drawn, BaseException):
+        raise drawn
     return Released(drawn[0], charge)
 
 
-def _attempt(private: Private[In], mechanism: Mechanism[In, Out], noise: NoiseSource) -> tuple[Out] | None:
+def _attempt(
+    private: Private[In], mechanism: Mechanism[In, Out], noise: NoiseSource
+) -> tuple[Out] | MechanismFailed | KeyboardInterrupt:
+    """The draw, or a fresh error with nothing of the one it stands for: no context, cause or frames.
+
+    Why everything is caught: an exit or an interrupt carries the frames and the chain of what was going on. Why
+    warnings are silenced: whether one appears may depend on the table, and standard error is an output.
+    """
     try:
-        return (mechanism.sample(private._unseal(_KEY), noise),)
-    except Exception:
-        return None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return (mechanism.sample(private._unseal(_KEY), noise),)
+    except KeyboardInterrupt:
+        return KeyboardInterrupt()
+    except BaseException:
+        return MechanismFailed("a mechanism failed on the private table; its price stays paid and nothing was released")

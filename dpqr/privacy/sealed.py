@@ -51,6 +51,9 @@ class Private(Generic[T]):
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise TypeError("a private value cannot be copied or pickled")
 
+    def __getstate__(self) -> NoReturn:
+        raise TypeError("a private value cannot be copied or pickled")
+
     def __array__(self, dtype: object = None, copy: object = None) -> NoReturn:
         raise TypeError("a private value cannot be converted to an array")
 

@@ -1,0 +1,15 @@
+"""The composition theorems of the house, by name, in the order of their figures in a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+from dpqr.privacy.accountant import Accountant
+from dpqr.privacy.accountants.advanced import Advanced
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.optimal import Optimal
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+
+_ALL: tuple[Accountant, ...] = (Basic(), Advanced(), Optimal(), ZeroConcentrated())
+ACCOUNTANTS: Mapping[str, Accountant] = MappingProxyType({accountant.name: accountant for accountant in _ALL})

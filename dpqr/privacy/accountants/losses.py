@@ -1,0 +1,106 @@
+"""Losses: what one event costs, in pure epsilon and in rho, one small function an event type.
+
+An event type without a function here has no price, and every accountant refuses it.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import singledispatch
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.events import (
+    Composition,
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+)
+
+Losses = tuple[tuple[Fraction, int], ...]
+"""Pure epsilons with how often each was spent."""
+
+
+@singledispatch
+def pure_epsilon(event: object) -> Fraction | None:
+    """The smallest known epsilon for which one draw is (epsilon, 0)-DP, exact; None: there is no finite one.
+
+    Errors: BudgetRefused for a type that nobody has priced.
+    """
+    raise _unknown(event)
+
+
+@pure_epsilon.register
+def _laplace_epsilon(event: DiscreteLaplaceEvent) -> Fraction:
+    """Pr[y - a] / Pr[y - b] <= exp(|a - b|_1 / scale) by the triangle inequality (Dwork and Roth 2014, Theorem 3.6;
+    on integers Ghosh, Roughgarden and Sundararajan 2009)."""
+    return Fraction(event.sensitivity) / event.scale
+
+
+@pure_epsilon.register
+def _gaussian_epsilon(event: DiscreteGaussianEvent) -> None:
+    """The ratio of two shifted Gaussians is unbounded."""
+
+
+@pure_epsilon.register
+def _exponential_epsilon(event: ExponentialEvent) -> Fraction:
+    """McSherry and Talwar 2007, Theorem 6 (Dwork and Roth 2014, Theorem 3.10)."""
+    return Fraction(event.epsilon)
+
+
+@pure_epsilon.register
+def _permute_and_flip_epsilon(event: PermuteAndFlipEvent) -> Fraction:
+    """McKenna and Sheldon 2020, "Permute-and-flip"."""
+    return Fraction(event.epsilon)
+
+
+@singledispatch
+def concentrated_rho(event: object) -> Fraction:
+    """The smallest known rho for which one draw is rho-zCDP, exact.
+
+    Errors: BudgetRefused for a type that nobody has priced.
+    """
+    raise _unknown(event)
+
+
+@concentrated_rho.register
+def _laplace_rho(event: DiscreteLaplaceEvent) -> Fraction:
+    return _of_pure(_laplace_epsilon(event))
+
+
+@concentrated_rho.register
+def _gaussian_rho(event: DiscreteGaussianEvent) -> Fraction:
+    """Squared L2 sensitivity / (2 variance), as for the continuous law (Canonne, Kamath and Steinke 2020, Theorem 4;
+    independent coordinates add up, each with its own square)."""
+    return Fraction(event.squared_sensitivity) / (2 * event.variance)
+
+
+@concentrated_rho.register
+def _exponential_rho(event: ExponentialEvent) -> Fraction:
+    """eps-bounded range (Durfee and Rogers 2019) makes the loss a variable on an interval of length eps, and
+    Hoeffding's lemma gives eps^2 / 8 (Cesar and Rogers 2021, "Bounding, concentrating, and truncating")."""
+    return Fraction(event.epsilon) ** 2 / 8
+
+
+@concentrated_rho.register
+def _permute_and_flip_rho(event: PermuteAndFlipEvent) -> Fraction:
+    """No bounded range beyond 2 eps is known, so the loss is that of any eps-DP draw."""
+    return _of_pure(_permute_and_flip_epsilon(event))
+
+
+def pure_losses(events: Composition) -> Losses | None:
+    """The pure epsilon of every event with its count; None if any event has no finite one."""
+    losses = tuple((pure_epsilon(event), count) for event, count in events)
+    known = tuple((epsilon, count) for epsilon, count in losses if epsilon is not None)
+    return known if len(known) == len(losses) else None
+
+
+def _of_pure(epsilon: Fraction) -> Fraction:
+    """eps-DP implies eps^2 / 2 zCDP (Bun and Steinke 2016, Proposition 1.4)."""
+    return epsilon**2 / 2
+
+
+def _unknown(event: object) -> BudgetRefused:
+    return BudgetRefused(
+        f"an event of type {type(event).__name__} has no price; the mechanism must report one of dpqr.privacy.events"
+    )

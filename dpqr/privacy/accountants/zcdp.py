@@ -1,0 +1,125 @@
+"""Zero-concentrated composition: rhos add up, and one conversion at the end gives epsilon at delta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from dpqr.privacy.accountant import Portion, PrivacyFilter
+from dpqr.privacy.accountants.filters import SumFilter
+from dpqr.privacy.accountants.losses import concentrated_rho
+from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
+from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
+from dpqr.privacy.accountants.search import largest
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import Composition
+from dpqr.privacy.price import Price
+
+SHRINKING = (math.sqrt(5) - 1) / 2
+SEARCH_STEPS = 90
+LOG_ORDERS = (-45.0, 75.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZeroConcentrated:
+    """Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016, Lemma 1.7); also as a
+    filter.
+
+    Shares of a cut are shares of rho, and one rho buys different epsilons: an exponential mechanism of eps costs
+    eps^2 / 8, any other pure draw eps^2 / 2. A schedule that wants the same eps for both asks for shares of 1 to 4.
+    """
+
+    @property
+    def name(self) -> str:
+        return "zcdp"
+
+    @property
+    def homogeneous(self) -> bool:
+        return False
+
+    @property
+    def concentrated(self) -> bool:
+        return True
+
+    def refusal(self, budget: PrivacyBudget) -> str | None:
+        return needs_delta(self.name, budget)
+
+    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
+        """Shares of the largest rho that the budget covers."""
+        whole = weigh(self, budget, portions)
+        rho = largest_rho(budget)
+        return tuple(Price(rho=rho * portion.share / whole) for portion in portions)
+
+    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
+        rho = total_rho(events)
+        if not rho:
+            return rho
+        return converted(rho, delta) if delta else None
+
+    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
+        """Whatever adds up to the largest rho of the budget: the planned events, or others that cost no more."""
+        require_affordable(self, budget, planned)
+        limit = max(largest_rho(budget), total_rho(planned))
+        return SumFilter(limit=limit, cost=concentrated_rho, unit="rho")
+
+
+def total_rho(events: Composition) -> Fraction:
+    """The sum of all rhos, exact."""
+    return sum((concentrated_rho(event) * count for event, count in events), Fraction(0))
+
+
+@lru_cache(maxsize=64)
+def largest_rho(budget: PrivacyBudget) -> Fraction:
+    """The largest rho, but for a relative 2^-26, whose conversion stays within the budget."""
+    return largest(lambda rho: converted(rho, budget.delta) <= budget.epsilon, budget.epsilon)
+
+
+def converted(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon at which every rho-zCDP mechanism is (epsilon, delta)-DP, rounded up; rho and delta are positive.
+
+    Canonne, Kamath and Steinke 2020, Proposition 12 and Corollary 13: for every order a > 1,
+
+        delta = exp((a - 1) (a rho - eps)) / (a - 1) * (1 - 1/a)^a,
+
+    because (1 - e^(eps - z))_+ <= e^((a-1) (z - eps)) (1 - 1/a)^(a-1) / a for every loss z (the maximum over z is at
+    e^(eps - z) = 1 - 1/a), and the mean of e^((a-1) z) is at most e^((a-1) a rho). Solved for epsilon.
+    Any order gives a valid epsilon, so the best one may be looked for with floats; the bound is then evaluated at it
+    in sixty digits, with an error far below the 10^-24 of the rounding.
+    """
+    with sixty_digits():
+        surprise = -decimal(delta).ln()
+        excess = Decimal(math.exp(_best_order(float(rho), float(surprise))))
+        log_order, log_excess = (1 + excess).ln(), excess.ln()
+        epsilon = (1 + excess) * decimal(rho) + (surprise - log_order) / excess + log_excess - log_order
+        return max(Fraction(0), upward(epsilon))
+
+
+def _best_order(rho: float, surprise: float) -> float:
+    """log(a - 1) of nearly the best order a, by golden sections: epsilon falls and then rises in a.
+
+    (For fixed epsilon, the logarithm of delta has the derivative (2a - 1) rho - eps + log(1 - 1/a), which rises with
+    a: so {a : epsilon(a) <= eps} is an interval.)
+    """
+
+    def epsilon(log_excess: float) -> float:
+        excess = math.exp(log_excess)
+        log_order = math.log1p(excess)
+        return (1 + excess) * rho + (surprise - log_order) / excess + log_excess - log_order
+
+    low, high = LOG_ORDERS
+    left, right = high - SHRINKING * (high - low), low + SHRINKING * (high - low)
+    at_left, at_right = epsilon(left), epsilon(right)
+    for _ in range(SEARCH_STEPS):
+        if at_left <= at_right:
+            high, right, at_right = right, left, at_left
+            left = high - SHRINKING * (high - low)
+            at_left = epsilon(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + SHRINKING * (high - low)
+            at_right = epsilon(right)
+    return (low + high) / 2
