@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, Axes, IntArray
+from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
+from dpqr.data.passes import passes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,17 +22,20 @@ class DenseHistogram:
     counts: IntArray
     _kept: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "counts", _whole(self.counts))
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.counts.shape
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
-        for axes in groups:
-            self.marginal(axes)
+        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._kept]):
+            _keep(self._kept, dense_marginal(self.counts, union), union, members)
 
     def marginal(self, axes: Axes) -> IntArray:
         if axes not in self._kept:
-            self._kept[axes] = dense_marginal(self.counts, axes)
+            self._kept[axes] = frozen(dense_marginal(self.counts, axes))
         return self._kept[axes]
 
 
@@ -39,30 +43,39 @@ class DenseHistogram:
 class SparseHistogram:
     """Occupied cells only: `codes` has one column a attribute, rows sorted and distinct; `counts` one entry a row.
 
-    codes: shape (m, d), integers; counts: shape (m,), int64. m is private: it is never printed.
+    codes: shape (m, d), integers; counts: shape (m,), int64. Both read-only. m is private: it is never printed.
     """
 
     shape: tuple[int, ...]
-    codes: AnyArray
-    counts: IntArray
+    codes: AnyArray = field(repr=False)
+    counts: IntArray = field(repr=False)
     _kept: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "codes", frozen(self.codes.view()))
+        object.__setattr__(self, "counts", _whole(self.counts))
+
     def prefetch(self, groups: Sequence[Axes]) -> None:
-        for axes in groups:
-            self.marginal(axes)
+        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._kept]):
+            _keep(self._kept, self._sum(union), union, members)
 
     def marginal(self, axes: Axes) -> IntArray:
         if axes not in self._kept:
-            self._kept[axes] = self._sum(axes)
+            self._kept[axes] = frozen(self._sum(axes))
         return self._kept[axes]
 
     def _sum(self, axes: Axes) -> IntArray:
-        """One pass over the occupied cells; int64 throughout (float weights would round large counts)."""
+        """One pass over the occupied cells.
+
+        Exact: integers are added in place. Summing by `bincount` would go through float64 and lose counts above 2^53.
+        """
         sizes = tuple(self.shape[axis] for axis in axes)
+        index = np.zeros(len(self.counts), dtype=np.int64)
+        for axis, size in zip(axes, sizes, strict=True):
+            index *= size
+            index += self.codes[:, axis]
         cells = np.zeros(sizes, dtype=np.int64)
-        index = tuple(self.codes[:, axis].astype(np.int64) for axis in axes)
-        np.add.at(cells, index if index else (), self.counts if index else self.counts.sum())
-        cells.flags.writeable = False
+        np.add.at(cells.reshape(-1), index, self.counts)
         return cells
 
 
@@ -71,4 +84,17 @@ def dense_marginal(tensor: AnyArray, axes: Axes) -> AnyArray:
     others = tuple(axis for axis in range(tensor.ndim) if axis not in axes)
     summed = tensor.sum(axis=others, dtype=tensor.dtype) if others else tensor
     kept = sorted(axes)
-    return np.ascontiguousarray(np.transpose(summed, [kept.index(axis) for axis in axes]))
+    return np.asarray(np.transpose(summed, [kept.index(axis) for axis in axes]), order="C")
+
+
+def _keep(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:
+    """Sum one joint marginal down to each of its members."""
+    for axes in members:
+        store[axes] = frozen(dense_marginal(joint, tuple(union.index(axis) for axis in axes)))
+
+
+def _whole(counts: AnyArray) -> IntArray:
+    """A read-only int64 view; a TypeError for floating-point counts, which could hide lost records."""
+    view: IntArray = np.asarray(counts).astype(np.int64, casting="same_kind", copy=False).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,86 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from dpqr.data.histogram import DenseHistogram, SparseHistogram
+
+SHAPE = (3, 2, 4)
+TENSOR = (np.arange(24).reshape(SHAPE) % 5) ** 3
+
+
+def dense(tensor: np.ndarray) -> DenseHistogram:
+    return DenseHistogram(tensor)
+
+
+def sparse(tensor: np.ndarray) -> SparseHistogram:
+    codes = np.argwhere(tensor > 0)
+    return SparseHistogram(tensor.shape, codes.astype(np.uint8), tensor[tuple(codes.T)])
+
+
+def every_axes() -> list[tuple[int, ...]]:
+    return [axes for size in range(4) for axes in itertools.permutations(range(3), size)]
+
+
+def by_hand(tensor: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    sums = np.zeros([tensor.shape[axis] for axis in axes], dtype=object)
+    for cell in itertools.product(*map(range, tensor.shape)):
+        sums[tuple(cell[axis] for axis in axes)] += int(tensor[cell])
+    return sums
+
+
+@pytest.mark.parametrize("make", [dense, sparse])
+@pytest.mark.parametrize("axes", every_axes())
+def test_marginals_are_sums_in_the_order_that_was_asked_for(make, axes) -> None:
+    found = make(TENSOR).marginal(axes)
+    assert found.dtype == np.int64
+    assert found.shape == tuple(SHAPE[axis] for axis in axes)
+    assert (found == by_hand(TENSOR, axes)).all()
+
+
+@pytest.mark.parametrize("make", [dense, sparse])
+def test_counts_beyond_floating_point_stay_exact(make) -> None:
+    tensor = np.array([[2**60 + 1, 1], [2**53 + 1, 0]])
+    assert make(tensor).marginal((0,)).tolist() == [2**60 + 2, 2**53 + 1]
+    assert int(make(tensor).marginal(())) == 2**60 + 2**53 + 3
+
+
+@pytest.mark.parametrize("make", [dense, sparse])
+def test_prefetch_changes_no_answer_and_leaves_nothing_to_sum(make) -> None:
+    histogram = make(TENSOR)
+    histogram.prefetch(every_axes())
+    fetched = {axes: histogram.marginal(axes) for axes in every_axes()}
+    assert all((fetched[axes] == by_hand(TENSOR, axes)).all() for axes in every_axes())
+    histogram.prefetch(every_axes())
+    assert all(histogram.marginal(axes) is fetched[axes] for axes in every_axes())
+
+
+@pytest.mark.parametrize("make", [dense, sparse])
+def test_nothing_that_is_given_out_can_be_written(make) -> None:
+    histogram = make(TENSOR)
+    histogram.prefetch([(0, 1)])
+    for array in (
+        histogram.counts,
+        histogram.marginal((0, 1)),
+        histogram.marginal((2,)),
+        histogram.marginal((0, 1, 2)),
+    ):
+        with pytest.raises(ValueError, match="read-only"):
+            array.flat[0] = 7
+
+
+def test_the_arrays_of_a_sparse_histogram_do_not_show_in_its_text() -> None:
+    assert repr(sparse(TENSOR)) == "SparseHistogram(shape=(3, 2, 4))"
+
+
+def test_floating_point_counts_are_refused() -> None:
+    with pytest.raises(TypeError):
+        DenseHistogram(np.ones(3))  # type: ignore[arg-type]
+
+
+def test_a_domain_beyond_memory_has_marginals() -> None:
+    codes = np.array([[9] * 100, [0] * 100], dtype=np.uint8)
+    histogram = SparseHistogram((10,) * 100, codes, np.array([5, 7]))
+    histogram.prefetch(list(itertools.combinations(range(100), 2)))
+    assert histogram.marginal((99, 3))[9, 9] == 5
+    assert histogram.marginal((99, 3)).sum() == 12
