@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Protocol
 
 from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
+from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.privacy.mechanism import Mechanism
@@ -37,3 +39,10 @@ class Check(Protocol):
         ...
 
     def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> PrivacyEvent: ...
+
+    def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
+        """The stop test on released values: whether the hypothesis' gap to the measurement is below `threshold`.
+
+        Both in records. One query: |v - f(D)|; more: the sum of these. f(D) is rounded to the public grid first.
+        """
+        ...

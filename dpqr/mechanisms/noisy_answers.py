@@ -1,0 +1,129 @@
+"""Noisy answers: exact integer answers of blocks plus independent exact integer noise."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.data.counts import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond, refuse_noise
+from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
+from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.noise.law import NoiseLaw
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.measurement import Measurement
+from dpqr.workload.sensitivity import Norm, sensitivity
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceAnswers:
+    """Answers of `blocks` together, each entry plus discrete Laplace noise Pr[k] proportional to exp(-|k| / scale).
+
+    scale: in units of the blocks' grids. records: declared cap on the number of records.
+    Errors: InfeasiblePlan where an answer of that many records could reach 2^62, or the scale is out of range.
+
+    **Privacy.** Neighbours: those of `unit`. The answers are integers (integer matrix times integer counts, no
+    rounding), and all of them together move by at most s = `answers_sensitivity(blocks, Norm.L1, unit)` in L1.
+    *Add-remove:* one record adds or removes one column of the stacked matrix, s is the largest column L1 norm.
+    *Replace:* one column leaves and another comes, s is the largest L1 distance of two columns (a marginal 2, one
+    query its spread). Then Pr[output | x] / Pr[output | x'] = exp(sum (|o - a'| - |o - a|) / scale) <= exp(s / scale)
+    entry by entry: (s / scale)-DP, attained. Discrete Laplace ("geometric") mechanism: Ghosh, Roughgarden and
+    Sundararajan 2009; Dwork and Roth 2014, Theorem 3.6. Arithmetic: exact, the sampler's law is the stated one.
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    unit: PrivacyUnit
+    scale: Fraction
+    records: int = RECORDS
+
+    def __post_init__(self) -> None:
+        _refuse_overflow(self.blocks, self.records)
+        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+
+    @property
+    def law(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.scale)
+
+    @property
+    def event(self) -> DiscreteLaplaceEvent:
+        return DiscreteLaplaceEvent(sensitivity=answers_sensitivity(self.blocks, Norm.L1, self.unit), scale=self.scale)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> Measurement:
+        return _measured(self.blocks, self.law, value, noise)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianAnswers:
+    """Answers of `blocks` together, each plus discrete Gaussian noise Pr[k] proportional to exp(-k^2 / (2 variance)).
+
+    variance: in squared units of the blocks' grids. records: declared cap on the number of records.
+    Errors: InfeasiblePlan where an answer of that many records could reach 2^62, or the variance is out of range.
+
+    **Privacy.** Neighbours: those of `unit`. The answers are integers; all of them together move by at most
+    s^2 = `answers_sensitivity(blocks, Norm.L2_SQUARED, unit)` in squared L2.
+    *Add-remove:* one record adds or removes one column, s^2 is the largest squared column norm.
+    *Replace:* one column leaves and another comes, s^2 is the largest squared distance of two columns (a marginal 2).
+    Renyi divergences of order a between neighbours are at most a s^2 / (2 variance), so the draw is
+    s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14. It is not
+    pure DP, and no curve of the continuous Gaussian is claimed for it. Arithmetic: exact.
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    unit: PrivacyUnit
+    variance: Fraction
+    records: int = RECORDS
+
+    def __post_init__(self) -> None:
+        _refuse_overflow(self.blocks, self.records)
+        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        return DiscreteGaussian(self.variance)
+
+    @property
+    def event(self) -> DiscreteGaussianEvent:
+        return DiscreteGaussianEvent(
+            squared_sensitivity=answers_sensitivity(self.blocks, Norm.L2_SQUARED, self.unit), variance=self.variance
+        )
+
+    def sample(self, value: Counts, noise: NoiseSource) -> Measurement:
+        return _measured(self.blocks, self.law, value, noise)
+
+
+def answers_sensitivity(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
+    """The sensitivity that noise is scaled to: never below 1.
+
+    Why: under `replace` the number of records moves by 0, and noise of scale 0 is no law. One grid unit of slack
+    makes such a draw cost and tell no less than any other.
+    """
+    return max(1, sensitivity(blocks, norm, unit))
+
+
+def _refuse_overflow(blocks: tuple[QueryBlock, ...], records: int) -> None:
+    """int64 sums are exact modulo 2^64 whatever their order, so it is enough that the final ones fit."""
+    for block in blocks:
+        refuse_beyond(largest_answer(block, records), block.name, records)
+
+
+def _measured(blocks: tuple[QueryBlock, ...], law: NoiseLaw, counts: Counts, noise: NoiseSource) -> Measurement:
+    """One draw for every entry of every block.
+
+    A sum that leaves int64 wraps around: that is the same function of (answer + noise) on all databases, hence
+    post-processing of it.
+    """
+    counts.prefetch([block.axes for block in blocks])
+    draws = law.sample(sum(block.rows for block in blocks), noise)
+    ends = np.cumsum([block.rows for block in blocks])[:-1]
+    pieces: list[IntArray] = np.split(draws, ends)
+    values = tuple(block.answer(counts) + piece for block, piece in zip(blocks, pieces, strict=True))
+    return Measurement(blocks=blocks, values=values, law=law)

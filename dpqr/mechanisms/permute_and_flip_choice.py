@@ -1,0 +1,51 @@
+"""PermuteAndFlipChoice: selection that is never worse than the exponential mechanism at the same pure epsilon."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+from dpqr.data.counts import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.exponential_choice import choice_rate, refuse_choice
+from dpqr.mechanisms.scores import Scores
+from dpqr.noise.permute_and_flip import draw_permute_and_flip
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.events import PermuteAndFlipEvent
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermuteAndFlipChoice:
+    """Index of one candidate: in random order, take the first whose coin of heads-probability
+    exp(epsilon (score_i - largest score) / (2 s)) shows heads.
+
+    Errors: InfeasiblePlan for an epsilon that is not positive or a list without candidates.
+
+    **Privacy.** Neighbours: those of `unit`; between them every score moves by at most
+    s = `scores.sensitivity(unit)`, which each `Scores` proves for either relation (*add-remove:* by one column of
+    its matrix, *replace:* by the difference of two). epsilon-DP: McKenna and Sheldon 2020, Theorem 1. It is **not**
+    epsilon-bounded range (two candidates whose gap goes from 0 to 2 s: one log-ratio is epsilon, the other
+    log(1/(2 - exp(-epsilon))) on the other side), so only epsilon^2 / 2-zCDP may be claimed: its event is its own.
+    Arithmetic: integer scores, exact sampler.
+    """
+
+    scores: Scores
+    unit: PrivacyUnit
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_choice(self.scores, self.epsilon)
+
+    @property
+    def rate(self) -> Fraction:
+        """What a unit of score multiplies the log-probability of heads by."""
+        return choice_rate(self.scores, self.unit, self.epsilon)
+
+    @property
+    def event(self) -> PermuteAndFlipEvent:
+        return PermuteAndFlipEvent(epsilon=self.epsilon)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> int:
+        return draw_permute_and_flip(self.scores.evaluate(value), self.rate, noise)

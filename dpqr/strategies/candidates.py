@@ -1,0 +1,158 @@
+"""Candidates: what a selection may choose from, and how it is scored against a hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+from typing import Protocol, final
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.data.unit import PrivacyUnit
+from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.mechanisms.block_scores import (
+    BlockScores,
+    fair_multipliers,
+    largest_total,
+    refuse_large_score,
+    scores_sensitivity,
+)
+from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond
+from dpqr.mechanisms.query_scores import QueryScores, queries_sensitivity
+from dpqr.mechanisms.scores import Scores
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.grid import common_grid, rounded
+
+Candidate = tuple[QueryBlock, ...]
+"""Blocks that are measured together if they are chosen."""
+
+
+class Candidates(Protocol):
+    """A fixed, public list."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: int) -> Candidate: ...
+
+    def scores(self, hypothesis: Hypothesis) -> Scores:
+        """How badly `hypothesis` answers each: a recipe that meets the data inside a mechanism only."""
+        ...
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        """The scores' sensitivity; it does not depend on the hypothesis."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BlockCandidates:
+    """Each block is one candidate, scored by its L1 error per unit of sensitivity, times its weight.
+
+    unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
+    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
+    Errors: InfeasiblePlan where a score could overflow whatever the hypothesis.
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    unit: PrivacyUnit = field(default_factory=PrivacyUnit)
+    penalties: tuple[int, ...] = ()
+    records: int = RECORDS
+    _multipliers: tuple[Fraction, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_multipliers", fair_multipliers(self._groups, self.unit))
+        for block, times, penalty in zip(self.blocks, self._multipliers, self._charged, strict=True):
+            bound = largest_total((block,), self.records) + block.rows
+            refuse_large_score((block,), times, penalty, expected=2 * bound, records=self.records)
+
+    @property
+    def _groups(self) -> tuple[Candidate, ...]:
+        return tuple((block,) for block in self.blocks)
+
+    @property
+    def _charged(self) -> tuple[int, ...]:
+        return self.penalties or (0,) * len(self.blocks)
+
+    def __len__(self) -> int:
+        return len(self.blocks)
+
+    def __getitem__(self, index: int) -> Candidate:
+        return (self.blocks[index],)
+
+    def scores(self, hypothesis: Hypothesis) -> BlockScores:
+        return BlockScores(
+            candidates=self._groups,
+            expected=tuple((self._expected(block, hypothesis),) for block in self.blocks),
+            multipliers=self._multipliers,
+            penalties=self._charged,
+            records=self.records,
+        )
+
+    def _expected(self, block: QueryBlock, hypothesis: Hypothesis) -> IntArray:
+        """The hypothesis on the block's grid, shrunk where it stands for more than any table could hold.
+
+        After that sum |expected| <= largest total + half a unit a row, which the check at birth allowed for. No
+        hypothesis of a real run is that large; the shrinking only makes overflow impossible.
+        """
+        room = max(1, largest_total((block,), self.records))
+        answers = np.nan_to_num(hypothesis.answer(block), nan=0.0, posinf=room, neginf=-room)
+        total = float(np.abs(answers / room).sum())
+        return rounded(answers / max(total, 1.0), room)
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return scores_sensitivity(self._groups, self._multipliers, unit)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class QueryCandidates:
+    """Every single query of the blocks is a candidate, scored by |f(x) - f(D)|: the source's distinguisher.
+
+    Errors: InfeasiblePlan where an answer, on the blocks' common grid, could overflow.
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    records: int = RECORDS
+    _grid: Fraction = field(init=False, repr=False)
+    _ratios: tuple[int, ...] = field(init=False, repr=False)
+    _ends: tuple[int, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        grid = common_grid(self.blocks)
+        object.__setattr__(self, "_grid", grid)
+        object.__setattr__(self, "_ratios", tuple(int(block.scale / grid) for block in self.blocks))
+        object.__setattr__(self, "_ends", tuple(accumulate(block.rows for block in self.blocks)))
+        for block, ratio in zip(self.blocks, self._ratios, strict=True):
+            refuse_beyond(2 * ratio * largest_answer(block, self.records), block.name, self.records)
+
+    @property
+    def grid(self) -> Fraction:
+        """One unit of the scores, in records."""
+        return self._grid
+
+    def __len__(self) -> int:
+        return self._ends[-1]
+
+    def __getitem__(self, index: int) -> Candidate:
+        """The query alone, as a block of one row; cheap, nothing of the others is touched."""
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        position = int(np.searchsorted(self._ends, index, side="right"))
+        block = self.blocks[position]
+        return (block.row(index - (self._ends[position] - block.rows)),)
+
+    def scores(self, hypothesis: Hypothesis) -> QueryScores:
+        return QueryScores(
+            blocks=self.blocks,
+            ratios=self._ratios,
+            expected=tuple(
+                rounded(hypothesis.answer(block) * ratio, ratio * largest_answer(block, self.records))
+                for block, ratio in zip(self.blocks, self._ratios, strict=True)
+            ),
+            records=self.records,
+        )
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return queries_sensitivity(self.blocks, self._ratios, unit)
