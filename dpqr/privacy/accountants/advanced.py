@@ -26,10 +26,12 @@ class Advanced:
         sum of eps_i (e^eps_i - 1) / (e^eps_i + 1)  +  sqrt(2 log(1 / delta) sum of eps_i^2)
 
     (Kairouz, Oh and Viswanath 2015, Theorem 3.5, and 3.4 for equal draws: the first and the third of the bounds there;
-    with cruder constants Dwork, Rothblum and Vadhan 2010). Proof: the privacy loss of an eps-DP draw lies in [-eps, eps] and has mean at most
-    eps (e^eps - 1) / (e^eps + 1), that of randomised response; so by Azuma's inequality the sum exceeds its mean by
-    t with probability at most exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Nothing but the two sums
-    enters, so the order of the planned draws may be chosen on the way.
+    with cruder constants Dwork, Rothblum and Vadhan 2010).
+
+    Proof: the privacy loss of an eps-DP draw lies in [-eps, eps] and has mean at most eps (e^eps - 1) / (e^eps + 1),
+    that of randomised response; so by Azuma's inequality the sum exceeds its mean by t with probability at most
+    exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Nothing but the two sums enters, so the order of
+    the planned draws may be chosen on the way.
     """
 
     @property

@@ -1,0 +1,236 @@
+"""The laws that every accountant obeys; a theorem that joins `known.ACCOUNTANTS` is held to them too."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pytest
+
+from dpqr.errors import BudgetRefused, InfeasiblePlan
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+)
+from dpqr.privacy.price import Price
+
+BUDGETS = [
+    ("1", "1e-9"),
+    ("0.1", "1e-6"),
+    ("10", "1e-9"),
+    ("0.000000001", "1e-30"),
+    ("1000", "1e-30"),
+    ("1", "0.5"),
+]
+COUNTS = [(1, 1), (3, 4), (200, 150)]
+DELTAS = [Fraction(1, 10**30), Fraction(1, 10**9), Fraction(1, 1000), Fraction(1, 2), Fraction(999, 1000)]
+
+
+@dataclass(frozen=True)
+class Stranger:
+    epsilon: Fraction = Fraction(0)
+
+
+@pytest.fixture(params=ACCOUNTANTS.values(), ids=ACCOUNTANTS.keys())
+def accountant(request):
+    return request.param
+
+
+@pytest.fixture(params=BUDGETS, ids=lambda texts: "eps " + " delta ".join(texts))
+def budget(request):
+    return PrivacyBudget.parse(*request.param)
+
+
+def portions_for(accountant, counts):
+    shares = (1, 1) if accountant.homogeneous else (1, 4)
+    return [Portion(share=Fraction(share), count=count) for share, count in zip(shares, counts, strict=True)]
+
+
+def plan_of(prices, portions, stretch=Fraction(1)):
+    """A selection and a measurement at the prices, all prices multiplied by `stretch`."""
+    grown = [
+        replace(price, **{name: getattr(price, name) * stretch})
+        for price in prices
+        for name in ("epsilon", "rho")
+        if getattr(price, name) is not None
+    ]
+    select = ExponentialEvent(epsilon=grown[0].bounded_range)
+    measure = DiscreteLaplaceEvent(sensitivity=3, scale=3 / grown[1].pure)
+    return ((select, portions[0].count), (measure, portions[1].count))
+
+
+def laplace(epsilon):
+    return DiscreteLaplaceEvent(sensitivity=1, scale=1 / Fraction(epsilon))
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_nothing_costs_nothing(accountant, delta):
+    assert accountant.epsilon((), delta) == 0
+    assert accountant.epsilon(((laplace(3), 0),), delta) == 0
+    assert accountant.epsilon((), Fraction(0)) == 0
+
+
+@pytest.mark.parametrize("delta", DELTAS)
+def test_more_or_dearer_events_never_cost_less(accountant, delta):
+    ladder = [
+        ((laplace("0.1"), 5),),
+        ((laplace("0.1"), 6),),
+        ((laplace("0.1"), 6), (ExponentialEvent(epsilon=Fraction(1, 10)), 1)),
+        ((laplace("0.1"), 6), (PermuteAndFlipEvent(epsilon=Fraction(1, 10)), 1)),
+        ((laplace("0.1"), 60), (PermuteAndFlipEvent(epsilon=Fraction(1, 5)), 1)),
+        ((laplace("0.2"), 60), (PermuteAndFlipEvent(epsilon=Fraction(1, 2)), 1)),
+        ((laplace("2"), 600), (PermuteAndFlipEvent(epsilon=Fraction(1, 2)), 1)),
+    ]
+    prices = [accountant.epsilon(events, delta) for events in ladder]
+    assert prices == sorted(prices)
+    assert prices[-1] > 100
+
+
+def test_a_larger_delta_never_costs_more(accountant):
+    events = ((laplace("0.1"), 50), (ExponentialEvent(epsilon=Fraction(1, 5)), 20))
+    prices = [accountant.epsilon(events, delta) for delta in DELTAS]
+    assert prices == sorted(prices, reverse=True)
+
+
+def test_the_price_is_exact_and_of_one_kind(accountant, budget):
+    prices = accountant.cut(budget, portions_for(accountant, (2, 2)))
+    for price in prices:
+        figure = price.rho if accountant.concentrated else price.epsilon
+        assert type(figure) is Fraction
+        assert (price.rho is None) != (price.epsilon is None)
+
+
+@pytest.mark.parametrize("counts", COUNTS, ids=str)
+def test_what_was_cut_stays_within_the_budget_and_nearly_fills_it(accountant, budget, counts):
+    portions = portions_for(accountant, counts)
+    prices = accountant.cut(budget, portions)
+    assert accountant.epsilon(plan_of(prices, portions), budget.delta) <= budget.epsilon
+    grown = plan_of(prices, portions, stretch=1 + Fraction(1, 10**6))
+    assert accountant.epsilon(grown, budget.delta) > budget.epsilon
+
+
+def test_prices_stand_in_the_ratio_of_the_shares(accountant, budget):
+    portions = portions_for(accountant, (7, 5))
+    first, second = (price.rho or price.epsilon for price in accountant.cut(budget, portions))
+    assert second / first == portions[1].share / portions[0].share
+
+
+def test_only_the_ratio_of_the_shares_matters(accountant, budget):
+    once = accountant.cut(budget, portions_for(accountant, (7, 5)))
+    scaled = [replace(portion, share=portion.share * 16) for portion in portions_for(accountant, (7, 5))]
+    assert accountant.cut(budget, scaled) == once
+
+
+def test_unequal_shares_need_a_theorem_for_unequal_draws(accountant, budget):
+    unequal = [Portion(share=Fraction(1), count=2), Portion(share=Fraction(2), count=2)]
+    if accountant.homogeneous:
+        with pytest.raises(InfeasiblePlan, match="equal shares"):
+            accountant.cut(budget, unequal)
+    else:
+        assert len(accountant.cut(budget, unequal)) == 2
+
+
+@pytest.mark.parametrize("portions", [[], [Portion(share=Fraction(1), count=0)]])
+def test_no_draws_cannot_be_priced(accountant, budget, portions):
+    with pytest.raises(InfeasiblePlan, match="no draws"):
+        accountant.cut(budget, portions)
+
+
+@pytest.mark.parametrize("counts", COUNTS, ids=str)
+def test_the_guard_admits_exactly_the_plan(accountant, budget, counts):
+    portions = portions_for(accountant, counts)
+    plan = plan_of(accountant.cut(budget, portions), portions)
+    draws = [event for event, count in reversed(plan) for _ in range(count)]
+    guard = accountant.guard(budget, plan)
+    assert [guard.charge(event) for event in draws] == list(range(len(draws)))
+    for event, _ in plan:
+        with pytest.raises(BudgetRefused):
+            guard.charge(event)
+
+
+def test_a_refused_charge_changes_nothing(accountant):
+    budget = PrivacyBudget.parse("1", "1e-9")
+    portions = portions_for(accountant, (2, 2))
+    plan = plan_of(accountant.cut(budget, portions), portions)
+    guard = accountant.guard(budget, plan)
+    for _ in range(3):
+        with pytest.raises(BudgetRefused):
+            guard.charge(laplace(100))
+        with pytest.raises(BudgetRefused):
+            guard.charge(Stranger())
+    draws = [event for event, count in plan for _ in range(count)]
+    assert [guard.charge(event) for event in draws] == [0, 1, 2, 3]
+
+
+def test_the_refusal_names_what_is_asked_and_what_is_left_in_one_line(accountant):
+    budget = PrivacyBudget.parse("1", "1e-9")
+    portions = portions_for(accountant, (1, 1))
+    plan = plan_of(accountant.cut(budget, portions), portions)
+    guard = accountant.guard(budget, plan)
+    for event, _ in plan:
+        guard.charge(event)
+    with pytest.raises(BudgetRefused) as refusal:
+        guard.charge(plan[1][0])
+    text = str(refusal.value)
+    assert "asks" in text
+    assert " left" in text
+    assert "spent" in text
+    assert "\n" not in text
+
+
+def test_the_guard_refuses_a_plan_above_the_budget(accountant):
+    portions = portions_for(accountant, (3, 3))
+    plan = plan_of(accountant.cut(PrivacyBudget.parse("1.001", "1e-9"), portions), portions)
+    with pytest.raises(BudgetRefused, match="above the reserved 1"):
+        accountant.guard(PrivacyBudget.parse("1", "1e-9"), plan)
+
+
+def test_unknown_events_are_refused(accountant, budget):
+    with pytest.raises(BudgetRefused, match="Stranger has no price"):
+        accountant.epsilon(((Stranger(), 1),), budget.delta)
+    with pytest.raises(BudgetRefused, match="Stranger has no price"):
+        accountant.guard(budget, ((Stranger(), 1),))
+
+
+def test_gaussian_noise_is_covered_by_rho_only(accountant, budget):
+    gaussian = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(10**25))
+    covered = accountant.epsilon(((gaussian, 1),), budget.delta) is not None
+    assert covered == accountant.concentrated
+    guard = accountant.guard(budget, ())
+    if not accountant.concentrated:
+        with pytest.raises(BudgetRefused, match="Gaussian"):
+            guard.charge(gaussian)
+        with pytest.raises(BudgetRefused, match="no price"):
+            accountant.guard(budget, ((gaussian, 1),))
+
+
+def test_without_a_delta_only_basic_composition_serves(accountant):
+    pure = PrivacyBudget.parse("1")
+    refusal = accountant.refusal(pure)
+    assert (refusal is None) == (accountant.name == "basic")
+    assert accountant.refusal(PrivacyBudget.parse("1", "1e-30")) is None
+    if refusal:
+        assert "\n" not in refusal
+        assert "--delta" in refusal
+        with pytest.raises(InfeasiblePlan, match="delta"):
+            accountant.cut(pure, [Portion(share=Fraction(1), count=1)])
+        with pytest.raises(BudgetRefused, match="delta"):
+            accountant.guard(pure, ())
+
+
+def test_figures_at_delta_zero_are_those_of_pure_privacy(accountant):
+    """No theorem may claim a finite epsilon at delta 0 below the sum."""
+    price = accountant.epsilon(((laplace(2), 3),), Fraction(0))
+    assert price is None if accountant.concentrated else price == 6
+
+
+def test_prices_are_not_shared_between_budgets(accountant):
+    portions = portions_for(accountant, (2, 2))
+    small = accountant.cut(PrivacyBudget.parse("1", "1e-9"), portions)
+    large = accountant.cut(PrivacyBudget.parse("2", "1e-9"), portions)
+    looser = accountant.cut(PrivacyBudget.parse("2", "1e-3"), portions)
+    assert isinstance(small[0], Price)
+    assert small[0].pure < large[0].pure <= looser[0].pure

@@ -1,0 +1,12 @@
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.strategies import known
+
+
+def test_each_is_known_by_its_own_name_in_a_fixed_order():
+    assert list(ACCOUNTANTS) == ["basic", "advanced", "optimal", "zcdp"]
+    assert all(accountant.name == name for name, accountant in ACCOUNTANTS.items())
+
+
+def test_the_registry_of_strategies_offers_the_same_ones():
+    assert [entry.name for entry in known.ACCOUNTANTS.entries() if entry.origin == "dpqr"] == list(ACCOUNTANTS)
+    assert all(known.ACCOUNTANTS.load(name) is type(accountant) for name, accountant in ACCOUNTANTS.items())

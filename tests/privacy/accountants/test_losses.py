@@ -1,0 +1,111 @@
+from fractions import Fraction
+from itertools import pairwise
+
+import mpmath
+import pytest
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, pure_losses
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+
+LAPLACE = DiscreteLaplaceEvent(sensitivity=3, scale=Fraction(12))
+GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=3, variance=Fraction(12))
+EXPONENTIAL = ExponentialEvent(epsilon=Fraction(1, 4))
+PERMUTE = PermuteAndFlipEvent(epsilon=Fraction(1, 4))
+
+
+def divergence(order, here, there):
+    """Renyi divergence of two finite laws."""
+    total = mpmath.fsum(p**order * q ** (1 - order) for p, q in zip(here, there, strict=True))
+    return mpmath.log(total) / (order - 1)
+
+
+def largest_ratio(law, other):
+    """Largest divergence over the order: the smallest rho that covers the pair, on a grid of orders."""
+    orders = [1 + mpmath.mpf(step) / 20 for step in range(1, 400)]
+    return max(divergence(order, law, other) / order for order in orders)
+
+
+@pytest.mark.parametrize("event", [LAPLACE, EXPONENTIAL, PERMUTE])
+def test_pure_epsilons(event):
+    assert pure_epsilon(event) == Fraction(1, 4)
+    assert type(pure_epsilon(event)) is Fraction
+
+
+def test_gaussian_noise_has_no_pure_epsilon():
+    assert pure_epsilon(GAUSSIAN) is None
+
+
+@pytest.mark.parametrize(
+    ("event", "rho"),
+    [
+        (LAPLACE, Fraction(1, 32)),
+        (GAUSSIAN, Fraction(1, 8)),
+        (EXPONENTIAL, Fraction(1, 128)),
+        (PERMUTE, Fraction(1, 32)),
+    ],
+)
+def test_rhos(event, rho):
+    assert concentrated_rho(event) == rho
+    assert type(concentrated_rho(event)) is Fraction
+
+
+def test_an_eighth_of_the_square_covers_the_exponential_mechanism():
+    """Every pair of neighbouring score vectors over three candidates, scores in 0..2 moved by at most 1."""
+    epsilon = Fraction(2)
+    covered = float(concentrated_rho(ExponentialEvent(epsilon=epsilon)))
+    reached = max(
+        largest_ratio(softmax(scores, epsilon), softmax([a + b for a, b in zip(scores, moves, strict=True)], epsilon))
+        for scores in [(0, 0, 0), (0, 1, 2), (2, 2, 0)]
+        for moves in [(1, -1, -1), (1, 1, -1), (1, 0, -1), (-1, 1, 1)]
+    )
+    assert 0.8 * covered < reached <= covered
+
+
+def test_an_eighth_of_the_square_would_not_cover_permute_and_flip():
+    """Two candidates, scores (0, 1) and (1, 0) at sensitivity 1: why the two events are kept apart."""
+    epsilon = 1
+    here, there = permute_and_flip(0, 1, epsilon), permute_and_flip(1, 0, epsilon)
+    reached = largest_ratio(here, there)
+    assert reached > 2.5 * epsilon**2 / 8
+    assert reached <= float(concentrated_rho(PermuteAndFlipEvent(epsilon=Fraction(epsilon))))
+
+
+def test_the_square_over_twice_the_variance_covers_the_discrete_gaussian():
+    variance, event = 2, DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(2))
+    weights = [mpmath.exp(-mpmath.mpf(k * k) / (2 * variance)) for k in range(-60, 61)]
+    law = [weight / mpmath.fsum(weights) for weight in weights]
+    reached = max(
+        divergence(order, law[:-1], law[1:]) / order for order in (mpmath.mpf("1.01"), mpmath.mpf(2), mpmath.mpf(5))
+    )
+    assert 0.9 * float(concentrated_rho(event)) < reached <= float(concentrated_rho(event)) * (1 + 1e-12)
+
+
+def softmax(scores, epsilon):
+    weights = [mpmath.exp(mpmath.mpf(score * epsilon.numerator) / (2 * epsilon.denominator)) for score in scores]
+    return [weight / mpmath.fsum(weights) for weight in weights]
+
+
+def permute_and_flip(first, second, epsilon):
+    """Exact law for two candidates: the better one wins unless the worse comes first and its coin shows heads."""
+    gap = abs(first - second)
+    worse = mpmath.exp(-mpmath.mpf(epsilon * gap) / 2) / 2
+    return (1 - worse, worse) if first >= second else (worse, 1 - worse)
+
+
+def test_losses_of_a_composition_keep_their_counts():
+    assert pure_losses(((LAPLACE, 2), (PERMUTE, 5))) == ((Fraction(1, 4), 2), (Fraction(1, 4), 5))
+    assert pure_losses(((LAPLACE, 2), (GAUSSIAN, 1))) is None
+    assert pure_losses(()) == ()
+
+
+@pytest.mark.parametrize("price", [pure_epsilon, concentrated_rho])
+@pytest.mark.parametrize("stranger", [None, 1, "event", object()])
+def test_strangers_are_refused_by_the_name_of_their_type_alone(price, stranger):
+    with pytest.raises(BudgetRefused, match=f"type {type(stranger).__name__} has no price"):
+        price(stranger)
+
+
+def test_a_larger_sensitivity_costs_more():
+    costs = [pure_epsilon(DiscreteLaplaceEvent(sensitivity=s, scale=Fraction(5))) for s in range(4)]
+    assert all(low < high for low, high in pairwise(costs))

@@ -1,0 +1,129 @@
+from fractions import Fraction
+from itertools import product
+
+import mpmath
+import pytest
+from scipy.stats import binom
+
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.accountants import advanced
+from dpqr.privacy.accountants.optimal import MOST_DRAWS, Optimal, composed, curve, smallest
+from dpqr.privacy.budget import PrivacyBudget
+
+MILLIONTH = Fraction(1, 10**6)
+
+
+def real(value):
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def enumerated(draws, step, epsilon):
+    """Hockey-stick divergence of k-fold randomised response, summed over all 2^k outputs one by one."""
+    truth = mpmath.exp(real(step)) / (1 + mpmath.exp(real(step)))
+    factor, delta = mpmath.exp(real(epsilon)), mpmath.mpf(0)
+    for output in product((False, True), repeat=draws):
+        lies = sum(output)
+        here = truth ** (draws - lies) * (1 - truth) ** lies
+        there = truth**lies * (1 - truth) ** (draws - lies)
+        delta += max(mpmath.mpf(0), here - factor * there)
+    return delta
+
+
+def printed(draws, step, i):
+    """delta_i as Theorem 3.3 prints it, at epsilon (k - 2i) step."""
+    loss = real(step)
+    terms = [
+        mpmath.binomial(draws, lies) * (mpmath.exp((draws - lies) * loss) - mpmath.exp((draws - 2 * i + lies) * loss))
+        for lies in range(i)
+    ]
+    return mpmath.fsum(terms) / (1 + mpmath.exp(loss)) ** draws
+
+
+@pytest.mark.parametrize("draws", [1, 2, 3, 8])
+@pytest.mark.parametrize("step", [Fraction(1, 10**8), Fraction(1, 100), Fraction(7, 10), Fraction(30)])
+@pytest.mark.parametrize("part", [Fraction(0), Fraction(1, 7), Fraction(1, 2), Fraction(99, 100)])
+def test_the_curve_is_that_of_randomised_response_rounded_up(draws, step, part):
+    with mpmath.workdps(60):
+        epsilon = part * draws * step
+        exact, found = enumerated(draws, step, epsilon), real(curve(draws, step, epsilon))
+        assert exact < found < exact * (1 + mpmath.mpf("2e-15")) + mpmath.mpf("2e-50")
+
+
+@pytest.mark.parametrize("draws", [5, 6, 40])
+def test_at_the_theorems_points_the_curve_is_its_delta(draws):
+    step = Fraction(1, 5)
+    with mpmath.workdps(60):
+        for i in range(1, draws // 2 + 1):
+            found = real(curve(draws, step, (draws - 2 * i) * step))
+            assert abs(found / printed(draws, step, i) - 1) < mpmath.mpf("2e-15")
+
+
+@pytest.mark.parametrize(
+    ("draws", "step", "epsilon"),
+    [
+        (53_232, Fraction(79, 10**5), Fraction(1)),
+        (53_232, Fraction(79, 10**5), Fraction(1, 100)),
+        (100_000, Fraction(1, 100), Fraction(0)),
+        (100_000, Fraction(1, 100), Fraction(20)),
+        (100_001, Fraction(1, 10**6), Fraction(1, 1000)),
+        (1000, Fraction(1), Fraction(500)),
+        (1000, Fraction(1), Fraction(1)),
+    ],
+)
+def test_many_draws_agree_with_binomial_tails(draws, step, epsilon):
+    """delta = Pr[lies <= l | x] - e^eps Pr[lies <= l | x'], by another library's distribution functions."""
+    truth = 1 / (1 + float(mpmath.exp(-real(step))))
+    last = -((epsilon / step - draws) // 2) - 1
+    there = binom.logcdf(last, draws, truth)
+    expected = binom.cdf(last, draws, 1 - truth) - float(mpmath.exp(float(epsilon) + there))
+    assert float(curve(draws, step, epsilon)) == pytest.approx(expected, rel=1e-6, abs=1e-13)
+
+
+@pytest.mark.parametrize("draws", [1, 2, 5, 6])
+@pytest.mark.parametrize("delta", [Fraction(1, 10**12), MILLIONTH, Fraction(1, 10)])
+def test_the_smallest_epsilon_is_the_exact_one_rounded_up(draws, delta):
+    step = Fraction(1, 2)
+    with mpmath.workdps(40):
+        low, high = Fraction(0), draws * step
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (low, middle) if enumerated(draws, step, middle) <= real(delta) else (middle, high)
+        found = smallest(draws, step, delta)
+        assert high * (1 - Fraction(1, 10**14)) <= found <= high * (1 + Fraction(1, 10**10))
+
+
+def test_one_draw_gives_the_closed_form():
+    """delta = (e^eps0 - e^eps) / (1 + e^eps0), solved for eps."""
+    delta = Fraction(1, 100)
+    exact = mpmath.log(mpmath.e - real(delta) * (1 + mpmath.e))
+    assert float(composed(((Fraction(1), 1),), delta)) == pytest.approx(float(exact), rel=1e-10)
+
+
+def test_a_delta_above_the_statistical_distance_needs_no_epsilon():
+    assert composed(((Fraction(1, 10**6), 10),), Fraction(1, 10)) == 0
+
+
+def test_a_smaller_delta_than_any_gives_the_sum():
+    assert composed(((Fraction(1, 2), 6),), Fraction(0)) == 3
+
+
+def test_unequal_draws_are_priced_as_the_largest_or_by_advanced_composition():
+    nearly_equal = ((Fraction(1, 100), 900), (Fraction(99, 10_000), 100))
+    assert composed(nearly_equal, MILLIONTH) == smallest(1000, Fraction(1, 100), MILLIONTH)
+    far_apart = ((Fraction(1, 2), 20), (Fraction(1, 1000), 1000))
+    assert composed(far_apart, MILLIONTH) == advanced.composed(far_apart, MILLIONTH)
+    assert composed(far_apart, MILLIONTH) < smallest(1020, Fraction(1, 2), MILLIONTH)
+
+
+def test_events_that_cost_nothing_do_not_count_as_draws():
+    paid = ((Fraction(1, 100), 900),)
+    assert composed((*paid, (Fraction(0), 10**6)), MILLIONTH) == composed(paid, MILLIONTH)
+
+
+@pytest.mark.parametrize("draws", [MOST_DRAWS + 1, 10**15])
+def test_beyond_any_run_advanced_composition_answers_at_once(draws):
+    budget = PrivacyBudget.parse("1", "1e-9")
+    price = Optimal().cut(budget, [Portion(share=Fraction(1), count=draws)])[0]
+    losses = ((price.pure, draws),)
+    assert composed(losses, budget.delta) == advanced.composed(losses, budget.delta) <= 1
+    assert advanced.composed(((price.pure * (1 + MILLIONTH), draws),), budget.delta) > 1

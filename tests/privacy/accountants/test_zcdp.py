@@ -1,0 +1,133 @@
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho, total_rho
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+
+RHOS = [Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), Fraction(1), Fraction(40)]
+DELTAS = ["1e-30", "1e-9", "1e-3", "0.3"]
+
+
+def real(value):
+    return mpmath.mpf(value.numerator) / value.denominator
+
+
+def delta_of_order(order, rho, epsilon):
+    """Canonne, Kamath and Steinke 2020, Corollary 13, as printed, before the infimum over the order."""
+    scale = mpmath.exp((order - 1) * (order * rho - epsilon)) / (order - 1)
+    return scale * (1 - 1 / order) ** order
+
+
+def gaussian_delta(mu, epsilon):
+    """Exact curve of the continuous Gaussian, mu = sensitivity / deviation (Balle and Wang 2018, Theorem 8)."""
+    return mpmath.ncdf(mu / 2 - epsilon / mu) - mpmath.exp(epsilon) * mpmath.ncdf(-mu / 2 - epsilon / mu)
+
+
+def bisect(falling, low, high):
+    for _ in range(120):
+        middle = (low + high) / 2
+        low, high = (middle, high) if falling(middle) > 0 else (low, middle)
+    return high
+
+
+@pytest.mark.parametrize("rho", RHOS, ids=str)
+@pytest.mark.parametrize("text", DELTAS)
+def test_the_conversion_is_the_infimum_over_all_orders_rounded_up(rho, text):
+    with mpmath.workdps(40):
+        size, delta = real(rho), mpmath.mpf(text)
+        found = real(converted(rho, Fraction(text)))
+
+        def best_for(log_excess):
+            """The epsilon for which this order is the best one: where d/d order of log delta is 0."""
+            order = 1 + mpmath.exp(log_excess)
+            return order, (2 * order - 1) * size + mpmath.log(1 - 1 / order)
+
+        def surplus(log_excess):
+            order, epsilon = best_for(log_excess)
+            return delta_of_order(order, size, epsilon) - delta
+
+        exact = max(mpmath.mpf(0), best_for(bisect(surplus, mpmath.mpf(-50), mpmath.mpf(30)))[1])
+        assert exact - mpmath.mpf("1e-30") <= found <= exact * (1 + mpmath.mpf("1e-12")) + mpmath.mpf("3e-24")
+
+
+@pytest.mark.parametrize("rho", RHOS, ids=str)
+@pytest.mark.parametrize("text", DELTAS)
+def test_it_lies_between_the_gaussians_exact_curve_and_the_textbook(rho, text):
+    """Gaussian noise has exactly this rho, so nothing below its curve can be true (Bun and Steinke 2016, Prop. 1.3)."""
+    with mpmath.workdps(40):
+        size, delta = real(rho), mpmath.mpf(text)
+        found = real(converted(rho, Fraction(text)))
+        optimum = bisect(
+            lambda eps: gaussian_delta(mpmath.sqrt(2 * size), eps) - delta, mpmath.mpf(0), mpmath.mpf(2000)
+        )
+        if gaussian_delta(mpmath.sqrt(2 * size), mpmath.mpf(0)) > delta:
+            assert optimum <= found
+        assert found <= size + 2 * mpmath.sqrt(size * mpmath.log(1 / delta))
+
+
+@pytest.mark.parametrize("order", [1.01, 1.5, 2.0, 7.0, 300.0])
+def test_the_inequality_behind_every_order(order):
+    top = (1 - 1 / order) ** (order - 1) / order
+    losses = [step / 1000 for step in range(20_000)]
+    reached = max(max(0.0, 1 - math.exp(-loss)) * math.exp(-(order - 1) * loss) for loss in losses)
+    assert reached <= top * (1 + 1e-12)
+    assert reached >= top * 0.99
+
+
+def test_a_large_delta_needs_no_epsilon():
+    assert converted(Fraction(1, 10**6), Fraction(1, 2)) == 0
+
+
+def test_extreme_figures_are_converted_too():
+    assert 0 < converted(Fraction(1, 10**22), Fraction(1, 10**30)) < Fraction(1, 10**9)
+    assert converted(Fraction(10**6), Fraction(1, 10**30)) > 10**6
+
+
+def test_rhos_add_up_exactly():
+    events = (
+        (ExponentialEvent(epsilon=Fraction(1, 10)), 3),
+        (PermuteAndFlipEvent(epsilon=Fraction(1, 10)), 2),
+        (DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(20)), 1),
+        (DiscreteGaussianEvent(squared_sensitivity=2, variance=Fraction(7)), 5),
+    )
+    assert total_rho(events) == Fraction(3, 800) + Fraction(2, 200) + Fraction(1, 200) + Fraction(5, 7)
+
+
+def test_one_to_four_gives_both_kinds_the_same_epsilon():
+    portions = [Portion(share=Fraction(1), count=10), Portion(share=Fraction(4), count=10)]
+    select, measure = ZeroConcentrated().cut(PrivacyBudget.parse("1", "1e-9"), portions)
+    assert select.bounded_range == measure.pure
+
+
+def test_the_largest_rho_is_handed_out_whole():
+    budget = PrivacyBudget.parse("1", "1e-9")
+    portions = [Portion(share=Fraction(2), count=3), Portion(share=Fraction(1, 3), count=9)]
+    prices = ZeroConcentrated().cut(budget, portions)
+    assert sum(price.rho * portion.count for price, portion in zip(prices, portions, strict=True)) == largest_rho(
+        budget
+    )
+
+
+def test_as_a_filter_it_admits_other_costs_within_the_same_sum():
+    budget = PrivacyBudget.parse("1", "1e-9")
+    rho = largest_rho(budget)
+    planned = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=2 / rho), 4),)
+    guard = ZeroConcentrated().guard(budget, planned)
+    guard.charge(DiscreteGaussianEvent(squared_sensitivity=3, variance=2 / rho))
+    guard.charge(DiscreteGaussianEvent(squared_sensitivity=1, variance=2 / rho))
+    with pytest.raises(BudgetRefused, match="asks rho"):
+        guard.charge(DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(10**30)))
+
+
+def test_a_plan_that_is_proved_is_admitted_though_it_passes_the_rounded_limit():
+    budget = PrivacyBudget.parse("1", "1e-9")
+    rho = largest_rho(budget) * (1 + Fraction(1, 2**40))
+    assert converted(rho, budget.delta) <= budget.epsilon
+    event = DiscreteGaussianEvent(squared_sensitivity=1, variance=1 / (2 * rho))
+    assert ZeroConcentrated().guard(budget, ((event, 1),)).charge(event) == 0

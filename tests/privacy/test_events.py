@@ -1,0 +1,76 @@
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+
+SOUND = [
+    DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(3, 7)),
+    DiscreteGaussianEvent(squared_sensitivity=2, variance=Fraction(3, 7)),
+    ExponentialEvent(epsilon=Fraction(1, 9)),
+    PermuteAndFlipEvent(epsilon=Fraction(1, 9)),
+]
+
+
+def positive(figure):
+    return [
+        lambda: DiscreteLaplaceEvent(sensitivity=1, scale=figure),
+        lambda: DiscreteGaussianEvent(squared_sensitivity=1, variance=figure),
+    ]
+
+
+def whole(figure):
+    return [
+        lambda: DiscreteLaplaceEvent(sensitivity=figure, scale=Fraction(1)),
+        lambda: DiscreteGaussianEvent(squared_sensitivity=figure, variance=Fraction(1)),
+    ]
+
+
+def epsilon(figure):
+    return [lambda: ExponentialEvent(epsilon=figure), lambda: PermuteAndFlipEvent(epsilon=figure)]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *positive(Fraction(0)),
+        *positive(Fraction(-1)),
+        *positive(1.5),
+        *positive(float("inf")),
+        *positive(float("nan")),
+        *whole(-1),
+        *whole(1.0),
+        *whole(True),
+        *whole(np.int64(1)),
+        *epsilon(Fraction(-1, 10**30)),
+        *epsilon(0.1),
+        *epsilon(float("nan")),
+    ],
+)
+def test_an_event_without_an_exact_finite_cost_cannot_be_made(make):
+    """numpy's integers are refused too: they wrap around inside a fraction."""
+    with pytest.raises(
+        BudgetRefused, match=r"must be an exact (int|Fraction) (above 0|of at least 0); nothing was drawn"
+    ):
+        make()
+
+
+@pytest.mark.parametrize("make", [*whole(0), *epsilon(Fraction(0))])
+def test_an_event_may_cost_nothing(make):
+    assert make() == make()
+
+
+@pytest.mark.parametrize("event", SOUND)
+def test_an_event_is_a_value(event):
+    twin = dataclasses.replace(event)
+    assert twin == event
+    assert hash(twin) == hash(event)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(event, dataclasses.fields(event)[0].name, Fraction(1))
+
+
+def test_selections_of_the_same_epsilon_are_different_events():
+    assert SOUND[2] != SOUND[3]

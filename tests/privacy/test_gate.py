@@ -1,0 +1,192 @@
+import sys
+import traceback
+import warnings
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.errors import BudgetRefused, MechanismFailed
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.gate import measure
+from dpqr.privacy.sealed import Private, Released
+
+SECRET = "4242424242"
+TENTH = ExponentialEvent(epsilon=Fraction(1, 10))
+NOISE = SeededNoise(1)
+
+
+@dataclass
+class Diary:
+    """What happened, in order; also the accountant."""
+
+    lines: list[str] = field(default_factory=list)
+    refuses: bool = False
+
+    def charge(self, event):
+        if self.refuses:
+            raise BudgetRefused("no")
+        self.lines.append(f"charged {event.epsilon}")
+        return 17
+
+
+@dataclass(frozen=True)
+class Act:
+    """A mechanism that does as it is told, and writes into the diary that it was called."""
+
+    diary: Diary
+    act: object = lambda value, noise: value
+    event: ExponentialEvent = TENTH
+
+    def sample(self, value, noise):
+        self.diary.lines.append("opened" if value == SECRET else "given something else")
+        return self.act(value, noise)
+
+
+def run(diary, act):
+    return measure(Private(SECRET), Act(diary, act), accountant=diary, noise=NOISE)
+
+
+def test_it_is_paid_then_opened():
+    diary = Diary()
+    assert run(diary, lambda value, noise: value + "!") == Released(SECRET + "!", 17)
+    assert diary.lines == ["charged 1/10", "opened"]
+
+
+def test_the_mechanism_gets_the_noise_it_was_given():
+    assert run(Diary(), lambda value, noise: noise).value is NOISE
+
+
+@pytest.mark.parametrize("nothing", [None, 0, (), False, BaseException()])
+def test_a_mechanism_may_return_nothing_or_anything(nothing):
+    assert run(Diary(), lambda value, noise: nothing).value is nothing
+
+
+def test_nothing_is_opened_when_the_charge_is_refused():
+    diary = Diary(refuses=True)
+    with pytest.raises(BudgetRefused):
+        run(diary, lambda value, noise: value)
+    assert diary.lines == []
+
+
+class WithoutPrice:
+    @property
+    def event(self):
+        raise BudgetRefused("this mechanism has no price")
+
+    def sample(self, value, noise):
+        raise AssertionError("opened")
+
+
+def test_nothing_is_charged_or_opened_for_a_mechanism_without_a_price():
+    diary = Diary()
+    with pytest.raises(BudgetRefused, match="no price"):
+        measure(Private(SECRET), WithoutPrice(), accountant=diary, noise=NOISE)
+    assert diary.lines == []
+
+
+def raising(make):
+    def act(value, noise):
+        raise make(value)
+
+    return act
+
+
+def raising_in_a_chain(value, noise):
+    try:
+        raise KeyError(value)
+    except KeyError as first:
+        raise ValueError(f"after {value}") from first
+
+
+def dividing(value, noise):
+    return int(value) // 0
+
+
+def running_too_deep(value, noise):
+    return running_too_deep(value, noise)
+
+
+FAILURES = [
+    raising(ValueError),
+    raising(MemoryError),
+    raising(MechanismFailed),
+    raising(BudgetRefused),
+    raising(SystemExit),
+    raising(GeneratorExit),
+    raising(BaseException),
+    raising(lambda value: BaseExceptionGroup(value, [ValueError(value)])),
+    raising_in_a_chain,
+    dividing,
+    running_too_deep,
+]
+
+
+def failure_of(act, expected=MechanismFailed):
+    with pytest.raises(expected) as caught:
+        run(Diary(), act)
+    return caught.value
+
+
+@pytest.mark.parametrize("act", FAILURES)
+def test_every_failure_becomes_the_same_constant(act):
+    assert str(failure_of(act)) == str(failure_of(raising(ValueError)))
+    assert "paid" in str(failure_of(act))
+
+
+@pytest.mark.parametrize("act", FAILURES)
+def test_a_failure_keeps_nothing_of_the_original(act):
+    error = failure_of(act)
+    assert (error.__context__, error.__cause__) == (None, None)
+    assert not hasattr(error, "__notes__")
+    assert SECRET not in "".join(traceback.format_exception(error))
+    assert_frames_are_clean(error)
+
+
+def assert_frames_are_clean(error):
+    """The traceback holds this test and `measure` alone: no frame in which the value was open."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        assert frame.f_code.co_name not in {"_attempt", "sample", "act"}
+        if frame.f_code is measure.__code__:
+            assert SECRET not in repr({name: repr(value) for name, value in frame.f_locals.items()})
+
+
+def test_after_a_failure_the_charge_stands():
+    accountant = Basic().guard(PrivacyBudget.parse("0.1"), ((TENTH, 1),))
+    diary = Diary()
+    with pytest.raises(MechanismFailed):
+        measure(Private(SECRET), Act(diary, raising(ValueError)), accountant=accountant, noise=NOISE)
+    with pytest.raises(BudgetRefused):
+        measure(Private(SECRET), Act(diary), accountant=accountant, noise=NOISE)
+    assert diary.lines == ["opened"]
+
+
+def test_an_interrupt_stays_one_but_forgets_where_it_struck():
+    error = failure_of(raising(KeyboardInterrupt), expected=KeyboardInterrupt)
+    assert error.args == ()
+    assert (error.__context__, error.__cause__) == (None, None)
+    assert_frames_are_clean(error)
+
+
+def test_no_exception_is_being_handled_afterwards():
+    failure_of(raising(ValueError))
+    assert sys.exc_info() == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    "act",
+    [
+        lambda value, noise: warnings.warn(value, stacklevel=1),
+        lambda value, noise: np.int64(2**62) * np.int64(len(value)),
+        lambda value, noise: np.float64(1) / np.float64(0),
+    ],
+)
+def test_warnings_of_a_mechanism_are_not_shown(act):
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        run(Diary(), act)
+    assert seen == []

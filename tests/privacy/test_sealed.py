@@ -1,0 +1,102 @@
+import copy
+import dataclasses
+import json
+import operator
+import pickle
+import pprint
+
+import msgspec
+import numpy as np
+import pytest
+
+from dpqr.privacy.sealed import Private, Released, SealKey
+
+SECRET = "4242424242"
+
+MISUSES = {
+    "format": lambda p: f"{p}",
+    "format method": lambda p: "{}".format(p),  # noqa: UP032
+    "format with a width": lambda p: format(p, ">10"),
+    "equal": lambda p: p == SECRET,
+    "equal to itself": lambda p: p == p,
+    "unequal": lambda p: p != SECRET,
+    "compared from the left": lambda p: operator.eq(SECRET, p),
+    "found in a list": lambda p: SECRET in [p],
+    "less": lambda p: p < p,
+    "hash": hash,
+    "set": lambda p: {p},
+    "key": lambda p: {p: 1},
+    "bool": bool,
+    "not": operator.not_,
+    "if": lambda p: 1 if p else 0,
+    "int": int,
+    "float": float,
+    "index": operator.index,
+    "len": len,
+    "iter": iter,
+    "list": list,
+    "item": lambda p: p[0],
+    "contains": lambda p: SECRET in p,
+    "add": lambda p: p + 1,
+    "call": lambda p: p(),
+    "bytes": bytes,
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "deepcopy in a list": lambda p: copy.deepcopy([p]),
+    "replace": lambda p: copy.deepcopy({"a": (p,)}),
+    "reduce": lambda p: p.__reduce__(),
+    "state": lambda p: p.__getstate__(),
+    "vars": vars,
+    "asdict": lambda p: dataclasses.asdict(dataclasses.make_dataclass("Holder", ["held"])(p)),
+    "asarray": np.asarray,
+    "array of objects": lambda p: np.array([p]),
+    "float array": lambda p: np.asarray(p, dtype=float),
+    "sum": lambda p: np.sum(p),
+    "json": json.dumps,
+    "msgspec": msgspec.json.encode,
+    "builtins": msgspec.to_builtins,
+    "value": lambda p: p.value,
+    "private name": lambda p: p.__value,
+    "new attribute": lambda p: setattr(p, "seen", True),
+    "unsealed without a key": lambda p: p._unseal(None),
+    "unsealed with the key's class": lambda p: p._unseal(SealKey),
+} | {
+    f"pickle protocol {protocol}": lambda p, protocol=protocol: pickle.dumps(p, protocol)
+    for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
+}
+
+
+@pytest.mark.parametrize("misuse", MISUSES.values(), ids=MISUSES.keys())
+def test_misuse_is_an_error_that_tells_nothing(misuse):
+    with pytest.raises((TypeError, AttributeError)) as error:
+        misuse(Private(SECRET))
+    assert SECRET not in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("show", [repr, str, ascii, lambda p: "%s %r" % (p, p), lambda p: pprint.pformat([p])])  # noqa: UP031
+def test_showing_it_shows_the_seal(show):
+    assert SECRET not in show(Private(SECRET))
+    assert "Private(...)" in show(Private(SECRET))
+
+
+def test_there_is_no_public_name_for_the_content():
+    assert [name for name in dir(Private(SECRET)) if not name.startswith("_")] == []
+
+
+def test_a_key_opens_it():
+    held = [SECRET]
+    assert Private(held)._unseal(SealKey()) is held
+
+
+def test_numpy_never_wraps_it_into_an_array_by_ufuncs():
+    with pytest.raises(TypeError):
+        np.add(Private(SECRET), 1)
+
+
+def test_a_released_value_is_plain_and_knows_what_paid():
+    released = Released(3, 7)
+    assert (released.value, released.charge) == (3, 7)
+    assert released == Released(3, 7)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        released.value = 4
