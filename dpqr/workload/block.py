@@ -148,6 +148,8 @@ def _along(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
     """Apply `matrix` along one dimension of `tensor`; the others are carried."""
     if isinstance(matrix, Identity):
         return tensor
+    if tensor.ndim == 1:  # hundreds of single queries are asked in every round: no axes to move
+        return matrix.apply(tensor[:, None])[:, 0]
     front = np.moveaxis(tensor, position, 0)
     product = matrix.apply(front.reshape(front.shape[0], -1))
     return np.moveaxis(product.reshape((matrix.rows, *front.shape[1:])), 0, position)

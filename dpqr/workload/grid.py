@@ -29,6 +29,6 @@ def rounded(answers: FloatArray, limit: int) -> IntArray:
 
     Post-processing of public values; clipping to the range that true answers can take never widens a gap.
     """
-    numbers = np.nan_to_num(answers, nan=0.0, posinf=limit, neginf=-limit)
-    nearest: IntArray = np.rint(np.clip(numbers, -limit, limit)).astype(np.int64)
+    numbers = np.where(np.isnan(answers), 0.0, answers)
+    nearest: IntArray = np.rint(np.minimum(np.maximum(numbers, -limit), limit)).astype(np.int64)
     return nearest

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
+from dpqr.data.histogram import DenseHistogram, SparseHistogram, dense_marginal
 from dpqr.workload import block as block_module
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
@@ -82,7 +82,7 @@ def test_sparse_counts_and_float_marginals_get_the_same_answers(block) -> None:
     codes = np.argwhere(COUNTS)
     sparse = SparseHistogram(shape=SHAPE, codes=codes, counts=COUNTS[tuple(codes.T)])
     np.testing.assert_array_equal(block.answer(sparse), expected)
-    floats = block.answer(DenseHistogram(COUNTS.astype(np.float64)))
+    floats = block.apply(dense_marginal(COUNTS.astype(np.float64), block.axes))
     assert floats.dtype == np.float64
     np.testing.assert_allclose(floats, expected, rtol=1e-13)
 

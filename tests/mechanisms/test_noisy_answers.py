@@ -1,0 +1,92 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+
+ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
+REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
+COUNTS = DenseHistogram(np.arange(12).reshape(3, 4))
+MARGINAL = QueryBlock(name="marginal", factors=(Factor.identity(0, 3),))
+PREFIX = QueryBlock(name="prefix", factors=(Factor(axes=(1,), sizes=(4,), matrix=Prefix(4)),))
+SCALE, VARIANCE = Fraction(7, 3), Fraction(11, 2)
+
+
+def query(*row: int) -> QueryBlock:
+    factor = Factor(axes=(0,), sizes=(len(row),), matrix=Dense(np.array([row])))
+    return QueryBlock(name="query", factors=(factor,))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "unit", "l1", "squared"),
+    [
+        ((MARGINAL,), ADD_REMOVE, 1, 1),
+        ((MARGINAL,), REPLACE, 2, 2),
+        ((PREFIX,), ADD_REMOVE, 4, 4),
+        ((PREFIX,), REPLACE, 3, 3),
+        ((MARGINAL, PREFIX), ADD_REMOVE, 5, 5),
+        ((MARGINAL, PREFIX), REPLACE, 5, 5),
+        ((query(0, 3, 1),), ADD_REMOVE, 3, 9),
+        ((query(-2, 3, 1),), REPLACE, 5, 25),
+        ((query(1, 1, 1),), REPLACE, 1, 1),  # cannot move: counted as one unit, so that the noise is a law
+    ],
+)
+def test_events_follow_from_the_blocks_and_the_noise(blocks, unit, l1, squared) -> None:
+    laplace = LaplaceAnswers(blocks=blocks, unit=unit, scale=SCALE)
+    assert laplace.event == DiscreteLaplaceEvent(sensitivity=l1, scale=SCALE)
+    assert laplace.law.scale == SCALE
+    gaussian = GaussianAnswers(blocks=blocks, unit=unit, variance=VARIANCE)
+    assert gaussian.event == DiscreteGaussianEvent(squared_sensitivity=squared, variance=VARIANCE)
+    assert gaussian.law.variance == VARIANCE
+
+
+@pytest.mark.parametrize("maker", [LaplaceAnswers, GaussianAnswers])
+def test_tiny_noise_leaves_the_exact_answers_block_by_block(maker) -> None:
+    tiny = {"scale": Fraction(1, 500)} if maker is LaplaceAnswers else {"variance": Fraction(1, 500)}
+    made = maker(blocks=(PREFIX, MARGINAL), unit=REPLACE, **tiny)
+    measured = made.sample(COUNTS, SeededNoise(1))
+    assert measured.blocks == (PREFIX, MARGINAL)
+    assert measured.law == made.law
+    assert measured.values[0].tolist() == np.arange(12).reshape(3, 4).sum(axis=0).cumsum().tolist()
+    assert measured.values[1].tolist() == [6, 22, 38]
+    assert all(values.dtype == np.int64 for values in measured.values)
+
+
+def test_a_draw_leaves_the_kept_marginals_as_they_were() -> None:
+    counts = DenseHistogram(np.arange(3))
+    before = counts.marginal((0,)).copy()
+    LaplaceAnswers(blocks=(MARGINAL,), unit=REPLACE, scale=Fraction(50)).sample(counts, SeededNoise(2))
+    np.testing.assert_array_equal(counts.marginal((0,)), before)
+
+
+@pytest.mark.parametrize("maker", [LaplaceAnswers, GaussianAnswers])
+def test_what_could_overflow_is_refused_before_any_data(maker) -> None:
+    noise = {"scale": SCALE} if maker is LaplaceAnswers else {"variance": VARIANCE}
+    maker(blocks=(query(2**26 - 1, 0, 0),), unit=REPLACE, **noise)
+    for row, records in (((2**26, 0, 0), 2**36), ((-(2**26), 0, 0), 2**36), ((2**31, 0, 0), 2**31)):
+        with pytest.raises(InfeasiblePlan, match="'query'"):
+            maker(blocks=(MARGINAL, query(*row)), unit=REPLACE, records=records, **noise)
+
+
+def test_noise_that_the_sampler_cannot_draw_is_refused() -> None:
+    for scale in (Fraction(0), Fraction(2**53)):
+        with pytest.raises(InfeasiblePlan, match="scale"):
+            LaplaceAnswers(blocks=(MARGINAL,), unit=REPLACE, scale=scale)
+    for variance in (Fraction(0), Fraction(2**101)):
+        with pytest.raises(InfeasiblePlan, match="variance"):
+            GaussianAnswers(blocks=(MARGINAL,), unit=REPLACE, variance=variance)
+
+
+def test_the_largest_table_that_is_allowed_is_answered_exactly() -> None:
+    counts = DenseHistogram(np.array([2**36 - 5, 5, 0]))
+    block = query(2**26 - 1, -3, 0)
+    measured = LaplaceAnswers(blocks=(block,), unit=REPLACE, scale=Fraction(1, 500)).sample(counts, SeededNoise(3))
+    assert measured.values[0].tolist() == [(2**36 - 5) * (2**26 - 1) - 15]

@@ -1,0 +1,123 @@
+"""Candidates: what can be chosen, what a hypothesis is compared with, and that no hypothesis can break a score."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from fakes import Says
+
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.mechanisms.limits import CEILING, RECORDS
+from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
+from dpqr.strategies.step import Step
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+
+ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
+REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
+COUNTS = DenseHistogram(np.array([[4, 0, 1], [2, 2, 9]]))
+MARGINAL = QueryBlock(name="marginal", factors=(Factor.identity(0, 2), Factor.identity(1, 3)))
+PREFIX = QueryBlock(name="prefix", factors=(Factor(axes=(1,), sizes=(3,), matrix=Prefix(3)),))
+HALVES = QueryBlock(
+    name="halves",
+    factors=(Factor(axes=(1,), sizes=(3,), matrix=Dense(np.array([[0, 1, 2], [2, 0, 0]]))),),
+    scale=Fraction(1, 2),
+)
+BROKEN = [np.nan, np.inf, -np.inf, 1e300, -1e300]
+
+
+def constant(value) -> Says:
+    return Says(dict.fromkeys(("marginal", "prefix", "halves"), value))
+
+
+def test_every_block_is_a_candidate_by_itself() -> None:
+    candidates = BlockCandidates(blocks=(MARGINAL, PREFIX), unit=ADD_REMOVE)
+    assert len(candidates) == 2
+    assert candidates[1] == (PREFIX,)
+
+
+def test_blocks_are_scored_by_error_per_sensitivity_beyond_the_penalty() -> None:
+    candidates = BlockCandidates(blocks=(MARGINAL, PREFIX), unit=ADD_REMOVE, penalties=(1, 2))
+    scores = candidates.scores(Says({"marginal": [4.4, 0.6, 1.2, 2, 2, 9], "prefix": [6, 8.7, 7.6]}))
+    # rounded: 4 1 1 2 2 9 against 4 0 1 2 2 9, and 6 9 8 against 6 8 18; sensitivities 1 and 3
+    assert scores.evaluate(COUNTS).tolist() == [3 * (1 - 1), 11 - 2]
+    for unit in (ADD_REMOVE, REPLACE):
+        assert candidates.sensitivity(unit) == scores.sensitivity(unit)
+    assert candidates.sensitivity(ADD_REMOVE) == 3
+    assert candidates.sensitivity(REPLACE) == 6
+
+
+def test_blocks_are_made_comparable_under_the_units_own_relation() -> None:
+    single = QueryBlock(name="single", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[0, 1]]))),))
+    for unit, sensitivity in ((ADD_REMOVE, 1), (REPLACE, 2)):
+        candidates = BlockCandidates(blocks=(MARGINAL, single), unit=unit)
+        assert candidates.sensitivity(unit) == sensitivity
+        factors = candidates.scores(Says({"marginal": 0, "single": 0})).multipliers
+        assert factors == ((1, 1) if unit is ADD_REMOVE else (1, 2))
+
+
+def test_every_row_is_a_candidate_query() -> None:
+    candidates = QueryCandidates(blocks=(MARGINAL, HALVES, PREFIX))
+    assert len(candidates) == 6 + 2 + 3
+    answers = np.concatenate([block.answer(COUNTS) for block in candidates.blocks])
+    for index in range(len(candidates)):
+        (row,) = candidates[index]
+        assert row.rows == 1
+        assert row.answer(COUNTS).tolist() == [answers[index]]
+        assert row.scale == (Fraction(1, 2) if index in (6, 7) else 1)
+    for outside in (-1, len(candidates)):
+        with pytest.raises(IndexError):
+            candidates[outside]
+
+
+def test_queries_are_scored_on_the_finest_grid() -> None:
+    candidates = QueryCandidates(blocks=(MARGINAL, HALVES))
+    assert candidates.grid == Fraction(1, 2)
+    scores = candidates.scores(Says({"marginal": [4.3, 0, 1, 2, 2, 8], "halves": [20.6, 12.4]}))
+    # in halves: 8 0 2 4 4 18 against 9 0 2 4 4 16; and 2 + 20, 12 against 21, 12
+    assert scores.evaluate(COUNTS).tolist() == [1, 0, 0, 0, 0, 2, 1, 0]
+    for unit in (ADD_REMOVE, REPLACE):
+        assert candidates.sensitivity(unit) == scores.sensitivity(unit) == 2
+    assert QueryCandidates(blocks=(PREFIX,)).sensitivity(REPLACE) == 1
+
+
+@pytest.mark.parametrize("value", BROKEN)
+@pytest.mark.parametrize("kind", [BlockCandidates, QueryCandidates])
+def test_no_hypothesis_can_break_or_overflow_a_score(kind, value) -> None:
+    """Whatever it answers, scores are public grounds only: finite, in range, made without a warning."""
+    candidates = kind(blocks=(MARGINAL, PREFIX, HALVES))
+    scores = candidates.scores(constant(value)).evaluate(COUNTS)
+    exact = [abs(int(score)) for score in scores]
+    assert max(exact) < CEILING
+    if np.isnan(value):
+        assert scores.tolist() == candidates.scores(constant(0)).evaluate(COUNTS).tolist()
+    else:
+        assert min(exact) > 2**33  # such an answer is as wrong as any
+
+
+def test_clipping_leaves_every_plausible_hypothesis_alone() -> None:
+    """Even one that stands for all records that may be declared."""
+    full = DenseHistogram(np.array([[RECORDS, 0, 0], [0, 0, 0]]))
+    says = Says({block.name: block.answer(full) for block in (MARGINAL, PREFIX, HALVES)})
+    for kind in (BlockCandidates, QueryCandidates):
+        scores = kind(blocks=(MARGINAL, PREFIX, HALVES)).scores(says)
+        assert not scores.evaluate(full).any()
+
+
+@pytest.mark.parametrize("kind", [BlockCandidates, QueryCandidates])
+def test_what_could_overflow_is_refused_in_the_plan(kind) -> None:
+    large = Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[0, 2**26], [1, 0]])))
+    with pytest.raises(InfeasiblePlan, match="'large'"):
+        kind(blocks=(MARGINAL, QueryBlock(name="large", factors=(large,))))
+    kind(blocks=(MARGINAL, QueryBlock(name="large", factors=(large,))), records=2**30)
+
+
+def test_a_step_with_blocks_has_nothing_to_choose() -> None:
+    step = Step(candidates=(MARGINAL, PREFIX), select=None, measure=None)  # type: ignore[arg-type]
+    assert step.only == (MARGINAL, PREFIX)
+    assert not step.stop
+    listed = Step(candidates=BlockCandidates(blocks=(PREFIX,)), select=None, measure=None, threshold=Fraction(3))  # type: ignore[arg-type]
+    assert listed.only == (PREFIX,)
+    assert listed.stop
