@@ -1,0 +1,1 @@
+"""Files and the nouns that they hold: documents, private tables, releases."""

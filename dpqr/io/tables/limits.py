@@ -1,0 +1,39 @@
+"""Limits: the declared caps under which a table is read. All are public; none is learnt from the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from dpqr.errors import UsageFault
+
+LARGEST_RECORDS = 2**52
+LARGEST_ROW_BYTES = 2**30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """Caps of one run; going above one is a structural fault with a constant message.
+
+    cells: largest |X| that is kept as a dense array (8 bytes a cell); beyond it only occupied cells are kept.
+    records: largest number of rows (of counts, where the table is a histogram); true answers are bounded by it.
+    columns: widest table that is opened, counting the columns that are not read.
+    bytes: most bytes read, and most bytes that they may unpack to.
+    row_bytes: longest CSV row; CSV is read in pieces of this size.
+    batch_rows: rows of Parquet that are decoded at a time.
+    """
+
+    cells: int = 2**24
+    records: int = 2**36
+    columns: int = 2**14
+    bytes: int = 2**40
+    row_bytes: int = 2**20
+    batch_rows: int = 2**17
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            if getattr(self, each.name) < 1:
+                raise UsageFault(f"the limit on {each.name} must be at least 1")
+        if self.records > LARGEST_RECORDS:
+            raise UsageFault("the limit on records may be at most 2^52, so that every count stays exact")
+        if self.row_bytes > LARGEST_ROW_BYTES:
+            raise UsageFault("the limit on row_bytes may be at most 2^30")

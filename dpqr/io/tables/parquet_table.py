@@ -1,0 +1,130 @@
+"""Parquet tables: the schema's contract, and the wanted columns as Arrow batches.
+
+Types and names are public by declaration. The footer's statistics and the dictionaries are private and decide
+nothing; its row count is only compared with the declared cap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from dpqr.errors import DataError
+from dpqr.io.tables.discreet import discreetly
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableFile
+
+_BUFFER = 2**20
+_TYPE_WIDTH = 60
+
+Accepts = Callable[[Any], str | None]
+"""Given an Arrow type: None if the column may have it, or else the types that it may have, in words."""
+
+
+def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Any:
+    """The Arrow schema, which must hold `columns`; the footer's sizes must keep to the limits. Errors: DataError."""
+
+    def look() -> Any:
+        with _opened(file, columns, (), limits) as table:
+            return table.schema_arrow
+
+    return discreetly(look, _explainer(file))
+
+
+def parquet_batches(
+    file: TableFile,
+    columns: Mapping[str, Accepts],
+    limits: Limits,
+    progress: Callable[[int], None],
+    *,
+    dictionaries: Sequence[str] = (),
+) -> Iterator[Any]:
+    """Arrow record batches, one column a name in `columns`. Errors: DataError, constant in words.
+
+    dictionaries: text columns to be kept in dictionary form, which is faster to encode.
+    progress: is given the bytes of each row group that is begun; together they are the file's size.
+    """
+    explain, left = _explainer(file), file.bytes or 0
+    with ExitStack() as stack:
+        table = discreetly(lambda: stack.enter_context(_opened(file, columns, dictionaries, limits)), explain)
+        rows = _row_groups(table, list(columns), limits.batch_rows)
+        while (found := discreetly(lambda: next(rows, None), explain)) is not None:
+            batch, packed = found
+            progress(min(left, packed))
+            left -= min(left, packed)
+            yield batch
+    progress(left)
+
+
+def _row_groups(table: Any, names: list[str], batch_rows: int) -> Iterator[tuple[Any, int]]:
+    """Batches, the first one of each row group with the packed bytes of what is read from that group."""
+    for group in range(table.num_row_groups):
+        packed = sum(chunk.total_compressed_size for chunk in _chunks(table.metadata.row_group(group), set(names)))
+        for batch in table.iter_batches(batch_size=batch_rows, row_groups=[group], columns=names):
+            yield batch, packed
+            packed = 0
+
+
+@contextmanager
+def _opened(
+    file: TableFile, columns: Mapping[str, Accepts], dictionaries: Sequence[str], limits: Limits
+) -> Iterator[Any]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with (
+        pa.OSFile(file.path, "rb") as raw,
+        parquet.ParquetFile(
+            raw,
+            read_dictionary=list(dictionaries),
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            coerce_int96_timestamp_unit="us",
+        ) as table,
+    ):
+        _check_sizes(file, table.metadata, set(columns), limits)
+        _check_schema(file, table.schema_arrow, columns)
+        yield table
+
+
+def _check_sizes(file: TableFile, footer: Any, names: set[str], limits: Limits) -> None:
+    """Declared caps against the footer, before anything is decoded."""
+    if footer.num_columns > limits.columns:
+        raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")
+    if footer.num_rows > limits.records:
+        raise DataError(f"{file.path} has more rows than the declared limit; raise the limit on records")
+    groups = (footer.row_group(group) for group in range(footer.num_row_groups))
+    if sum(chunk.total_uncompressed_size for group in groups for chunk in _chunks(group, names)) > limits.bytes:
+        raise DataError(f"{file.path} holds more bytes than the declared limit; raise the limit or split the table")
+
+
+def _check_schema(file: TableFile, schema: Any, columns: Mapping[str, Accepts]) -> None:
+    names = schema.names
+    for name, accepts in columns.items():
+        if name not in names:
+            raise DataError(f"{file.path} has no column {name!r}; correct its name in the domain file or in the table")
+        if names.count(name) > 1:
+            raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")
+        found = schema.field(name).type
+        allowed = accepts(found)
+        if allowed is not None:
+            raise DataError(
+                f"{file.path}: column {name!r} has the Parquet type {str(found)[:_TYPE_WIDTH]}\n"
+                f"the domain declares it such that it must hold {allowed}"
+            )
+
+
+def _chunks(group: Any, names: set[str]) -> Iterator[Any]:
+    """The column chunks of a row group that will be read."""
+    for position in range(group.num_columns):
+        chunk = group.column(position)
+        if chunk.path_in_schema in names:
+            yield chunk
+
+
+def _explainer(file: TableFile) -> Callable[[Exception], str]:
+    def explain(_: Exception) -> str:
+        return f"{file.path} cannot be read as Parquet; it is damaged, cut short, or of a form that is not supported"
+
+    return explain

@@ -1,0 +1,133 @@
+"""TableSource: where a private table lies, as its owner names it, and the files that this comes to."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from dpqr.errors import DataError, UsageFault
+
+STDIN = "-"
+_CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
+_PARQUET_ENDINGS = (".parquet", ".pq")
+_PARQUET_MAGIC = b"PAR1"
+
+Kind = Literal["csv", "parquet"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableFile:
+    """One regular file of the table. bytes: its size on disk; None for standard input, whose path is "-"."""
+
+    path: str
+    kind: Kind
+    delimiter: str
+    bytes: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSource:
+    """A public description of a private table.
+
+    paths: files, directories or glob patterns whose tables are read one after another; "-" alone: CSV on standard
+    input. Rows are counted the same however they are spread over files.
+    delimiter: one character between the cells of a CSV row; None: a tab in .tsv files, a comma elsewhere.
+    count_column: where the table is a histogram already, the column that says how many records a row stands for.
+    """
+
+    paths: tuple[str, ...]
+    delimiter: str | None = None
+    count_column: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.paths:
+            raise UsageFault("name the table: a CSV or Parquet file, a directory of them, or - for CSV on stdin")
+        if STDIN in self.paths and len(self.paths) > 1:
+            raise UsageFault("- (standard input) cannot be joined with other tables; give it alone")
+        mark = self.delimiter
+        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum()):
+            raise UsageFault(f"--delimiter {mark!r}: give one character, for example ';' or a tab")
+
+    @property
+    def from_stdin(self) -> bool:
+        return self.paths == (STDIN,)
+
+    def files(self) -> tuple[TableFile, ...]:
+        """The regular files behind `paths`, in a fixed order. Looks at names, kinds and sizes only.
+
+        Errors: DataError if a path does not exist, cannot be read, is no regular file, holds no table, mixes CSV with
+        Parquet, or names a file twice (its rows would count twice, which no sensitivity covers).
+        """
+        if self.from_stdin:
+            return (TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None),)
+        files = tuple(self._file(path) for given in self.paths for path in _expand(given))
+        _refuse_repeats(files)
+        if len({file.kind for file in files}) > 1:
+            raise DataError(
+                "the table mixes CSV with Parquet files; name files of one kind, for example 'data/*.parquet'"
+            )
+        return files
+
+    def _file(self, path: str) -> TableFile:
+        status = _status(path)
+        if not stat.S_ISREG(status.st_mode):
+            raise DataError(f"{path} is no regular file; give a file, or - to read CSV from standard input")
+        if not os.access(path, os.R_OK):
+            raise DataError(f"{path} cannot be read; check its permissions")
+        if status.st_size == 0:
+            raise DataError(f"{path} is empty: it has no bytes; a table without rows still has its header")
+        delimiter = self.delimiter or ("\t" if ".tsv" in Path(path).name.lower() else ",")
+        return TableFile(path=path, kind=_kind(path), delimiter=delimiter, bytes=status.st_size)
+
+
+def _expand(given: str) -> list[str]:
+    """The files that one given path stands for: itself, those of a directory (at any depth), or of a pattern."""
+    if os.path.isdir(given):
+        found = sorted(str(path) for path in Path(given).rglob("*") if _is_table(path.relative_to(given)))
+        if not found:
+            raise DataError(f"{given} holds no table; tables end in {', '.join(_CSV_ENDINGS + _PARQUET_ENDINGS)}")
+        return found
+    if not os.path.lexists(given) and glob.has_magic(given):
+        found = sorted(path for path in glob.glob(given, recursive=True) if not os.path.isdir(path))
+        if not found:
+            raise DataError(f"no file matches {given!r}; check the pattern and the directory")
+        return found
+    return [given]
+
+
+def _is_table(path: Path) -> bool:
+    """Whether a directory's file is one of its tables; hidden ones and marks such as _SUCCESS are not."""
+    hidden = any(part.startswith((".", "_")) for part in path.parts)
+    return not hidden and path.name.lower().endswith(_CSV_ENDINGS + _PARQUET_ENDINGS)
+
+
+def _kind(path: str) -> Kind:
+    """By the ending; by the first bytes where the ending says nothing."""
+    name = path.lower()
+    if name.endswith(_PARQUET_ENDINGS):
+        return "parquet"
+    if name.endswith(_CSV_ENDINGS):
+        return "csv"
+    with open(path, "rb") as file:
+        return "parquet" if file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC else "csv"
+
+
+def _status(path: str) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except (OSError, ValueError):
+        pass
+    raise DataError(f"{path} does not exist or cannot be reached; check the path and its permissions")
+
+
+def _refuse_repeats(files: tuple[TableFile, ...]) -> None:
+    seen: set[tuple[int, int]] = set()
+    for file in files:
+        status = _status(file.path)
+        if (status.st_dev, status.st_ino) in seen:
+            raise DataError(f"{file.path} is named twice, so its rows would count twice; name every file once")
+        seen.add((status.st_dev, status.st_ino))

@@ -1,0 +1,101 @@
+"""Structure: what may be looked at without touching a table's rows: its files, columns and types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dpqr.data.domain import Domain
+from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
+from dpqr.io.tables.csv_table import csv_names
+from dpqr.io.tables.encoders import encoder
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet_table import Accepts, parquet_schema
+from dpqr.io.tables.row_encoder import count_refusal
+from dpqr.io.tables.source import TableFile, TableSource
+
+_LARGEST_ATTRIBUTE = 2**32
+
+
+def check_table(source: TableSource, domain: Domain, limits: Limits) -> int | None:
+    """Check files, columns and types against the domain; no row is used. Returns the table's bytes on disk.
+
+    None: the table comes by standard input, which can be read once only and is checked when it is loaded.
+    Errors: DataError on a structural fault, in constant words.
+    """
+    wanted = wanted_columns(source, domain)
+    if source.from_stdin:
+        return None
+    files = source.files()
+    if sum(file.bytes or 0 for file in files) > limits.bytes:
+        raise DataError("the table holds more bytes than the declared limit; raise the limit or split the table")
+    for file in files:
+        if file.kind == "csv":
+            csv_names(file, tuple(wanted), limits)
+        else:
+            parquet_schema(file, wanted, limits)
+    return sum(file.bytes or 0 for file in files)
+
+
+def wanted_columns(source: TableSource, domain: Domain) -> dict[str, Accepts]:
+    """The columns that are read, in order: the domain's, then the count column; each with the types it may have."""
+    if not domain.attributes:
+        raise DocumentError("the domain has no columns; name at least one column of the table")
+    for attribute in domain.attributes:
+        if attribute.size > _LARGEST_ATTRIBUTE:
+            raise InfeasiblePlan(f"column {attribute.name!r} has more than 2^32 cells; give it fewer bins or labels")
+    wanted = {attribute.name: _accepts(encoder(attribute).refusal) for attribute in domain.attributes}
+    if source.count_column in wanted:
+        raise UsageFault(f"the count column {source.count_column!r} is a column of the domain too; name another one")
+    if source.count_column is not None:
+        wanted[source.count_column] = _accepts(count_refusal)
+    return wanted
+
+
+def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
+    """Every column's name and Frictionless type ("any" in CSV, whose cells have none), to start a domain file with."""
+    first = source.files()[0]
+    if source.from_stdin:
+        raise UsageFault("a domain file is started from a file, not from standard input")
+    if first.kind == "csv":
+        names: tuple[str, ...] = csv_names(first, (), Limits())
+        kinds = ["any"] * len(names)
+    else:
+        schema = parquet_schema(first, {}, Limits())
+        names, kinds = tuple(schema.names), [_frictionless(field.type) for field in schema]
+    _refuse_duplicates(first, names)
+    return tuple(zip(names, kinds, strict=True))
+
+
+def _accepts(refusal: Accepts) -> Accepts:
+    """Also lets columns without any value pass, and dictionaries of what `refusal` lets pass."""
+
+    def refused(kind: Any) -> str | None:
+        from pyarrow import types
+
+        if types.is_null(kind):
+            return None
+        return refusal(kind.value_type if types.is_dictionary(kind) else kind)
+
+    return refused
+
+
+def _frictionless(kind: Any) -> str:
+    from pyarrow import types
+
+    if types.is_dictionary(kind):
+        return _frictionless(kind.value_type)
+    named = {
+        "boolean": types.is_boolean,
+        "integer": types.is_integer,
+        "number": lambda each: types.is_floating(each) or types.is_decimal(each),
+        "date": types.is_date,
+        "datetime": types.is_timestamp,
+        "string": lambda each: types.is_string(each) or types.is_large_string(each),
+    }
+    return next((name for name, holds in named.items() if holds(kind)), "any")
+
+
+def _refuse_duplicates(file: TableFile, names: tuple[str, ...]) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")

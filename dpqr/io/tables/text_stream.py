@@ -1,0 +1,113 @@
+"""TextStream: the bytes of one CSV table, unpacked, metered, capped, and closed by a row that proves its quotes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, cast
+
+from dpqr.errors import DataError
+from dpqr.io.tables.source import STDIN, TableFile
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_PIECE = 2**18
+
+
+class _Meter(io.RawIOBase):
+    """A file that counts what is read from it. Its head can be looked at without being consumed."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.taken = 0
+        self._head = b""
+
+    def head(self, size: int) -> bytes:
+        self._head = _fill(self._file.read, size)
+        self.taken = len(self._head)
+        return self._head
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        space = memoryview(cast(bytearray, buffer)).cast("B")
+        piece, self._head = self._head[: len(space)], self._head[len(space) :]
+        if not piece:
+            piece = self._file.read(len(space))
+            self.taken += len(piece)
+        space[: len(piece)] = piece
+        return len(piece)
+
+
+class TextStream:
+    """What the CSV parser reads: `head` first, then everything from the start by `read`, then the `seal` row.
+
+    taken: bytes read from disk or standard input so far (packed ones, where the table is packed).
+    Errors: DataError above `cap` bytes unpacked, constant in words. A damaged gzip stream raises as gzip does.
+    """
+
+    def __init__(self, file: TableFile, cap: int) -> None:
+        self._owned = file.path != STDIN
+        self._raw = cast(BinaryIO, Path(file.path).open("rb") if self._owned else sys.stdin.buffer)  # noqa: SIM115 (close)
+        self._meter = _Meter(self._raw)
+        packed = self._meter.head(len(_GZIP_MAGIC)) == _GZIP_MAGIC
+        self._plain = gzip.GzipFile(fileobj=cast(BinaryIO, io.BufferedReader(self._meter, _PIECE))) if packed else None
+        self._name, self._cap, self._unpacked = file.path, cap, 0
+        self._pending, self._seal = b"", b""
+        self.closed = False
+
+    @property
+    def taken(self) -> int:
+        return self._meter.taken
+
+    def head(self, size: int) -> bytes:
+        """The first `size` bytes (all, where there are fewer), which `read` gives again."""
+        self._pending = _fill(self._piece, size)
+        return self._pending
+
+    def seal(self, row: bytes) -> None:
+        """Add `row`, on a line of its own, to the end of the table."""
+        self._seal = b"\n" + row + b"\n"
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes; fewer at the end only, for the parser takes a short piece for a whole one."""
+        return _fill(self._piece, size)
+
+    def _piece(self, size: int) -> bytes:
+        """At most `size` bytes; none at the end."""
+        if self._pending:
+            piece, self._pending = self._pending[:size], self._pending[size:]
+            return piece
+        piece = (self._plain or self._meter).read(size) or b""
+        self._unpacked += len(piece)
+        if self._unpacked > self._cap:
+            raise DataError(f"{self._name} holds more bytes than the declared limit; raise it or split the table")
+        if not piece:
+            self._pending, self._seal = self._seal, b""
+        return piece or (self._piece(size) if self._pending else b"")
+
+    def close(self) -> None:
+        """Close the file (standard input stays open: it is not ours)."""
+        if self._plain is not None:
+            self._plain.close()
+        if self._owned:
+            self._raw.close()
+        self.closed = True
+
+    def __enter__(self) -> TextStream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _fill(read: Callable[[int], bytes], size: int) -> bytes:
+    """`size` bytes of a reader that may give them in smaller pieces; fewer at its end."""
+    pieces: list[bytes] = []
+    while size > 0 and (piece := read(min(size, _PIECE))):
+        pieces.append(piece)
+        size -= len(piece)
+    return b"".join(pieces)

@@ -1,0 +1,29 @@
+"""Fixtures: small tables on disk, and a loader whose sealed result the test may look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpqr.data.domain import Domain
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.load import load_counts
+from dpqr.io.tables.source import TableSource
+from dpqr.privacy.sealed import SealKey
+
+Load = Callable[..., np.ndarray]
+
+
+@pytest.fixture
+def load() -> Load:
+    """Every cell's count, shape = domain shape; `source` holds TableSource's other fields, the rest is Limits."""
+
+    def counts(domain: Domain, *paths: Any, source: dict[str, Any] | None = None, **limits: int) -> np.ndarray:
+        table = TableSource(paths=tuple(str(path) for path in paths), **(source or {}))
+        histogram = load_counts(table, domain, Limits(**limits))._unseal(SealKey())
+        return histogram.marginal(tuple(range(len(domain.shape))))
+
+    return counts

@@ -1,0 +1,126 @@
+from datetime import date
+from decimal import Decimal
+from fractions import Fraction
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from dpqr.data.attribute import Attribute, Bins, Codes, Labels
+from dpqr.data.domain import Domain
+from dpqr.errors import DataError, DocumentError, DpqrError, InfeasiblePlan, UsageFault
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table, column_types
+
+DOMAIN = Domain((Attribute(name="a", axis=Codes(3)), Attribute(name="b", axis=Labels(("x",)))))
+
+
+def check(*paths, domain=DOMAIN, limits=None, **fields) -> int | None:
+    return check_table(TableSource(paths=tuple(map(str, paths)), **fields), domain, limits or Limits())
+
+
+def test_sound_tables_and_their_bytes(tmp_path) -> None:
+    (tmp_path / "one.csv").write_text("a,b,c\n1,x,\n")
+    (tmp_path / "two.csv").write_text("b,a\n")
+    assert check(tmp_path) == 11 + 4
+    parquet.write_table(pa.table({"b": pa.array(["x"]).dictionary_encode(), "a": [1.0]}), tmp_path / "t.parquet")
+    assert check(tmp_path / "t.parquet") == (tmp_path / "t.parquet").stat().st_size
+    parquet.write_table(pa.table({"b": pa.nulls(1), "a": [1]}), tmp_path / "t.parquet")
+    assert check(tmp_path / "t.parquet")
+
+
+def test_cells_are_not_looked_at(tmp_path) -> None:
+    (tmp_path / "one.csv").write_bytes(b"a,b\n\xff,no label,,,\n")
+    assert check(tmp_path / "one.csv") == 18
+
+
+def test_standard_input_is_not_touched(monkeypatch) -> None:
+    monkeypatch.setattr("sys.stdin", None)
+    assert check("-") is None
+
+
+def test_each_file_of_a_table_is_checked(tmp_path) -> None:
+    (tmp_path / "one.csv").write_text("a,b\n")
+    (tmp_path / "two.csv").write_text("a,B\n")
+    with pytest.raises(DataError, match=r"two\.csv has no column 'b'"):
+        check(tmp_path)
+
+
+def test_types_of_columns(tmp_path) -> None:
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"b": ["x"], "a": ["1"]}), path)
+    with pytest.raises(DataError, match=r"column 'a' has the Parquet type string\n.*whole numbers \(codes\)"):
+        check(path)
+    parquet.write_table(pa.table({"b": ["x"], "a": pa.array(["1"]).dictionary_encode()}), path)
+    with pytest.raises(DataError, match="column 'a' has the Parquet type dictionary"):
+        check(path)
+
+
+def test_the_count_column(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("a,b,count\n")
+    assert check(tmp_path / "t.csv", count_column="count")
+    with pytest.raises(DataError, match="no column 'n'"):
+        check(tmp_path / "t.csv", count_column="n")
+    with pytest.raises(UsageFault, match="'a' is a column of the domain too"):
+        check(tmp_path / "t.csv", count_column="a")
+    parquet.write_table(pa.table({"a": [1], "b": ["x"], "count": ["1"]}), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="record counts"):
+        check(tmp_path / "t.parquet", count_column="count")
+
+
+def test_sizes(tmp_path) -> None:
+    (tmp_path / "one.csv").write_text("a,b\n1,x\n")
+    (tmp_path / "two.csv").write_text("a,b\n1,x\n")
+    assert check(tmp_path, limits=Limits(bytes=16)) == 16
+    with pytest.raises(DataError, match="more bytes than the declared limit"):
+        check(tmp_path, limits=Limits(bytes=15))
+
+
+@pytest.mark.parametrize(
+    ("domain", "error"),
+    [(Domain(()), DocumentError), (Domain((Attribute(name="a", axis=Codes(2**32 + 1)),)), InfeasiblePlan)],
+)
+def test_domains_that_no_table_can_be_counted_over(domain, error: type[DpqrError]) -> None:
+    with pytest.raises(error):
+        check("-", domain=domain)
+
+
+def test_column_types_of_parquet(tmp_path) -> None:
+    table = {
+        "flag": [True],
+        "whole": [1],
+        "real": [1.5],
+        "money": [Decimal("1.50")],
+        "day": [date(2024, 1, 1)],
+        "when": pa.array([0], pa.timestamp("ns", "UTC")),
+        "text": ["x"],
+        "kind": pa.array(["x"]).dictionary_encode(),
+        "list": [[1]],
+    }
+    parquet.write_table(pa.table(table), tmp_path / "t.parquet")
+    kinds = ["boolean", "integer", "number", "number", "date", "datetime", "string", "string", "any"]
+    assert column_types(TableSource(paths=(str(tmp_path / "t.parquet"),))) == tuple(zip(table, kinds, strict=True))
+
+
+def test_column_types_of_csv_are_unknown(tmp_path) -> None:
+    (tmp_path / "t.csv").write_text("a;b\n1;x\n")
+    source = TableSource(paths=(str(tmp_path / "t.csv"),), delimiter=";")
+    assert column_types(source) == (("a", "any"), ("b", "any"))
+    (tmp_path / "t.csv").write_text("a;a\n1;x\n")
+    with pytest.raises(DataError, match="the column 'a' twice"):
+        column_types(source)
+    with pytest.raises(UsageFault):
+        column_types(TableSource(paths=("-",)))
+
+
+def test_bins_say_what_they_need(tmp_path) -> None:
+    parquet.write_table(pa.table({"a": [[1]]}), tmp_path / "t.parquet")
+    for kind, words in {
+        "number": r"numbers \(bins\)",
+        "date": r"\(date bins\)",
+        "datetime": r"\(datetime bins\)",
+    }.items():
+        bins = Bins((Fraction(0), Fraction(1)), kind=kind)  # type: ignore[arg-type]
+        with pytest.raises(DataError, match=words):
+            check(tmp_path / "t.parquet", domain=Domain((Attribute(name="a", axis=bins),)))

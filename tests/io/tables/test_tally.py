@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpqr.data.histogram import DenseHistogram, SparseHistogram
+from dpqr.io.tables import tally as module
+from dpqr.io.tables.tally import DenseTally, SparseTally, tally
+
+SHAPE = (3, 2, 4)
+ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)
+
+
+def add(into, rows, *, weighted) -> None:
+    table = np.array(rows, dtype=np.int64).reshape(-1, 4).T
+    codes = [table[0].astype(np.uint8), table[1].astype(np.uint64), table[2]]
+    into.add(codes, len(rows), table[3] if weighted else None)
+
+
+@given(ROWS, st.booleans(), st.integers(1, 7), st.integers(1, 5))
+def test_rows_count_the_same_in_any_batches(rows, weighted, size, pending) -> None:
+    expected = np.zeros(SHAPE, dtype=np.int64)
+    for *cell, count in rows:
+        expected[tuple(cell)] += count if weighted else 1
+    for into in (DenseTally(SHAPE), SparseTally(SHAPE)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "_LEAST_PENDING", pending)
+            for start in range(0, len(rows), size):
+                add(into, rows[start : start + size], weighted=weighted)
+            found = into.histogram()
+        assert (found.marginal((0, 1, 2)) == expected).all()
+
+
+def test_sparse_cells_are_sorted_distinct_and_occupied() -> None:
+    into = SparseTally((10,) * 40)
+    row = [np.array([each, 0, each], dtype=np.uint8) for each in range(10)] * 4
+    into.add(row, 3, None)
+    into.add(row, 3, np.array([4, 0, 0]))
+    found = into.histogram()
+    assert found.codes.tolist() == [[0] * 40, [*range(10)] * 4]
+    assert found.counts.tolist() == [1, 6]
+    into = SparseTally((2, 2))
+    into.add([np.array([0, 1]), np.array([1, 1])], 2, np.array([0, 3]))
+    assert into.histogram().codes.tolist() == [[1, 1]]
+
+
+def test_the_limit_decides() -> None:
+    assert isinstance(tally((2, 3), 6, 6).histogram(), DenseHistogram)
+    assert isinstance(tally((2, 3), 6, 5).histogram(), SparseHistogram)
+
+
+def test_nothing_counted() -> None:
+    assert SparseTally((10,) * 30).histogram().marginal((4,)).tolist() == [0] * 10
+    assert DenseTally((2, 2)).histogram().counts.tolist() == [[0, 0], [0, 0]]
