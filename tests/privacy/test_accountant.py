@@ -1,0 +1,16 @@
+from fractions import Fraction
+
+import pytest
+
+from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.accountant import Portion
+
+
+@pytest.mark.parametrize(("share", "count"), [(Fraction(0), 1), (Fraction(-1), 1), (Fraction(1), -1)])
+def test_a_portion_without_share_or_with_a_negative_count_is_refused(share, count):
+    with pytest.raises(InfeasiblePlan):
+        Portion(share=share, count=count)
+
+
+def test_a_portion_of_no_draws_may_stand_in_a_plan():
+    assert Portion(share=Fraction(1), count=0).count == 0
