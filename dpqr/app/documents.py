@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from dpqr.app.planning import read_documents
 from dpqr.data.attribute import FAULTS, Attribute
 from dpqr.errors import UsageFault
 from dpqr.io.documents.schema import schema
-from dpqr.io.documents.skeleton import skeleton_from_types
+from dpqr.io.documents.skeleton import skeleton_from_schema
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
 
 
-def document_schema(document: str) -> dict[str, Any]:
+def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
     """The JSON Schema of "domain" or "queries"."""
     return schema(document)
 
@@ -36,7 +36,7 @@ def check_documents(queries: str, domain: str | None) -> dict[str, Any]:
 
 def domain_skeleton(path: str, delimiter: str) -> dict[str, Any]:
     """A domain file for the columns of a table, from their names and types alone."""
-    return skeleton_from_types(column_types(TableSource(paths=(path,), delimiter=delimiter)))
+    return skeleton_from_schema(column_types(TableSource(paths=(path,), delimiter=delimiter)))
 
 
 def write_new(path: str, text: str) -> None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.data.attribute import FAULTS
 from dpqr.data.domain import Domain
+from dpqr.data.faults import failing_attributes, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
-from dpqr.io.documents.domain import failing_attributes, read_domain, unstated_faults
+from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.queries import QueriesDocument, read_queries
 from dpqr.plugins import Registry
 from dpqr.privacy.budget import PrivacyBudget, decimal
@@ -78,7 +78,9 @@ def _records(request: PlanRequest, unit: PrivacyUnit) -> int | None:
     if unit.neighbours is Neighbours.REPLACE and request.n is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
     if request.n is not None and unit.neighbours is Neighbours.ADD_REMOVE and request.schedule != "theory":
-        raise UsageFault("--n is private under --neighbours add-remove; only --schedule theory takes it, as a declared n0")
+        raise UsageFault(
+            "--n is private under --neighbours add-remove; only --schedule theory takes it, as a declared n0"
+        )
     return request.n
 
 
@@ -131,9 +133,8 @@ def _require_stated_rules(domain: Domain, unit: PrivacyUnit) -> None:
     """Under `replace` nothing is dropped silently: every fault that a column can have needs a stated rule."""
     unstated = unstated_faults(domain) if unit.neighbours is Neighbours.REPLACE else {}
     for name, faults in unstated.items():
-        listed = ", ".join(fault for fault in FAULTS if fault in faults)
         raise DocumentError(
-            f"column {name!r}: under --neighbours replace the domain file must state a rule for {listed} "
+            f"column {name!r}: under --neighbours replace the domain file must state a rule for {', '.join(faults)} "
             '(in its "dpqr" block: cell, clip, drop or fail)'
         )
 

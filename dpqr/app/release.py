@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal, Protocol
 
 from dpqr.app.planning import PlanRequest, plan_release
@@ -17,7 +18,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_counts
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.strategies.known import ACCOUNTANTS
+from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.strategies.plan import Plan
 
 
@@ -72,10 +73,6 @@ def release(
     return finished
 
 
-def _spent(plan: Plan) -> dict[str, object]:
+def _spent(plan: Plan) -> dict[str, Fraction | None]:
     """The whole schedule's price under every accountant: nothing is given back for an early stop."""
-    priced = {}
-    for entry in ACCOUNTANTS.entries():
-        if entry.origin == "dpqr":
-            priced[entry.name] = ACCOUNTANTS.load(entry.name)().epsilon(plan.events, plan.budget.delta)
-    return priced
+    return {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in ACCOUNTANTS.items()}

@@ -22,6 +22,8 @@ def command(data: str, delimiter: str, out: str | None) -> None:
     text = json.dumps(domain_skeleton(data, delimiter), indent=2)
     if out:
         write_new(out, text + "\n")
-        click.echo(f"wrote {out}; fill in labels and bounds, then run: dpqr check --domain {out} --queries ...", err=True)
+        click.echo(
+            f"wrote {out}; fill in labels and bounds, then run: dpqr check --domain {out} --queries ...", err=True
+        )
     else:
         click.echo(text)

@@ -25,7 +25,7 @@ class Failure(click.ClickException):
 
     def __init__(self, message: str, exit_code: int) -> None:
         super().__init__(message)
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # type: ignore[misc]  # click declares one for the class; ours differ by error
 
     def show(self, file: object = None) -> None:
         click.echo(f"dpqr: {self.message}", err=True)

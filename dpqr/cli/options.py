@@ -23,7 +23,9 @@ def documents(command: Command) -> Command:
 def privacy(command: Command) -> Command:
     """The guarantee: --eps, --delta, --neighbours, --n."""
     for option in (
-        click.option("--n", type=click.IntRange(min=1), help="Number of records: public under replace, declared n0 else."),
+        click.option(
+            "--n", type=click.IntRange(min=1), help="Number of records: public under replace, declared n0 else."
+        ),
         click.option(
             "--neighbours",
             type=click.Choice(["add-remove", "replace"]),
@@ -41,8 +43,12 @@ def privacy(command: Command) -> Command:
 def strategies(command: Command) -> Command:
     """The roles by name and their parameters; `dpqr strategies` lists the names."""
     for option in (
-        click.option("--seed", type=click.IntRange(min=0), default=0, help="Public seed of sampled hypotheses and rows."),
-        click.option("--trust", metavar="NAME", multiple=True, help="Vouch for a third party's strategy that meets data."),
+        click.option(
+            "--seed", type=click.IntRange(min=0), default=0, help="Public seed of sampled hypotheses and rows."
+        ),
+        click.option(
+            "--trust", metavar="NAME", multiple=True, help="Vouch for a third party's strategy that meets data."
+        ),
         click.option("--replay/--no-replay", default=None, help="multiplicative-weights: refit all measurements."),
         click.option("--variant", type=click.Choice(["printed", "sharp"]), help="theory: whose constants. [printed]"),
         click.option("--beta", metavar="B", help="theory: failure probability. [0.05]"),
@@ -67,7 +73,9 @@ def table(command: Command) -> Command:
         click.option("--max-records", metavar="N", type=click.IntRange(min=1), help="Most records. [2^36]"),
         click.option("--max-cells", metavar="N", type=click.IntRange(min=1), help="Most cells held densely. [2^24]"),
         click.option("--delimiter", metavar="C", default=",", help="CSV delimiter (\\t for a tab). [,]"),
-        click.option("--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."),
+        click.option(
+            "--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."
+        ),
     ):
         command = option(command)
     return command

@@ -67,6 +67,11 @@ def progress(mode: str) -> Iterator[Observer]:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
         console = Console(file=sys.stderr)
-        columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed:.0f}"), TimeElapsedColumn())
+        columns = (
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.completed:.0f}"),
+            TimeElapsedColumn(),
+        )
         with Progress(*columns, console=console, transient=True) as display:
             yield Bars(display)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import click
 
 
 @click.command("schema")
 @click.argument("document", type=click.Choice(["domain", "queries"]))
-def command(document: str) -> None:
+def command(document: Literal["domain", "queries"]) -> None:
     """Print the JSON Schema of a domain or queries file."""
     import json
 

@@ -42,9 +42,7 @@ def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
     last = outcome.transcript.rounds[-1].measurement
     gamma = problem.beta / (2 * plan.rounds)
     candidates = QueryCandidates(blocks=problem.workload.blocks)
-    shortfall = plan.roles.distinguisher.shortfall(
-        len(candidates), candidates.sensitivity(problem.unit), select, gamma
-    )
+    shortfall = plan.roles.distinguisher.shortfall(len(candidates), candidates.sensitivity(problem.unit), select, gamma)
     step = float(candidates.grid)
     widest = max(float(block.scale) for block in problem.workload.blocks)
     tail = last.law.tail(float(gamma)) * float(last.blocks[0].scale)

@@ -82,6 +82,8 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
         observer.finished(len(transcript.rounds), len(plan.opening) + plan.rounds)
         if stopped:
             break
+        if not step.mend:
+            continue
         updated = roles.update.update(problem, hypothesis, transcript.measurements)
         if updated is None:
             return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)

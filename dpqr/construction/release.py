@@ -87,9 +87,7 @@ def _measured(plan: Plan, transcript: Transcript) -> dict[str, Measured]:
         if plan.threshold is not None and finished.choice is not None:
             position = bisect_right(ends, finished.choice)
             block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
-            values, deviation = found.setdefault(
-                block.name, (np.full(block.rows, np.nan), np.full(block.rows, np.nan))
-            )
+            values, deviation = found.setdefault(block.name, (np.full(block.rows, np.nan), np.full(block.rows, np.nan)))
             values[row], deviation[row] = _single(finished.measurement)
         else:
             found.update(_whole(finished.measurement))
@@ -104,7 +102,8 @@ def _single(measured: Measurement) -> tuple[float, float]:
 def _whole(measured: Measurement) -> Iterator[tuple[str, Measured]]:
     for block, values in zip(measured.blocks, measured.values, strict=True):
         scale = float(block.scale)
-        yield block.name, (values * scale, np.full(block.rows, measured.law.deviation * scale))
+        deviation = np.full(block.rows, measured.law.deviation * scale, dtype=np.float64)
+        yield block.name, (np.asarray(values * scale, dtype=np.float64), deviation)
 
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:

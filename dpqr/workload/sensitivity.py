@@ -27,7 +27,9 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     """Largest change of the blocks' integer answers, taken together, between neighbours.
 
     add-remove: one record adds or removes one column, so the change is a column: the largest column norm.
-    replace: one column leaves and another comes, so the change is a difference of two columns.
+    replace: one column leaves and another comes, so the change is a difference of two columns. A record that a rule
+    of the domain drops is a column of zeros, so a record may also come from nothing or leave to nothing: the largest
+    column norm is a lower bound here too.
     Blocks measured together: norms add up (L1 and squared L2) or the largest counts (largest), an upper bound that
     is attained where one cell is worst for all of them.
     """
@@ -57,6 +59,11 @@ def _added_column(block: QueryBlock, norm: Norm) -> int:
 
 
 def _replaced_column(block: QueryBlock, norm: Norm) -> int:
+    """Largest distance of two columns, one of which may be the zeros of a dropped record."""
+    return max(_distance(block, norm), _added_column(block, norm))
+
+
+def _distance(block: QueryBlock, norm: Norm) -> int:
     """Largest distance of two columns, exact where it is cheap to know and otherwise a proved upper bound.
 
     In turn: one query (its largest minus its smallest coefficient); one factor with a known distance; otherwise the

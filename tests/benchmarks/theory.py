@@ -60,8 +60,12 @@ def write(folder: Path, case: dict) -> tuple[np.ndarray, np.ndarray]:
     np.savez(folder / "predicates.npz", coefficients=rows)
     with (folder / "counts.csv").open("w", newline="") as file:
         csv.writer(file).writerows([("cell", "count"), *enumerate(counts.tolist())])
-    rules = dict.fromkeys(("null", "unparsable", "outside"), "fail")
-    field = {"name": "cell", "type": "integer", "constraints": {"minimum": 0, "maximum": case["cells"] - 1}, "dpqr": rules}
+    field = {
+        "name": "cell",
+        "type": "integer",
+        "constraints": {"minimum": 0, "maximum": case["cells"] - 1},
+        "dpqr": {"otherwise": "fail"},
+    }
     document = {"domain": {"fields": [field]}, "queries": [{"coefficients": "predicates.npz", "name": "predicates"}]}
     (folder / "q.json").write_text(json.dumps(document))
     return rows, counts
@@ -76,7 +80,7 @@ def run(folder: Path, case: dict, update: str, variant: str, rows: np.ndarray, c
         *("--out", str(out), "--force", "--format", "json"),
     ]
     started = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True)
+    subprocess.run([*command, "--progress", "none"], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     seconds = time.perf_counter() - started
     estimates = np.array([row["estimate"] for row in json.loads((out / "answers.json").read_text())])
     error = float(np.abs(estimates - rows @ counts).max()) / case["n"]

@@ -19,7 +19,7 @@ from dpqr.workload.block import Factor, QueryBlock
 
 OPENING_SHARE = Fraction(1, 5)
 SELECTION_SHARE = Fraction(1, 5)
-ROUNDS_AT_EPSILON_ONE = 12
+ROUNDS_AT_EPSILON_ONE = 22
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +72,9 @@ class Rounds:
     def next(self, plan: Plan, transcript: Transcript) -> Step | None:
         done = len(transcript.rounds)
         if done < len(plan.opening) and plan.opening_price:
-            return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price)
+            last = done == len(plan.opening) - 1
+            mend = last or not plan.roles.update.cumulative
+            return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price, mend=mend)
         if done >= len(plan.opening) + plan.rounds or plan.measure is None:
             return None
         return Step(candidates=_unmeasured(plan, transcript), select=plan.select, measure=plan.measure)
@@ -80,7 +82,7 @@ class Rounds:
 
 def default_rounds(epsilon: Fraction) -> int:
     """T grows with the budget: more rounds spread it thinner, which a small one cannot bear."""
-    return max(3, math.ceil(ROUNDS_AT_EPSILON_ONE * float(epsilon) ** 0.4))
+    return max(3, math.ceil(ROUNDS_AT_EPSILON_ONE * math.pow(epsilon, 0.65)))
 
 
 def forecast(problem: Problem, roles: Roles, block: QueryBlock, price: Price) -> BlockForecast:
@@ -129,7 +131,7 @@ def _unmeasured(plan: Plan, transcript: Transcript) -> BlockCandidates:
     """A block that was measured is left out of later draws: a public rule, the draw is never repeated."""
     measured = {block.name for measurement in transcript.measurements for block in measurement.blocks}
     left = tuple(block for block in plan.problem.workload.blocks if block.name not in measured)
-    return BlockCandidates(blocks=left)
+    return BlockCandidates(blocks=left, unit=plan.problem.unit)
 
 
 def _events(

@@ -1,0 +1,60 @@
+"""Sentences: what a release promises, in the words that its record and its receipt share."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpqr.construction.certificate import Certificate
+from dpqr.construction.release import Release
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.figures import upward_text
+from dpqr.strategies.plan import Plan
+
+LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
+
+
+def guarantee(plan: Plan) -> str:
+    """The privacy statement of a run of `plan`: definition, parameters, unit. Privacy: public facts only."""
+    return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
+
+
+def budget_words(budget: PrivacyBudget) -> str:
+    """Epsilon and delta as a claim; both figures are exact, or rounded up."""
+    epsilon = upward_text(budget.epsilon)
+    if budget.pure:
+        return f"Differentially private with epsilon = {epsilon} (pure: delta = 0)"
+    return f"Differentially private with epsilon = {epsilon} and delta = {upward_text(budget.delta)}"
+
+
+def release_guarantee(release: Release) -> str:
+    """The same for a finished release; one that was drawn from a test source claims nothing."""
+    if not release.private:
+        return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+    return guarantee(release.plan)
+
+
+def certainty(release: Release) -> str:
+    """What is known of the largest error over the workload: the certificate, or why there is none."""
+    if release.certificate:
+        return _certified(release.certificate, release.plan.problem.workload.rows)
+    if release.plan.threshold is None:
+        return (
+            "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
+            "A noise deviation speaks of the measured value beside it, not of the estimate."
+        )
+    return (
+        "No certificate: the loop ended without meeting its stop test, so no bound on the error of all answers was "
+        "bought."
+    )
+
+
+def _certified(certificate: Certificate, queries: int) -> str:
+    """Both figures are rounded up: a bound may be shown too large, never too small."""
+    records = upward_text(Fraction(certificate.records), 6)
+    share = (
+        "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
+    )
+    return (
+        f"Certificate: with probability at least {certificate.confidence:.4g}, over the noise of this run, none of the "
+        f"{queries:,} estimates is off by more than {records} records{share}."
+    )

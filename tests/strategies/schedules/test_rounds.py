@@ -1,0 +1,128 @@
+"""The practical schedule on paper: what it opens with, how it cuts the budget, what it leaves out."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.strategies.checks.gaussian import Gaussian
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.plan import Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.rounds import Rounds, default_rounds
+from dpqr.strategies.transcript import Round, Transcript
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Workload
+
+SIZES = (2, 3, 4, 5)
+APPROXIMATE = PrivacyBudget(Fraction(1), Fraction(1, 10**9))
+
+
+def marginal(*axes):
+    return QueryBlock(name=str(axes), factors=tuple(Factor.identity(axis, SIZES[axis]) for axis in axes))
+
+
+PAIRS = tuple(marginal(first, second) for first in range(4) for second in range(first))
+
+
+def problem(blocks=PAIRS, **more):
+    domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(SIZES)))
+    return Problem(domain=domain, workload=Workload(tuple(blocks)), unit=PrivacyUnit(), **more)
+
+
+def roles(accountant="basic", check=None):
+    return Roles(
+        distinguisher=Exponential(),
+        check=check or Laplace(),
+        update=MultiplicativeWeights(),
+        accountant=ACCOUNTANTS[accountant],
+    )
+
+
+def finished(blocks):
+    values = tuple(np.zeros(block.rows, dtype=np.int64) for block in blocks)
+    return Round(
+        choice=0, measurement=Measurement(blocks=blocks, values=values, law=DiscreteLaplace(Fraction(1))), charges=(0,)
+    )
+
+
+def test_opening_measures_every_attribute_of_the_workload_once():
+    plan = Rounds(rounds=2).plan(problem(PAIRS[:3]), PrivacyBudget(Fraction(1)), roles())
+    assert [blocks[0].axes for blocks in plan.opening] == [(0,), (1,), (2,)]
+
+
+def test_the_workloads_own_one_way_marginal_serves_as_opening():
+    own = marginal(1)
+    plan = Rounds(rounds=2).plan(problem((own, *PAIRS)), PrivacyBudget(Fraction(1)), roles())
+    assert plan.opening[1] == (own,)
+
+
+def test_a_workload_that_fits_into_the_rounds_is_measured_whole():
+    plan = Rounds(rounds=6).plan(problem(), PrivacyBudget(Fraction(1)), roles())
+    assert plan.rounds == 0
+    assert plan.opening == tuple((block,) for block in PAIRS)
+    assert plan.opening_price.pure == Fraction(1, 6)
+
+
+@pytest.mark.parametrize("accountant", ["basic", "advanced", "optimal", "zcdp"])
+@pytest.mark.parametrize("rounds", [2, 6])
+def test_no_plan_costs_more_than_its_budget(accountant, rounds):
+    plan = Rounds(rounds=rounds).plan(problem(), APPROXIMATE, roles(accountant))
+    assert 0.9 < float(plan.epsilon) <= 1
+
+
+def test_gaussian_noise_under_concentrated_accounting():
+    plan = Rounds(rounds=2).plan(problem(), APPROXIMATE, roles("zcdp", Gaussian()))
+    assert 0.99 < float(plan.epsilon) <= 1
+
+
+def test_steps_follow_the_plan_and_leave_measured_blocks_out():
+    schedule = Rounds(rounds=2)
+    plan = schedule.plan(problem(), PrivacyBudget(Fraction(1)), roles())
+    transcript = Transcript()
+    for blocks in plan.opening:
+        step = schedule.next(plan, transcript)
+        assert step.only == blocks
+        assert step.select is None
+        transcript.add(finished(blocks))
+    first = schedule.next(plan, transcript)
+    assert len(first.candidates) == 6
+    transcript.add(finished(first.candidates[4]))
+    second = schedule.next(plan, transcript)
+    assert PAIRS[4] not in second.candidates.blocks
+    transcript.add(finished(second.candidates[0]))
+    assert schedule.next(plan, transcript) is None
+
+
+def test_a_private_total_is_bought_where_no_marginal_tells_it():
+    cdf = QueryBlock(name="cdf", factors=(Factor(axes=(3,), sizes=(5,), matrix=Prefix(5)),))
+    plan = Rounds().plan(problem((cdf,)), PrivacyBudget(Fraction(1)), roles())
+    assert [blocks[0].axes for blocks in plan.opening] == [(), (3,)]
+    public = problem((cdf,), n=100)
+    plan = Rounds().plan(public, PrivacyBudget(Fraction(1)), roles())
+    assert [blocks[0].axes for blocks in plan.opening] == [(3,)]
+
+
+def test_rounds_grow_with_epsilon_and_read_nothing_else():
+    assert [default_rounds(Fraction(eps)) for eps in ("0.01", "0.1", "1", "10")] == [3, 5, 22, 99]
+
+
+def test_replace_doubles_the_noise_of_a_marginal():
+    added = Rounds(rounds=6).plan(problem(), PrivacyBudget(Fraction(1)), roles())
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE)
+    domain = problem().domain
+    replaced_problem = Problem(domain=domain, workload=Workload(PAIRS), unit=unit, n=10)
+    replaced = Rounds(rounds=6).plan(replaced_problem, PrivacyBudget(Fraction(1)), roles())
+    assert replaced.noise == pytest.approx(2 * added.noise, rel=0.01)
