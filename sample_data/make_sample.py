@@ -2,9 +2,9 @@
 
 python sample_data/make_sample.py [DIRECTORY]
 
-Everything comes from the public seed below by simple rules, the same bytes each time. About 11,000 people were
-"interviewed" one to four times from January to September 2024; a row is an interview. Some cells are empty, few incomes,
-ages and hours lie outside the declared bounds, and one region is rare.
+Everything comes from the public seed below by simple rules, the same bytes each time. 11,000 people were "interviewed"
+one to four times from January to September 2024; a row is an interview. Some cells are empty, few incomes, ages and
+hours lie outside the declared bounds, and one region is rare.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ Row = tuple[int, str | None, str | None, str | None, int, int | None, float | No
 
 
 def main() -> None:
+    """Write both files into the named directory, or beside this script."""
     directory = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent
     rows = survey(Random(SEED))
     with (directory / "survey.csv").open("w", newline="", encoding="utf-8") as file:
@@ -84,6 +85,7 @@ def income(source: Random, age: int, level: int, weekly: float) -> int | None:
 
 
 def pick(source: Random, weights: dict[str, float]) -> str:
+    """One key, with a chance in proportion to its weight."""
     return source.choices(tuple(weights), tuple(weights.values()))[0]
 
 

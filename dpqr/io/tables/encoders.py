@@ -36,7 +36,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LabelEncoder:
-    """Exact text; whole numbers by their decimal text, booleans as "true" and "false"."""
+    """Exact text; whole numbers by their decimal text, booleans as "true" and "false", dates in ISO form."""
 
     axis: Labels
     faults: FaultCodes
@@ -44,8 +44,8 @@ class LabelEncoder:
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
 
-        fits = _is_text(kind) or types.is_boolean(kind) or types.is_integer(kind)
-        return None if fits else "text, whole numbers or booleans (labels)"
+        fits = _is_text(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_date(kind)
+        return None if fits else "text, whole numbers, booleans or dates (labels)"
 
     def encode(self, cells: Any) -> Encoded:
         import pyarrow as pa

@@ -62,6 +62,8 @@ def _row_groups(table: Any, names: list[str], batch_rows: int) -> Iterator[tuple
     for group in range(table.num_row_groups):
         packed = sum(chunk.total_compressed_size for chunk in _chunks(table.metadata.row_group(group), set(names)))
         for batch in table.iter_batches(batch_size=batch_rows, row_groups=[group], columns=names):
+            if batch.schema.names != names:
+                raise DataError("a column and a nested field of the table share one name; rename one of them")
             yield batch, packed
             packed = 0
 

@@ -87,7 +87,8 @@ class TableSource:
 def _expand(given: str) -> list[str]:
     """The files that one given path stands for: itself, those of a directory (at any depth), or of a pattern."""
     if os.path.isdir(given):
-        found = sorted(str(path) for path in Path(given).rglob("*") if _is_table(path.relative_to(given)))
+        inside = [path for path in Path(given).rglob("*") if not path.is_dir()]
+        found = sorted(str(path) for path in inside if _is_table(path.relative_to(given)))
         if not found:
             raise DataError(f"{given} holds no table; tables end in {', '.join(_CSV_ENDINGS + _PARQUET_ENDINGS)}")
         return found

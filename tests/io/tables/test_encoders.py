@@ -49,6 +49,12 @@ def test_codes_of_any_signed_type(kind) -> None:
     assert codes(Codes(3), cells) == [2, 0, 7, 7, 1]
 
 
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
+def test_labels_of_dates(kind) -> None:
+    cells = pa.array([date(2024, 1, 31), date(1969, 1, 1), date(2024, 2, 1)], kind)
+    assert codes(Labels(("1969-01-01", "x", "2024-01-31")), cells) == [2, 0, 7]
+
+
 def test_codes_of_unsigned_types() -> None:
     assert codes(Codes(3), pa.array([2, 2**64 - 1, 3], pa.uint64())) == [2, 7, 7]
     clip: dict[Fault, Rule] = {"outside": Rule.CLIP}
@@ -167,7 +173,11 @@ def test_text_that_is_no_date() -> None:
 @pytest.mark.parametrize(
     ("axis", "good", "bad"),
     [
-        (LABELS, [pa.string(), pa.bool_(), pa.int8(), pa.large_string()], [pa.float64(), pa.date32(), pa.binary()]),
+        (
+            LABELS,
+            [pa.string(), pa.bool_(), pa.int8(), pa.large_string()],
+            [pa.float64(), pa.timestamp("s"), pa.binary()],
+        ),
         (Codes(3), [pa.int8(), pa.uint64(), pa.float32()], [pa.string(), pa.bool_(), pa.decimal128(3, 0)]),
         (TENS, [pa.int8(), pa.float16(), pa.decimal256(50, 3)], [pa.string(), pa.date32(), pa.list_(pa.int8())]),
         (DAYS, [pa.date32(), pa.date64(), pa.timestamp("ns", "UTC")], [pa.string(), pa.int64(), pa.time32("s")]),

@@ -87,6 +87,13 @@ def test_faults_of_the_schema(tmp_path) -> None:
         parquet_schema(file_of(written(tmp_path, {"a": [{"x": 1}]})), {"a.x": anything}, Limits())
 
 
+def test_a_name_that_is_also_a_nested_field(tmp_path) -> None:
+    path = written(tmp_path, {"a": [{"x": 1}], "a.x": [2], "b": [3]})
+    with pytest.raises(DataError, match="share one name"):
+        rows(path, ("a.x", "b"))
+    assert rows(path, ("b",)) == [(3,)]
+
+
 def test_declared_sizes_are_checked_before_anything_is_decoded(tmp_path) -> None:
     path = written(tmp_path, {"a": np.zeros(1000, dtype=np.int64), "b": np.arange(1000)}, row_group_size=100)
     for message, limits in {"rows": {"records": 999}, "columns": {"columns": 1}, "bytes": {"bytes": 500}}.items():

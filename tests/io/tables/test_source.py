@@ -38,8 +38,18 @@ def test_a_file_without_a_known_ending_is_described_by_its_first_bytes(tmp_path)
 
 
 def test_a_directory_is_read_in_a_fixed_order_at_any_depth(tmp_path) -> None:
-    fill(tmp_path, "b.csv", "a.csv", "sub/c.csv.gz", "_SUCCESS", ".hidden.csv", "_temporary/d.csv", "readme.txt")
-    assert names(tmp_path) == ["a.csv", "b.csv", "c.csv.gz"]
+    fill(
+        tmp_path,
+        "b.csv",
+        "a.csv",
+        "sub/c.csv.gz",
+        "_SUCCESS",
+        ".hidden.csv",
+        "_temporary/d.csv",
+        "readme.txt",
+        "x.csv/part-0.csv",
+    )
+    assert names(tmp_path) == ["a.csv", "b.csv", "c.csv.gz", "part-0.csv"]
 
 
 def test_a_pattern_is_expanded_and_a_file_that_looks_like_one_is_a_file(tmp_path) -> None:

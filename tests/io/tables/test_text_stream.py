@@ -1,0 +1,52 @@
+import gzip
+
+import pytest
+
+from dpqr.errors import DataError
+from dpqr.io.tables.source import TableFile
+from dpqr.io.tables.text_stream import TextStream
+
+CONTENT = b"a,b\n" + bytes(range(48, 123)) * 40
+
+
+@pytest.fixture(params=[bytes, gzip.compress], ids=["plain", "packed"])
+def path(request, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_bytes(request.param(CONTENT))
+    return file
+
+
+def stream(path, cap: int = 10**6) -> TextStream:
+    return TextStream(TableFile(path=str(path), kind="csv", delimiter=",", bytes=None), cap)
+
+
+def drained(open_stream: TextStream, size: int) -> list[bytes]:
+    pieces = []
+    while piece := open_stream.read(size):
+        pieces.append(piece)
+    return pieces
+
+
+@pytest.mark.parametrize("size", [1, 7, 10**5])
+@pytest.mark.parametrize("head", [0, 2, 50, 10**5])
+def test_everything_is_read_once_and_then_the_seal(path, size, head) -> None:
+    with stream(path) as text:
+        assert text.head(head) == CONTENT[:head]
+        text.seal(b"end")
+        pieces = drained(text, size)
+        assert b"".join(pieces) == CONTENT + b"\nend\n"
+        assert {len(piece) for piece in pieces[:-1]} <= {size}
+        assert text.taken == path.stat().st_size
+        assert text.read(5) == b""
+
+
+def test_without_a_seal_the_end_is_the_end(path) -> None:
+    with stream(path) as text:
+        assert b"".join(drained(text, 64)) == CONTENT
+
+
+def test_the_cap_is_on_unpacked_bytes(path) -> None:
+    with stream(path, cap=len(CONTENT)) as text:
+        drained(text, 100)
+    with stream(path, cap=len(CONTENT) - 1) as text, pytest.raises(DataError, match="more bytes than the declared"):
+        drained(text, 100)
