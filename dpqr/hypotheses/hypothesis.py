@@ -32,3 +32,12 @@ class Sampleable(Hypothesis, Protocol):
     def rows(self, count: int, seed: int) -> CodeArray:
         """`count` synthetic records drawn with public randomness from `seed`; cell codes, shape (count, attributes)."""
         ...
+
+
+@runtime_checkable
+class Clippable(Hypothesis, Protocol):
+    """A hypothesis whose answers can lie outside what any database could give; the loop needs them as they are."""
+
+    def clipped(self) -> Hypothesis:
+        """What a release shows: every answer moved to the nearest one that `total` records could give."""
+        ...

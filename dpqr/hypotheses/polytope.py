@@ -1,0 +1,113 @@
+"""PolytopeSample: points of the polytope of histograms that the answers so far allow, answering by their median."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+from dpqr.hypotheses.net import coefficients_on
+from dpqr.noise.public import public_generator
+from dpqr.workload.block import QueryBlock
+
+CUT_SEED = 1_000_003
+"""Keeps the streams of neighbouring public seeds apart from those of neighbouring cuts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PolytopeSample:
+    """Distributions p on the cells with normals p <= bounds, sampled by hit-and-run (Smith 1984).
+
+    points: shape (count, |X|), each non-negative with sum 1. normals: (cuts, |X|); bounds: (cuts,).
+    steps: hit-and-run steps of every point after a cut.
+
+    Why: the halving rule needs "half of all consistent databases"; where they cannot be listed, points spread over
+    their polytope stand for them. How well so many steps mix is not proved, so the mistake bound is a heuristic here.
+    """
+
+    points: FloatArray
+    normals: FloatArray
+    bounds: FloatArray
+    total: float
+    shape: tuple[int, ...]
+    seed: int
+    steps: int
+    _kept: dict[QueryBlock, FloatArray] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def simplex(cls, shape: tuple[int, ...], total: float, *, count: int, steps: int, seed: int) -> PolytopeSample:
+        """`count` uniform points of all distributions: normalised exponential draws (exact, no walk needed)."""
+        cells = int(np.prod(shape, dtype=np.int64))
+        points = public_generator(seed).standard_exponential((count, cells))
+        points /= points.sum(axis=1, keepdims=True)
+        empty = np.zeros((0, cells))
+        return cls(points=points, normals=empty, bounds=np.zeros(0), total=total, shape=shape, seed=seed, steps=steps)
+
+    def answer(self, block: QueryBlock) -> FloatArray:
+        """The median over the points, in units of the block's grid (records); shape (block.rows,)."""
+        if block not in self._kept:
+            answers = coefficients_on(block, self.shape) @ self.points.T
+            self._kept[block] = np.median(answers, axis=1) * self.total
+        return self._kept[block]
+
+    def cut(self, normals: FloatArray, bounds: FloatArray) -> PolytopeSample | None:
+        """The sample of what is left where also normals p <= bounds; None where nothing is."""
+        normals = np.concatenate([self.normals, normals])
+        bounds = np.concatenate([self.bounds, bounds])
+        inside = (self.points @ normals.T < bounds).all(axis=1)
+        starts = self.points[inside] if inside.any() else _inner_point(normals, bounds)
+        if starts is None:
+            return None
+        points = np.resize(starts, self.points.shape)
+        generator = public_generator(self.seed + CUT_SEED * len(bounds))
+        for _ in range(self.steps):
+            points = _hit_and_run(points, normals, bounds, generator)
+        return PolytopeSample(
+            points=points,
+            normals=normals,
+            bounds=bounds,
+            total=self.total,
+            shape=self.shape,
+            seed=self.seed,
+            steps=self.steps,
+        )
+
+
+def _hit_and_run(points: FloatArray, normals: FloatArray, bounds: FloatArray, generator: Any) -> FloatArray:
+    """Every point moves to a uniform place on a random line through it, inside the polytope."""
+    directions = generator.standard_normal(points.shape)
+    directions -= directions.mean(axis=1, keepdims=True)
+    slack = np.concatenate([points, np.maximum(bounds - points @ normals.T, 0.0)], axis=1)
+    speed = np.concatenate([-directions, directions @ normals.T], axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = slack / speed
+    ahead = np.where(speed > 0, reach, np.inf).min(axis=1)
+    behind = np.where(speed < 0, reach, -np.inf).max(axis=1)
+    lengths = behind + (ahead - behind) * generator.random(len(points))
+    moved = np.maximum(points + lengths[:, None] * directions, 0.0)
+    scaled: FloatArray = moved / moved.sum(axis=1, keepdims=True)
+    return scaled
+
+
+def _inner_point(normals: FloatArray, bounds: FloatArray) -> FloatArray | None:
+    """One point well inside, shape (1, |X|), by a linear program that maximises the smallest slack; None if none is."""
+    from scipy.optimize import linprog
+
+    cells = normals.shape[1]
+    above_zero = np.hstack([-np.eye(cells), np.full((cells, 1), 1.0 / cells)])
+    below_bounds = np.hstack([normals, np.ones((len(bounds), 1))])
+    found = linprog(
+        np.append(np.zeros(cells), -1.0),
+        A_ub=np.vstack([above_zero, below_bounds]),
+        b_ub=np.append(np.zeros(cells), bounds),
+        A_eq=np.append(np.ones(cells), 0.0)[None, :],
+        b_eq=[1.0],
+        bounds=[(0, None)] * cells + [(None, 1)],
+    )
+    if found.x is None or found.x[-1] <= 1e-12:
+        return None
+    inner: FloatArray = np.maximum(found.x[:-1], 0.0)[None, :]
+    inner /= inner.sum()
+    return inner
