@@ -38,7 +38,8 @@ class BlockScores:
     **Privacy.** Expected answers, multipliers and penalties are public, so between neighbours the L1 error moves, by
     the triangle inequality, by at most the L1 change d_c of the group's true answers, and floor(m (e + d)) lies
     within ceil(m d) of floor(m e). Sensitivity: max over c of ceil(multiplier_c d_c). *Add-remove:* d_c is the
-    largest column L1 norm (a marginal 1). *Replace:* the largest L1 distance of two columns (a marginal 2).
+    largest column L1 norm (a marginal 1). *Replace:* the largest L1 distance of two columns, a dropped record's zeros
+    among them (a marginal 2).
     """
 
     candidates: tuple[Group, ...]

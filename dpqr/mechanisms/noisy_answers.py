@@ -33,10 +33,11 @@ class LaplaceAnswers:
     **Privacy.** Neighbours: those of `unit`. The answers are integers (integer matrix times integer counts, no
     rounding), and all of them together move by at most s = `answers_sensitivity(blocks, Norm.L1, unit)` in L1.
     *Add-remove:* one record adds or removes one column of the stacked matrix, s is the largest column L1 norm.
-    *Replace:* one column leaves and another comes, s is the largest L1 distance of two columns (a marginal 2, one
-    query its spread). Then Pr[output | x] / Pr[output | x'] = exp(sum (|o - a'| - |o - a|) / scale) <= exp(s / scale)
-    entry by entry: (s / scale)-DP, attained. Discrete Laplace ("geometric") mechanism: Ghosh, Roughgarden and
-    Sundararajan 2009; Dwork and Roth 2014, Theorem 3.6. Arithmetic: exact, the sampler's law is the stated one.
+    *Replace:* one column leaves and another comes, s is the largest L1 distance of two columns, a dropped record's
+    zeros among them (a marginal 2, one 0/1 query 1). Then Pr[output | x] / Pr[output | x'] =
+    exp(sum (|o - a'| - |o - a|) / scale) <= exp(s / scale) entry by entry: (s / scale)-DP, attained. Discrete Laplace
+    ("geometric") mechanism: Ghosh, Roughgarden and Sundararajan 2009; Dwork and Roth 2014, Theorem 3.6. Arithmetic:
+    exact, the sampler's law is the stated one.
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -71,7 +72,8 @@ class GaussianAnswers:
     **Privacy.** Neighbours: those of `unit`. The answers are integers; all of them together move by at most
     s^2 = `answers_sensitivity(blocks, Norm.L2_SQUARED, unit)` in squared L2.
     *Add-remove:* one record adds or removes one column, s^2 is the largest squared column norm.
-    *Replace:* one column leaves and another comes, s^2 is the largest squared distance of two columns (a marginal 2).
+    *Replace:* one column leaves and another comes, s^2 is the largest squared distance of two columns, a dropped
+    record's zeros among them (a marginal 2).
     Renyi divergences of order a between neighbours are at most a s^2 / (2 variance), so the draw is
     s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14. It is not
     pure DP, and no curve of the continuous Gaussian is claimed for it. Arithmetic: exact.
@@ -103,8 +105,8 @@ class GaussianAnswers:
 def answers_sensitivity(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
     """The sensitivity that noise is scaled to: never below 1.
 
-    Why: under `replace` the number of records moves by 0, and noise of scale 0 is no law. One grid unit of slack
-    makes such a draw cost and tell no less than any other.
+    Why: queries without a coefficient move by 0, and noise of scale 0 is no law. One grid unit of slack makes such a
+    draw cost what any other costs.
     """
     return max(1, sensitivity(blocks, norm, unit))
 

@@ -28,8 +28,9 @@ class QueryScores:
 
     **Privacy.** Expected answers are public, so |ratio f(x) - g| moves by at most ratio |f(x) - f(x')|, and that is
     *add-remove:* the query's coefficient at the record that comes or goes, *replace:* the difference of two of its
-    coefficients. Sensitivity: the largest over all rows of all blocks, ratio times Norm.LARGEST; for queries with
-    coefficients 0 and 1 on the grid of records it is 1 under both relations.
+    coefficients, or one of them where the other record is dropped by a rule. Sensitivity: the largest over all rows
+    of all blocks, ratio times Norm.LARGEST; for queries with coefficients 0 and 1 on the grid of records it is 1
+    under both relations.
     """
 
     blocks: tuple[QueryBlock, ...]

@@ -214,7 +214,7 @@ class Dense:
 class Sparse:
     """Mostly zero coefficients (many short ranges): compressed rows; `csr` is a scipy csr_array of int64.
 
-    Entries given twice are added up at birth: their squares, taken apart, would understate a norm.
+    Entries given twice are added up at birth: norms are of what multiplies the data, not of how it was written.
     """
 
     csr: Any

@@ -25,7 +25,8 @@ def databases(cells: int, records: int) -> Iterator[tuple[int, ...]]:
 
 @lru_cache
 def pairs(shape: tuple[int, ...], records: int, relation: Neighbours) -> tuple[Pair, ...]:
-    """(x, x') for all x of at most `records` records; under add-remove x' may have one more. Equal databases are one
+    """(x, x') for all x of at most `records` records, where x' may have one more: the record that comes or goes, or,
+    under replace, one that takes the place of a record which a rule of the domain drops. Equal databases are one
     object, so that an audit can look at each once."""
     cells = int(np.prod(shape))
     units = np.eye(cells, dtype=np.int64)
@@ -37,11 +38,10 @@ def pairs(shape: tuple[int, ...], records: int, relation: Neighbours) -> tuple[P
     found = []
     for counts in databases(cells, records):
         here = np.array(counts)
-        if relation is Neighbours.ADD_REMOVE:
-            others = [here + unit for unit in units]
-        else:
+        others = [here + unit for unit in units]
+        if relation is Neighbours.REPLACE:
             moves = itertools.permutations(range(cells), 2)
-            others = [here - units[gone] + units[come] for gone, come in moves if here[gone]]
+            others += [here - units[gone] + units[come] for gone, come in moves if here[gone]]
         for other in others:
             one, two = database(here), database(other)
             found += [(one, two), (two, one)]

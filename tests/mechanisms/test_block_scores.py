@@ -121,7 +121,7 @@ def test_equal_marginals_have_multiplier_one() -> None:
 def test_multipliers_are_exact_weights_per_sensitivity_where_they_are_small() -> None:
     groups = ((marginal(0, weight="3"),), (PREFIX,), (SIGNED,))
     assert fair_multipliers(groups, ADD_REMOVE) == (36, 4, 3)  # 3/1, 1/3, 1/4
-    assert fair_multipliers(groups, REPLACE) == (15, 5, 2)  # 3/2, 1/2, 1/5
+    assert fair_multipliers(groups, REPLACE) == (45, 10, 6)  # 3/2, 1/3, 1/5
 
 
 @every_unit

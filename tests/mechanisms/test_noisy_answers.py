@@ -31,12 +31,13 @@ def query(*row: int) -> QueryBlock:
         ((MARGINAL,), ADD_REMOVE, 1, 1),
         ((MARGINAL,), REPLACE, 2, 2),
         ((PREFIX,), ADD_REMOVE, 4, 4),
-        ((PREFIX,), REPLACE, 3, 3),
+        ((PREFIX,), REPLACE, 4, 4),
         ((MARGINAL, PREFIX), ADD_REMOVE, 5, 5),
-        ((MARGINAL, PREFIX), REPLACE, 5, 5),
+        ((MARGINAL, PREFIX), REPLACE, 6, 6),
         ((query(0, 3, 1),), ADD_REMOVE, 3, 9),
         ((query(-2, 3, 1),), REPLACE, 5, 25),
-        ((query(1, 1, 1),), REPLACE, 1, 1),  # cannot move: counted as one unit, so that the noise is a law
+        ((query(1, 1, 1),), REPLACE, 1, 1),  # a dropped record may take the place of another
+        ((query(0, 0, 0),), REPLACE, 1, 1),  # cannot move: counted as one unit, so that the noise is a law
     ],
 )
 def test_events_follow_from_the_blocks_and_the_noise(blocks, unit, l1, squared) -> None:

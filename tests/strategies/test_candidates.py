@@ -97,6 +97,13 @@ def test_no_hypothesis_can_break_or_overflow_a_score(kind, value) -> None:
         assert min(exact) > 2**33  # such an answer is as wrong as any
 
 
+def test_a_block_whose_every_row_is_beyond_all_records_is_shrunk_as_a_whole() -> None:
+    """Clipped row by row, six rows of up to 2^59 records would still overflow the sum."""
+    for value in (np.inf, -np.inf, 1e300):
+        scores = BlockCandidates(blocks=(MARGINAL,), records=2**59).scores(constant(value))
+        assert 2**58 < int(scores.evaluate(COUNTS)[0]) < 2**60
+
+
 def test_clipping_leaves_every_plausible_hypothesis_alone() -> None:
     """Even one that stands for all records that may be declared."""
     full = DenseHistogram(np.array([[RECORDS, 0, 0], [0, 0, 0]]))

@@ -29,11 +29,12 @@ def over_all_cells(block: QueryBlock) -> np.ndarray:
 
 
 def truth(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
-    """Largest change between neighbouring databases: a column, or a difference of two."""
-    table = np.concatenate([over_all_cells(block) for block in blocks])
-    changes = table.T
+    """Largest change between neighbouring databases: a column, or a difference of two, a dropped record's zeros among
+    them."""
+    changes = np.concatenate([over_all_cells(block) for block in blocks]).T
     if unit.neighbours is Neighbours.REPLACE:
-        changes = (table.T[:, None, :] - table.T[None, :, :]).reshape(-1, len(table))
+        columns = np.concatenate([changes, np.zeros_like(changes[:1])])
+        changes = (columns[:, None, :] - columns[None, :, :]).reshape(-1, changes.shape[1])
     sizes = np.abs(changes)
     return int(sizes.max() if norm is Norm.LARGEST else (sizes**norm.value).sum(axis=1).max())
 
