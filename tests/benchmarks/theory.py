@@ -80,7 +80,7 @@ def run(folder: Path, case: dict, update: str, variant: str, rows: np.ndarray, c
         *("--out", str(out), "--force", "--format", "json"),
     ]
     started = time.perf_counter()
-    subprocess.run([*command, "--progress", "none"], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    subprocess.run([*command, "--progress", "none"], check=True, capture_output=True)
     seconds = time.perf_counter() - started
     estimates = np.array([row["estimate"] for row in json.loads((out / "answers.json").read_text())])
     error = float(np.abs(estimates - rows @ counts).max()) / case["n"]

@@ -110,7 +110,7 @@ def test_it_holds_in_the_promised_share_of_runs(outcomes):
 
 def test_tails_of_the_last_round_alone_would_be_false(outcomes):
     """The same bound with the noise's tail at beta for one round, as if the stopping round were fixed."""
-    plan, found = outcomes
+    _, found = outcomes
     failures = 0
     for outcome in found:
         if outcome.transcript.stopped:

@@ -104,7 +104,7 @@ def test_a_smaller_declared_alpha_is_refused_with_the_smallest_that_fits():
 
 
 def test_a_vacuous_bound_names_the_practical_schedule():
-    with pytest.raises(InfeasiblePlan, match="vacuous.*use --schedule rounds"):
+    with pytest.raises(InfeasiblePlan, match=r"vacuous.*use --schedule rounds"):
         Theory().plan(problem(n=1000), EPSILON_ONE, roles(MultiplicativeWeights()))
 
 
