@@ -1,0 +1,130 @@
+"""DiscreteLaplace: integers with Pr[k] proportional to exp(-|k| / scale), drawn exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from math import ceil, exp, expm1, log, log1p, sqrt
+from typing import final
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.noise.bernoulli import SHORT_BITS, bernoulli_fixed
+from dpqr.noise.bits import CHUNK
+from dpqr.noise.chernoff import chernoff
+from dpqr.noise.exp_bounds import exp_bracket
+from dpqr.noise.geometric import geometric_parts
+from dpqr.noise.lazy_uniform import leading_bits
+from dpqr.noise.source import NoiseSource
+
+LARGEST_SCALE = 1 << 52
+_TAIL_BITS = 128
+_FLAT_RATE = 1000
+"""Rates above this act like it in the public figures: exp(-1000) is 0 there anyway."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class DiscreteLaplace:
+    """The two-sided geometric law; q = exp(-1 / scale), Pr[k] = (1 - q) / (1 + q) q^|k|.
+
+    scale: in grid units, any positive rational up to 2^52 (Pr[|k| >= 2^62] is then below exp(-1000)).
+
+    **Privacy** Added to integers of L1 sensitivity D it is (D / scale)-DP: the ratio of the probabilities of any
+    output under neighbours is at most exp(D / scale) (Ghosh, Roughgarden and Sundararajan 2012, for D = 1; the
+    integer form of Dwork and Roth 2014, Theorem 3.6). The law is exact: no floating-point rounding reaches a draw.
+    """
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.scale <= LARGEST_SCALE:
+            raise ValueError("the scale of discrete Laplace noise must be positive and at most 2^52")
+
+    @property
+    def deviation(self) -> float:
+        """sqrt(2 q) / (1 - q)."""
+        return sqrt(2) * exp(-self._rate / 2) / -expm1(-self._rate)
+
+    @property
+    def mean_size(self) -> float:
+        """2 q / (1 - q^2)."""
+        return 2 * exp(-self._rate) / -expm1(-2 * self._rate)
+
+    def tail(self, beta: float) -> int:
+        """Smallest k >= 0 with Pr[|draw| > k] = 2 q^(k+1) / (1 + q) <= beta, for beta > 0.
+
+        The inequality is decided by integer brackets of q and q^(k+1), so the answer is never too small (and too
+        large only if beta meets the tail within a relative 2^-126). Floats only say where the search begins.
+        """
+        _check_beta(beta)
+        k = max(0, ceil(float(self.scale) * log(2 / (beta * (1 + exp(-self._rate))))) - 1)
+        while not self._within(k, beta):
+            k += 1
+        while k > 0 and self._within(k - 1, beta):
+            k -= 1
+        return k
+
+    def sum_tail(self, draws: int, beta: float) -> float:
+        """Chernoff's bound (`chernoff`) for a sum of |draw|, or draws * tail(beta / draws) where that is smaller.
+
+        E exp(t |k|) = (1 - q) / (1 + q) (1 + 2 sum_{k>=1} (q e^t)^k) = (1 - q) (1 + q e^t) / ((1 + q) (1 - q e^t))
+        for t < 1 / scale. The alternative is the union bound: all draws are within tail(beta / draws) at once.
+        """
+        _check_beta(beta)
+        if draws == 0 or beta >= 1:
+            return 0.0
+        together = float(draws * self.tail(beta / draws))
+        return min(together, chernoff(self._log_moment, self._rate, draws, beta))
+
+    def sample(self, count: int, noise: NoiseSource) -> IntArray:
+        """`count` exact independent draws, int64, shape (count,).
+
+        With G geometric, Pr[G >= g] = q^g, and a coin B of probability q / (1 + q), the draw is G, or -1 - G if B:
+        Pr[k] = (1 / (1 + q)) (1 - q) q^k for k >= 0 and Pr[-k] = (q / (1 + q)) (1 - q) q^(k-1) for k >= 1, which is
+        the law. Nothing is rejected for the sign. (-1 - G has the bits of G inverted, hence the exclusive or.)
+        """
+        sizes = geometric_parts(self.scale)
+        leading, sign = _sign_bits(self.scale), partial(_sign_bracket, self.scale)
+        draws = np.empty(count, dtype=np.int64)
+        for start in range(0, count, CHUNK):
+            part = draws[start : start + CHUNK]
+            part[:] = sizes.sample(len(part), noise)
+            part ^= -bernoulli_fixed(leading, sign, len(part), noise).astype(np.int64)
+        return draws
+
+    @property
+    def _rate(self) -> float:
+        return float(min(1 / self.scale, Fraction(_FLAT_RATE)))
+
+    def _within(self, k: int, beta: float) -> bool:
+        limit = Fraction(beta)
+        bits = _TAIL_BITS + limit.denominator.bit_length()
+        power = exp_bracket((k + 1) / self.scale, bits)[1]
+        ratio = exp_bracket(1 / self.scale, bits)[0]
+        return 2 * power * limit.denominator <= limit.numerator * ((1 << bits) + ratio)
+
+    def _log_moment(self, point: float) -> float:
+        rate = self._rate
+        ratio = exp(-rate)
+        grown = exp(point - rate)
+        return log(-expm1(-rate)) + log1p(grown) - log1p(ratio) - log(-expm1(point - rate))
+
+
+def _check_beta(beta: float) -> None:
+    if not beta > 0:
+        raise ValueError("a tail needs a probability beta > 0")
+
+
+def _sign_bracket(scale: Fraction, bits: int) -> tuple[int, int]:
+    """Bracket of 2^bits q / (1 + q), which grows with q."""
+    low, high = exp_bracket(1 / scale, bits)
+    one = 1 << bits
+    return low * one // (one + low), -(-high * one // (one + high))
+
+
+@lru_cache(maxsize=256)
+def _sign_bits(scale: Fraction) -> int:
+    return leading_bits(partial(_sign_bracket, scale), SHORT_BITS)

@@ -1,0 +1,64 @@
+"""Oracles for the samplers: scripted bits, exponentials to 600 bits, and a chi-square p-value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpqr.data.arrays import WordArray
+
+ONES = (1 << 64) - 1
+
+
+class ScriptedNoise:
+    """Gives the listed words, then `rest` for ever: a real uniform number written out by hand."""
+
+    def __init__(self, words: Iterable[int], rest: int = 0) -> None:
+        self.script = [int(word) for word in words]
+        self.rest = rest
+
+    @property
+    def private(self) -> bool:
+        return False
+
+    def words(self, count: int) -> WordArray:
+        taken, self.script = self.script[:count], self.script[count:]
+        return np.array(taken + [self.rest] * (count - len(taken)), dtype=np.uint64)
+
+
+@pytest.fixture(autouse=True)
+def _precision() -> Iterable[None]:
+    with mpmath.workprec(600):
+        yield
+
+
+@pytest.fixture
+def scripted() -> type[ScriptedNoise]:
+    return ScriptedNoise
+
+
+@pytest.fixture
+def exp_minus() -> Callable[[Fraction], mpmath.mpf]:
+    return lambda x: mpmath.exp(-mpmath.mpf(x.numerator) / x.denominator)
+
+
+@pytest.fixture
+def p_value() -> Callable[[Sequence[int], Sequence[float]], float]:
+    """Pearson's test; cells that expect fewer than 10 draws are pooled, what the cells leave out is one more cell."""
+
+    def value(observed: Sequence[int], chances: Sequence[float], draws: int) -> float:
+        from scipy.stats import chi2
+
+        seen = np.append(np.asarray(observed, dtype=float), draws - np.sum(observed))
+        expected = np.append(np.asarray(chances, dtype=float), max(0.0, 1 - np.sum(chances))) * draws
+        large = expected >= 10
+        seen = np.append(seen[large], seen[~large].sum())
+        expected = np.append(expected[large], expected[~large].sum())
+        statistic = float(((seen - expected) ** 2 / np.maximum(expected, 1)).sum())
+        return float(chi2.sf(statistic, len(seen) - 1))
+
+    return value

@@ -1,0 +1,142 @@
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from dpqr.noise.bits import CHUNK
+from dpqr.noise.discrete_laplace import DiscreteLaplace, _sign_bracket
+from dpqr.noise.source import SeededNoise
+
+SCALES = [Fraction(1, 30), Fraction(1, 2), Fraction(1), Fraction(20), Fraction(1000, 3), Fraction(3**126, 2**190)]
+LONG = Fraction(3**126 + 2, 2**199 + 1)
+
+
+def chances(scale, reach):
+    q = np.exp(-1 / float(scale))
+    return (1 - q) / (1 + q) * q ** np.abs(np.arange(-reach, reach + 1))
+
+
+def counts(draws, reach):
+    inside = draws[np.abs(draws) <= reach]
+    return np.bincount(inside + reach, minlength=2 * reach + 1)
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 4), Fraction(1), Fraction(7, 2), Fraction(40), LONG])
+def test_chi_square_and_a_scale_ten_percent_off(scale, p_value):
+    draws = DiscreteLaplace(scale).sample(150_000, SeededNoise(21))
+    reach = int(scale * 8) + 3
+    assert draws.dtype == np.int64
+    assert p_value(counts(draws, reach), chances(scale, reach), len(draws)) > 1e-9
+    for wrong in (scale * Fraction(10, 11), scale * Fraction(11, 10)):
+        assert p_value(counts(draws, reach), chances(wrong, reach), len(draws)) < 1e-9
+
+
+@pytest.mark.parametrize("scale", [Fraction(10**12, 7), Fraction(3**150, 2**199), Fraction(2**52)])
+def test_huge_scales_follow_their_quantiles(scale, p_value):
+    draws = DiscreteLaplace(scale).sample(100_000, SeededNoise(22)) / float(scale)
+    levels = np.arange(-6, 6.25, 0.25)
+    line = np.where(levels < 0, np.exp(levels) / 2, 1 - np.exp(-levels) / 2)
+    seen = np.histogram(draws, levels)[0]
+    assert p_value(seen, np.diff(line), len(draws)) > 1e-9
+    stretched = np.where(levels < 0, np.exp(levels / 1.1) / 2, 1 - np.exp(-levels / 1.1) / 2)
+    assert p_value(seen, np.diff(stretched), len(draws)) < 1e-9
+
+
+def test_huge_draws_use_all_low_digits(p_value):
+    draws = DiscreteLaplace(Fraction(10**12, 7)).sample(50_000, SeededNoise(23))
+    assert p_value(np.bincount(draws % 16, minlength=16), np.full(16, 1 / 16), len(draws)) > 1e-9
+
+
+def test_a_tiny_scale_is_nearly_silent():
+    assert not DiscreteLaplace(Fraction(1, 30)).sample(100_000, SeededNoise(24)).any()
+    assert not DiscreteLaplace(Fraction(1, 10**400)).sample(100, SeededNoise(24)).any()
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_the_sign_has_probability_q_over_one_plus_q(scale, exp_minus):
+    q = exp_minus(1 / scale)
+    low, high = _sign_bracket(scale, 200)
+    assert low <= mpmath.ldexp(q / (1 + q), 200) <= high <= low + 4
+
+
+def test_sign_and_size_make_the_law():
+    """The formula of `sample`'s docstring, term by term."""
+    q = Fraction(2, 7)
+    geometric = [(1 - q) * q**g for g in range(6)]
+    sign = q / (1 + q)
+    law = {g: (1 - sign) * geometric[g] for g in range(6)} | {-1 - g: sign * geometric[g] for g in range(5)}
+    assert all(chance == (1 - q) / (1 + q) * q ** abs(k) for k, chance in law.items())
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, CHUNK, CHUNK + 1])
+def test_gives_as_many_as_asked(count):
+    assert DiscreteLaplace(Fraction(100)).sample(count, SeededNoise(1)).shape == (count,)
+
+
+def test_the_figures_are_those_of_the_law(exp_minus):
+    for scale in [*SCALES, LONG]:
+        law = DiscreteLaplace(scale)
+        q = exp_minus(1 / scale)
+        assert law.deviation == pytest.approx(float(mpmath.sqrt(2 * q) / (1 - q)), rel=1e-9)
+        assert law.mean_size == pytest.approx(float(2 * q / (1 - q * q)), rel=1e-9)
+    assert DiscreteLaplace(Fraction(1, 10**400)).deviation < 1e-200
+
+
+@pytest.mark.parametrize("beta", [1.0, 0.5, 0.05, 1e-3, 1e-9, 1e-200])
+@pytest.mark.parametrize("scale", [*SCALES, LONG, Fraction(10**12, 7), Fraction(2**52)])
+def test_tail_is_the_smallest(scale, beta, exp_minus):
+    k = DiscreteLaplace(scale).tail(beta)
+    q = exp_minus(1 / scale)
+    assert 2 * exp_minus((k + 1) / scale) / (1 + q) <= beta
+    assert k == 0 or 2 * exp_minus(k / scale) / (1 + q) > beta
+
+
+def exact_sum_quantile(scale, draws, beta):
+    """Smallest b with Pr[sum of |draw| > b] <= beta, by convolution."""
+    q = np.exp(-1 / float(scale))
+    size = np.arange(int(60 * scale) + 40)
+    one = np.where(size == 0, 1.0, 2.0) * (1 - q) / (1 + q) * q**size
+    total = np.ones(1)
+    for _ in range(draws):
+        total = np.convolve(total, one)
+    beyond = np.cumsum(total[::-1])[::-1]
+    return int(np.count_nonzero(beyond[1:] > beta))
+
+
+@pytest.mark.parametrize("beta", [0.05, 1e-6])
+@pytest.mark.parametrize(
+    ("scale", "draws"), [(Fraction(1, 2), 40), (Fraction(3), 1), (Fraction(3), 2), (Fraction(5), 30)]
+)
+def test_sum_tail_holds_and_is_not_vain(scale, draws, beta):
+    bound = DiscreteLaplace(scale).sum_tail(draws, beta)
+    needed = exact_sum_quantile(scale, draws, beta)
+    assert needed <= bound <= 1.6 * needed + 2
+
+
+def test_sum_tail_approaches_the_mean_of_many():
+    law = DiscreteLaplace(Fraction(10**9))
+    assert 1 < law.sum_tail(10**8, 1e-6) / (10**8 * law.mean_size) < 1.001
+
+
+def test_sum_tail_of_nothing_is_nothing():
+    assert DiscreteLaplace(Fraction(3)).sum_tail(0, 0.1) == 0
+
+
+def test_equal_scales_are_equal_laws():
+    assert DiscreteLaplace(Fraction(2, 4)) == DiscreteLaplace(scale=Fraction(1, 2))
+    assert hash(DiscreteLaplace(Fraction(2, 4))) == hash(DiscreteLaplace(scale=Fraction(1, 2)))
+
+
+@pytest.mark.parametrize("scale", [Fraction(0), Fraction(-1), Fraction(2**52 + 1)])
+def test_refuses_other_scales(scale):
+    with pytest.raises(ValueError, match="scale"):
+        DiscreteLaplace(scale)
+
+
+@pytest.mark.parametrize("beta", [0.0, -1.0, float("nan")])
+def test_refuses_impossible_tails(beta):
+    with pytest.raises(ValueError, match="beta"):
+        DiscreteLaplace(Fraction(1)).tail(beta)
+    with pytest.raises(ValueError, match="beta"):
+        DiscreteLaplace(Fraction(1)).sum_tail(3, beta)
