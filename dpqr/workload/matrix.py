@@ -212,19 +212,14 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """Mostly zero coefficients (many short ranges): compressed rows; `csr` is a scipy csr_array of int64.
-
-    Entries given twice are added up at birth: norms are of what multiplies the data, not of how it was written.
-    """
+    """Mostly zero coefficients (many short ranges): compressed rows; `csr` is a scipy csr_array of int64."""
 
     csr: Any
 
     def __post_init__(self) -> None:
         if not np.can_cast(self.csr.dtype, np.int64, casting="safe"):
             raise TypeError("sparse coefficients must be integers")
-        wide = self.csr.astype(np.int64)
-        wide.sum_duplicates()
-        object.__setattr__(self, "csr", wide)
+        object.__setattr__(self, "csr", self.csr.astype(np.int64))
 
     @property
     def rows(self) -> int:
