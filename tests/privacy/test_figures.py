@@ -1,8 +1,9 @@
+import math
 from fractions import Fraction
 
 import pytest
 
-from dpqr.privacy.figures import upward, upward_text
+from dpqr.privacy.figures import downward_text, upward, upward_text
 
 
 @pytest.mark.parametrize(
@@ -29,10 +30,13 @@ def test_fewer_digits_are_rounded_up_too():
     assert upward_text(Fraction("0.99991"), 4) == "1"
 
 
+def test_what_is_left_is_rounded_down():
+    assert downward_text(Fraction(2, 3), 4) == "0.6666"
+    assert downward_text(Fraction("0.1")) == "0.1"
+
+
 @pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(10**40 + 1, 7)])
 def test_float_is_the_smallest_that_is_not_below(value):
-    import math
-
     shown = upward(value)
     assert Fraction(shown) >= value
     assert Fraction(math.nextafter(shown, -math.inf)) < value

@@ -1,0 +1,1 @@
+"""What a run leaves on disk: answers, the release record, synthetic data, and the directory they stand in."""

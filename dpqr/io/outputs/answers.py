@@ -1,0 +1,115 @@
+"""Answers: the tidy table of a release, one row a linear query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from dpqr.construction.release import BlockAnswers, Release
+from dpqr.data.arrays import FloatArray
+from dpqr.data.domain import Domain
+from dpqr.io.outputs.column_names import beside
+from dpqr.workload.naming import row_names
+
+OWN_COLUMNS = ("query", "detail", "estimate", "measured", "noise_deviation")
+NOTHING = -1
+"""Dictionary index of a null."""
+
+
+def answers_table(release: Release) -> Any:
+    """The answers of `release` as an Arrow table, rows in workload order.
+
+    query: the block's name. One column for every attribute that some block keeps apart, in domain order, with the
+    titles of its cells; null where the query sums over it. detail: what else tells the query from its neighbours
+    ("<= 30"). estimate: the hypothesis' answer. measured, noise_deviation: the unbiased noisy answer and its noise's
+    standard deviation; null where the query was not measured. Figures are in records, or in the unit of a summed
+    column. Names that clash with attributes: `column_names`.
+
+    Privacy: post-processing of a release.
+    """
+    domain = release.plan.problem.domain
+    draft = _Draft(domain=domain, rows=sum(answers.block.rows for answers in release.answers))
+    for answers in release.answers:
+        draft.add(answers)
+    return pa.table(dict(draft.columns()))
+
+
+def answer_records(release: Release) -> list[dict[str, Any]]:
+    """The same rows as plain dicts, for JSON: strings, finite floats and None."""
+    return table_records(answers_table(release))
+
+
+def table_records(table: Any) -> list[dict[str, Any]]:
+    """Rows of an Arrow table as dicts, built column by column."""
+    names = table.column_names
+    columns = [column_values(column) for column in table.columns]
+    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+
+
+def column_values(column: Any) -> list[Any]:
+    """The column as Python values. Dictionary texts are looked up by array: Arrow makes an object of each scalar."""
+    if not pa.types.is_dictionary(column.type):
+        values: list[Any] = column.to_pylist()
+        return values
+    array = column.combine_chunks()
+    texts = np.array([*array.dictionary.to_pylist(), None], dtype=object)
+    looked_up: list[Any] = texts[array.indices.fill_null(len(texts) - 1).to_numpy()].tolist()
+    return looked_up
+
+
+@dataclass(slots=True, kw_only=True)
+class _Draft:
+    """The columns while they are filled, block after block: dictionary indices and floats."""
+
+    domain: Domain
+    rows: int
+    filled: int = 0
+    names: list[str] = field(default_factory=list)
+    details: list[str] = field(default_factory=list)
+    codes: dict[int | str, Any] = field(default_factory=dict)
+    figures: dict[str, FloatArray] = field(default_factory=dict)
+
+    def add(self, answers: BlockAnswers) -> None:
+        place = slice(self.filled, self.filled + answers.block.rows)
+        self._indices("query")[place] = len(self.names)
+        self.names.append(answers.block.name)
+        names = row_names(answers.block)
+        for axis, codes in names.cells.items():
+            self._indices(axis)[place] = codes
+        if names.detail is not None:
+            self._indices("detail")[place] = names.detail + len(self.details)
+            self.details.extend(names.details)
+        self._floats("estimate")[place] = answers.estimate
+        self._floats("measured")[place] = answers.measured
+        self._floats("noise_deviation")[place] = answers.deviation
+        self.filled = place.stop
+
+    def columns(self) -> Iterator[tuple[str, Any]]:
+        yield "query", _dictionary(self._indices("query"), self.names)
+        for axis, attribute in enumerate(self.domain.attributes):
+            if axis in self.codes:
+                yield beside(OWN_COLUMNS, attribute.name), _dictionary(self.codes[axis], list(attribute.titles()))
+        yield "detail", _dictionary(self._indices("detail"), self.details)
+        for name in ("estimate", "measured", "noise_deviation"):
+            yield name, pa.array(self._floats(name) + 0.0, from_pandas=True)
+
+    def _indices(self, column: int | str) -> Any:
+        return self.codes.setdefault(column, np.full(self.rows, NOTHING, dtype=np.int32))
+
+    def _floats(self, column: str) -> FloatArray:
+        return self.figures.setdefault(column, np.full(self.rows, np.nan))
+
+
+def _dictionary(indices: Any, titles: list[str]) -> Any:
+    """A column of texts; every text is stored once. Texts may repeat (details of several blocks)."""
+    distinct = list(dict.fromkeys(titles))
+    if len(distinct) < len(titles):
+        position = {title: index for index, title in enumerate(distinct)}
+        moved = np.array([position[title] for title in titles], dtype=np.int32)
+        indices = np.where(indices == NOTHING, NOTHING, moved[indices])
+    shown = pa.array(indices, mask=indices == NOTHING)
+    return pa.DictionaryArray.from_arrays(shown, pa.array(distinct, type=pa.string()))

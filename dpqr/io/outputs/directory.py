@@ -1,0 +1,186 @@
+"""ReleaseDirectory: a release appears on disk whole or not at all.
+
+Files are written into a hidden sibling of the target, synced, and the sibling is renamed. A run that dies leaves at
+most that sibling, named `.NAME.PID-COUNT.draft`; nobody takes it for a release.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpqr.errors import UsageFault
+
+RECORD = "release.json"
+"""The file that makes a directory a release; it lists the others."""
+MARK = "release/"
+LEFTOVERS = 1000
+"""Siblings of killed runs that are passed over before the user is asked to clean up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReleaseDirectory:
+    """A place that was found fit for a release, before anything private was opened.
+
+    path: absolute; given: as the user wrote it, for messages. force: whether an older release there gives way.
+    """
+
+    path: Path
+    given: str
+    force: bool = False
+
+    @contextmanager
+    def filled(self) -> Iterator[Path]:
+        """A directory to write into; it becomes the release when the block ends without an error.
+
+        Errors: UsageFault if anything cannot be written. The budget is spent by then, so a release that is complete
+        and finds its place taken meanwhile stays beside it, and the message names it.
+        """
+        with self._tidied() as draft:
+            yield draft
+            _sync(draft)
+        self._publish(draft)
+
+    @contextmanager
+    def _tidied(self) -> Iterator[Path]:
+        """A new draft, removed again if the block fails."""
+        draft = self._new_sibling("draft")
+        try:
+            yield draft
+        except OSError as error:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise self._fault(f"cannot be written ({_reason(error)}); choose a writable place") from None
+        except BaseException:
+            shutil.rmtree(draft, ignore_errors=True)
+            raise
+
+    def require_free(self) -> None:
+        """UsageFault unless the path is free, or holds a release that may be replaced."""
+        if self.path.is_symlink():
+            raise self._fault("is a symbolic link; give the directory's own path")
+        if not self.path.exists():
+            return
+        if not self.force:
+            raise self._fault("exists; choose another directory, or add --force to replace a release there")
+        if not self.path.is_dir():
+            raise self._fault("is no directory; choose another path")
+        self._require_release()
+
+    def _require_release(self) -> None:
+        """--force removes what dpqr wrote and nothing else."""
+        listed = _listed_files(self.path / RECORD)
+        if listed is None:
+            raise self._fault("holds no dpqr release, and --force replaces nothing else; choose another directory")
+        foreign = sorted(set(os.listdir(self.path)) - listed - {RECORD})
+        if foreign:
+            raise self._fault(f"also holds {foreign[0]!r}, which is not part of the release; move it away first")
+
+    def require_writable(self) -> None:
+        """UsageFault unless a sibling can be made there (made and removed at once)."""
+        if not self.path.name:
+            raise self._fault("is no name for a directory; give one, for example --out release")
+        self._new_sibling("draft").rmdir()
+
+    def _publish(self, draft: Path) -> None:
+        """Rename. An older release is moved aside first and removed last, so one of the two is always whole."""
+        try:
+            self.require_free()
+            if self.path.exists():
+                self._replace(draft)
+            else:
+                draft.rename(self.path)
+                _sync_entry(self.path.parent)
+        except (OSError, UsageFault) as error:
+            raise self._fault(
+                f"cannot be put in place ({_reason(error)}); the finished release is in {str(draft)!r}"
+            ) from None
+
+    def _replace(self, draft: Path) -> None:
+        aside = self._new_sibling("replaced")
+        older = aside / self.path.name
+        try:
+            self.path.rename(older)
+            draft.rename(self.path)
+        except OSError:
+            if older.exists():
+                older.rename(self.path)
+            aside.rmdir()
+            raise
+        _sync_entry(self.path.parent)
+        shutil.rmtree(aside, ignore_errors=True)
+
+    def _new_sibling(self, kind: str) -> Path:
+        """A new, empty, hidden directory beside the target. The count passes over what killed runs have left."""
+        for count in range(LEFTOVERS):
+            sibling = self.path.with_name(f".{self.path.name}.{os.getpid()}-{count}.{kind}")
+            try:
+                sibling.mkdir()
+            except FileExistsError:
+                continue
+            except OSError as error:
+                raise self._fault(
+                    f"cannot be written in {str(self.path.parent)!r} ({_reason(error)}); create that directory or "
+                    "choose another"
+                ) from None
+            return sibling
+        raise self._fault(f"too many leftovers of killed runs beside it (.{self.path.name}.*); remove them")
+
+    def _fault(self, text: str) -> UsageFault:
+        return UsageFault(f"--out {self.given}: {text}")
+
+
+def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
+    """A place for a release, checked before private data is opened.
+
+    Errors: UsageFault for a target that exists (unless `force` and it is a release), a symbolic link, or a parent
+    that is missing or cannot be written.
+    """
+    if not given or "\0" in given:
+        raise UsageFault("--out: give the name of a directory, for example --out release")
+    target = ReleaseDirectory(path=Path(os.path.abspath(given)), given=given, force=force)
+    try:
+        target.require_free()
+    except OSError as error:
+        raise UsageFault(f"--out {given}: cannot be looked at ({_reason(error)}); choose another directory") from None
+    target.require_writable()
+    return target
+
+
+def _listed_files(record: Path) -> set[str] | None:
+    """Names of the files that a release's record lists; None where there is no such record."""
+    if record.is_symlink() or not record.is_file():
+        return None
+    try:
+        document = json.loads(record.read_bytes())
+        files = document["files"] if str(document["dpqr"]).startswith(MARK) else None
+        return {str(name) for name in files} if isinstance(files, list) else None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _reason(error: OSError | UsageFault) -> str:
+    return (error.strerror or "the system refused") if isinstance(error, OSError) else "it is not free any more"
+
+
+def _sync(directory: Path) -> None:
+    """Bring every file of a flat directory, and its entries, to the disk."""
+    for file in directory.iterdir():
+        with file.open("rb+") as opened:
+            os.fsync(opened.fileno())
+    _sync_entry(directory)
+
+
+def _sync_entry(directory: Path) -> None:
+    """Sync a directory's entries, on systems that let a directory be opened."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,156 @@
+"""release.json and the plan document: the public record of a run, versioned.
+
+Everything here is public or released: no timings, no row counts, no file contents. The same release always gives the
+same document. Rationals are exact text ("1/10"), with a float beside them that is rounded up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from dpqr import __version__
+from dpqr.construction.certificate import Certificate
+from dpqr.construction.release import Release
+from dpqr.construction.sentences import certainty, guarantee, release_guarantee
+from dpqr.data.unit import PrivacyUnit
+from dpqr.io.outputs.exact_parts import (
+    budget_part,
+    events_part,
+    kind,
+    law_part,
+    option_parts,
+    price_part,
+    rational,
+)
+from dpqr.io.outputs.size_parts import domain_part, workload_part
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.transcript import Round, Transcript
+
+PLAN_FORMAT = "plan/1"
+RELEASE_FORMAT = "release/1"
+
+
+def plan_document(plan: Plan) -> dict[str, Any]:
+    """The run on paper, as `--dry-run --json` prints it and as release.json repeats it. Plain JSON values."""
+    return {
+        "dpqr": PLAN_FORMAT,
+        "version": __version__,
+        "guarantee": guarantee(plan),
+        "unit": _unit(plan.problem.unit),
+        "n": plan.problem.n,
+        "budget": budget_part(plan.budget),
+        **_strategies(plan),
+        "domain": domain_part(plan.problem.domain),
+        "workload": workload_part(plan.problem.workload, plan.problem.domain),
+        **_schedule(plan),
+        "events": events_part(plan.events),
+        "proved_epsilon": rational(plan.epsilon),
+        "forecast": [
+            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation} for block in plan.forecast
+        ],
+        "bytes": plan.bytes,
+        "seed": plan.problem.seed,
+        "notes": list(plan.notes),
+    }
+
+
+def release_document(
+    release: Release, *, files: Sequence[str] = (), synthetic: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn.
+
+    events are the charged ones, plan.events the planned ones: the same until an early stop gives something back.
+    """
+    plan = release.plan
+    return {
+        "dpqr": RELEASE_FORMAT,
+        "version": __version__,
+        "private": release.private,
+        "guarantee": release_guarantee(release),
+        "unit": plan.problem.unit.words,
+        "ledger": "none",
+        "events": events_part(plan.events),
+        "spent": _spent(release),
+        "certainty": certainty(release),
+        "certificate": _certificate(release.certificate),
+        "trust": list(release.trust),
+        "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
+        "synthetic": synthetic,
+        "files": list(files),
+        "plan": plan_document(plan),
+        "transcript": _transcript(release.transcript),
+    }
+
+
+def _unit(unit: PrivacyUnit) -> dict[str, Any]:
+    return {"neighbours": unit.neighbours.value, "words": unit.words}
+
+
+def _strategies(plan: Plan) -> dict[str, Any]:
+    roles = plan.roles
+    return {
+        "schedule": option_parts(plan.schedule),
+        "distinguisher": option_parts(roles.distinguisher),
+        "check": option_parts(roles.check),
+        "update": option_parts(roles.update),
+        "accountant": roles.accountant.name,
+    }
+
+
+def _schedule(plan: Plan) -> dict[str, Any]:
+    """What will be drawn, how often, at what price, and when the loop stops."""
+    problem = plan.problem
+    openings = ([part.name for part in one] if isinstance(one, tuple) else [one.name] for one in plan.opening)
+    return {
+        "opening": list(openings),
+        "rounds": plan.rounds,
+        "price": {
+            "opening": price_part(plan.opening_price),
+            "selection": price_part(plan.select),
+            "measurement": price_part(plan.measure),
+        },
+        "alpha": None if problem.alpha is None else rational(problem.alpha),
+        "beta": None if plan.threshold is None else rational(problem.beta),
+        "level": None if problem.level is None else rational(problem.level.value),
+        "variant": problem.level.variant if problem.level else None,
+        "threshold": None if plan.threshold is None else rational(plan.threshold),
+    }
+
+
+def _spent(release: Release) -> dict[str, Any]:
+    """The whole schedule under every accountant; the guarantee is the budget under the one that was charged."""
+    return {
+        "charged": release.plan.roles.accountant.name,
+        "delta": rational(release.plan.budget.delta),
+        "epsilon": {name: None if spent is None else rational(spent) for name, spent in release.spent.items()},
+    }
+
+
+def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
+    if certificate is None:
+        return None
+    return {
+        "records": certificate.records,
+        "fraction": certificate.fraction,
+        "confidence": certificate.confidence,
+    }
+
+
+def _transcript(transcript: Transcript) -> dict[str, Any]:
+    return {"stopped": transcript.stopped, "rounds": [_round(finished) for finished in transcript.rounds]}
+
+
+def _round(finished: Round) -> dict[str, Any]:
+    """Noisy answers are the released integers: `grid` times a value is an unbiased answer."""
+    measured = finished.measurement
+    return {
+        "choice": finished.choice,
+        "charges": list(finished.charges),
+        "stopped": finished.stopped,
+        "law": law_part(measured.law),
+        "measured": [
+            {"name": block.name, "grid": str(block.scale), "values": values.tolist()}
+            for block, values in zip(measured.blocks, measured.values, strict=True)
+        ],
+    }

@@ -1,0 +1,104 @@
+"""Synthetic data: the hypothesis as records that look like the table, or as weighted cells.
+
+Privacy: post-processing of a release; records are drawn with public randomness from a seed that the record states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Literal
+
+import numpy as np
+import pyarrow as pa
+
+from dpqr.construction.release import Release
+from dpqr.data.arrays import IntArray
+from dpqr.data.attribute import Attribute, Bins
+from dpqr.errors import InfeasiblePlan
+from dpqr.hypotheses.hypothesis import Sampleable
+from dpqr.io.outputs.column_names import beside
+from dpqr.strategies.plan import Plan
+
+Form = Literal["rows", "cells"]
+BinText = Literal["title", "midpoint"]
+WEIGHT = "weight"
+ROW_LIMIT = 5_000_000
+"""Records drawn at most; beyond it the record says how many records of the table each one stands for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Synthetic:
+    """table: an Arrow table. record: how it was made, for release.json."""
+
+    table: Any
+    record: dict[str, Any]
+
+
+def require_sampleable(plan: Plan) -> None:
+    """InfeasiblePlan, before anything is spent, if the plan's update rule works on no distribution to draw from.
+
+    Asked of the hypothesis that the rule starts with, which public facts determine.
+    """
+    update = plan.roles.update
+    if not isinstance(update.start(plan.problem), Sampleable):
+        raise InfeasiblePlan(
+            f"--update {update.name} ends with a hypothesis that is no distribution over cells, so --synthetic has "
+            "nothing to draw from; leave --synthetic out or use --update multiplicative-weights"
+        )
+
+
+def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthetic:
+    """Synthetic data of a release whose plan passed `require_sampleable`.
+
+    rows: as many records as the hypothesis holds, one column an attribute, under its own name. cells: every cell of
+    positive weight with its `weight` in records. Cells carry their titles; with bins="midpoint" a bin carries its
+    public midpoint (a number, a date or a time), and the cells for null, unparsable and so on become null.
+    """
+    hypothesis = release.hypothesis
+    if not isinstance(hypothesis, Sampleable):
+        raise InfeasiblePlan("the hypothesis of this release is no distribution; leave --synthetic out")
+    if form == "cells":
+        return _cells(release, hypothesis, bins)
+    count = max(0, round(hypothesis.total))
+    drawn = min(count, ROW_LIMIT)
+    seed = release.plan.problem.seed
+    codes = hypothesis.rows(drawn, seed)
+    columns = {
+        attribute.name: _column(attribute, codes[:, axis], bins)
+        for axis, attribute in enumerate(release.plan.problem.domain.attributes)
+    }
+    stands_for = count / drawn if drawn else 1.0
+    record = {"form": form, "bins": bins, "seed": seed, "rows": drawn, "records_a_row": stands_for}
+    return Synthetic(table=pa.table(columns), record=record)
+
+
+def _cells(release: Release, hypothesis: Sampleable, bins: BinText) -> Synthetic:
+    weights = hypothesis.weights()
+    occupied = np.nonzero(weights > 0)
+    columns = {
+        beside((WEIGHT,), attribute.name): _column(attribute, codes, bins)
+        for attribute, codes in zip(release.plan.problem.domain.attributes, occupied, strict=True)
+    }
+    columns[WEIGHT] = pa.array(weights[occupied])
+    return Synthetic(table=pa.table(columns), record={"form": "cells", "bins": bins})
+
+
+def _column(attribute: Attribute, codes: IntArray, bins: BinText) -> Any:
+    indices = pa.array(np.ascontiguousarray(codes, dtype=np.int32))
+    if bins == "midpoint" and isinstance(attribute.axis, Bins):
+        return _midpoints(attribute.axis, len(attribute.own_cells)).take(indices)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.titles(), type=pa.string()))
+
+
+def _midpoints(axis: Bins, own_cells: int) -> Any:
+    """One value a cell; days and microseconds are rounded down."""
+    middles = [axis.midpoint(index) for index in range(axis.size)]
+    nothing = [None] * own_cells
+    if axis.kind == "date":
+        days = [date(1970, 1, 1) + timedelta(days=int(middle // 1)) for middle in middles]
+        return pa.array([*days, *nothing], type=pa.date32())
+    if axis.kind == "datetime":
+        moments = [datetime(1970, 1, 1) + timedelta(microseconds=int(middle // 1)) for middle in middles]
+        return pa.array([*moments, *nothing], type=pa.timestamp("us"))
+    return pa.array([*map(float, middles), *nothing], type=pa.float64())

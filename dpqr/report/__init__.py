@@ -1,0 +1,1 @@
+"""Plans and releases as text for people: rich renderables that know no console."""

@@ -1,0 +1,114 @@
+"""The plan as text: what a run will do, cost and be worth, before any data is opened."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from fractions import Fraction
+
+from rich.console import RenderableType
+
+from dpqr.construction.sentences import guarantee
+from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.figures import upward_text
+from dpqr.privacy.price import Price
+from dpqr.report.facts import Fact, facts
+from dpqr.report.wording import DIGITS, amount, bytes_words, counted, plain, price_words
+from dpqr.strategies.plan import BlockForecast, Plan
+
+
+def plan_view(plan: Plan) -> RenderableType:
+    """The whole plan, for `--dry-run`. Public facts only; ASCII but for names that documents bring."""
+    return facts([*_question(plan), *_rounds(plan), *_worth(plan), *_means(plan), *_notes(plan)])
+
+
+def _question(plan: Plan) -> Iterator[Fact]:
+    problem = plan.problem
+    yield "Guarantee", guarantee(plan)
+    columns = counted(len(problem.domain.attributes), "column")
+    yield "Universe", f"{counted(problem.domain.size, 'cell')} in {columns}"
+    yield "Workload", f"{counted(problem.workload.rows, 'query')} in {counted(len(problem.workload.blocks), 'block')}"
+    if problem.n is not None:
+        yield "Records", f"{problem.n:,}, as declared"
+
+
+def _rounds(plan: Plan) -> Iterator[Fact]:
+    """What is drawn, how often, and the price of each draw."""
+    yield "Schedule", plan.schedule.name
+    if plan.opening and plan.opening_price:
+        openings = counted(len(plan.opening), "measurement")
+        covered = "before any selection" if plan.rounds else "for the whole workload, nothing is selected"
+        each = "each " if len(plan.opening) > 1 else ""
+        yield "First", f"{openings} {covered}, {each}{price_words(plan.opening_price)}"
+    if plan.select and plan.measure:
+        chosen, measured = _alone(plan.select, _selection(plan)), _alone(plan.measure, _pure(plan, plan.measure))
+        prices = f"choosing costs {price_words(plan.select)}{chosen}, measuring {price_words(plan.measure)}{measured}"
+        each = "in the one round" if plan.rounds == 1 else f"each of {plan.rounds:,} rounds"
+        yield ("Then" if plan.opening else "Rounds"), f"{each}: {prices}"
+    if plan.threshold is not None and plan.problem.alpha is not None:
+        yield from _stopping(plan, plan.threshold, plan.problem.alpha)
+
+
+def _alone(price: Price, epsilon: Fraction | None) -> str:
+    """The epsilon of one draw by itself, for a price that is counted in rho."""
+    return "" if price.rho is None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
+
+
+def _selection(plan: Plan) -> Fraction | None:
+    drawn = (event for event, _ in plan.events if isinstance(event, ExponentialEvent | PermuteAndFlipEvent))
+    return next((event.epsilon for event in drawn), None)
+
+
+def _pure(plan: Plan, price: Price) -> Fraction | None:
+    return price.pure if plan.roles.check.pure else None
+
+
+def _stopping(plan: Plan, threshold: Fraction, alpha: Fraction) -> Iterator[Fact]:
+    """The theory's promise; alpha and beta are rounded up."""
+    beta = plan.problem.beta
+    yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
+    yield (
+        "Accuracy",
+        f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}: except with "
+        "probability beta no answer is off by more than alpha n",
+    )
+    yield "", f"T0 = {plan.rounds:,} rounds at most, all of them charged wherever the loop stops"
+
+
+def _worth(plan: Plan) -> Iterator[Fact]:
+    """The noise of measured answers; what is not measured is estimated, and no forecast covers that."""
+    if not plan.forecast:
+        return
+    widest = max(plan.forecast, key=lambda block: block.deviation)
+    narrowest = min(plan.forecast, key=lambda block: block.deviation)
+    yield "Noise", f"a measured answer is typically off by {amount(plan.noise)} (standard deviation, in records)"
+    if widest.deviation > narrowest.deviation:
+        yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}"
+    if plan.rounds and plan.threshold is None:
+        yield "", "answers that no round measures are estimated from those that were; their error is not forecast"
+
+
+def _block(block: BlockForecast) -> str:
+    return f"{amount(block.deviation)} in {plain(block.name)!r}"
+
+
+def _means(plan: Plan) -> Iterator[Fact]:
+    roles = plan.roles
+    yield "Accountant", f"{roles.accountant.name}: of those allowed, the one whose plan has the least noise"
+    if theorem := _summary(roles.accountant):
+        yield "", theorem
+    proved = upward_text(plan.epsilon, DIGITS)
+    yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
+    yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
+    if plan.bytes:
+        yield "Memory", f"about {bytes_words(plan.bytes)} for the hypothesis and its update"
+
+
+def _summary(strategy: object) -> str:
+    """The first paragraph of a strategy's own description."""
+    return " ".join((inspect.getdoc(type(strategy)) or "").split("\n\n", 1)[0].split())
+
+
+def _notes(plan: Plan) -> Iterator[Fact]:
+    for note in plan.notes:
+        yield "Note", plain(note)

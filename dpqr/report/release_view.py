@@ -1,0 +1,117 @@
+"""A release as text: its receipt, and its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpqr.construction.release import BlockAnswers, Release
+from dpqr.construction.sentences import LEDGER, certainty, release_guarantee
+from dpqr.data.domain import Domain
+from dpqr.privacy.figures import upward_text
+from dpqr.privacy.price import Price
+from dpqr.report.facts import Fact, facts
+from dpqr.report.wording import DIGITS, amount, counted, optional, plain, price_words
+from dpqr.strategies.plan import Plan
+from dpqr.workload.naming import RowNames, row_names
+
+ROWS_SHOWN = 40
+
+
+def receipt_view(release: Release) -> RenderableType:
+    """What the release promises, what it cost, how sure it is, and what a reader must know. ASCII but for names."""
+    trust = (("Note", plain(sentence)) for sentence in release.trust)
+    lines = [*_promise(release), *_receipt(release), *_total(release), ("Accuracy", certainty(release)), *trust]
+    return facts(lines)
+
+
+def answers_view(release: Release, limit: int = ROWS_SHOWN) -> RenderableType:
+    """The first `limit` answers as a table, and how to get the others."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("query", overflow="fold")
+    table.add_column("cells", overflow="fold")
+    for figure in ("estimate", "measured", "noise"):
+        table.add_column(figure, justify="right", no_wrap=True)
+    for row in _rows(release, limit):
+        table.add_row(*map(Text, row))
+    more = release.plan.problem.workload.rows - limit
+    if more <= 0:
+        return table
+    return Group(table, Text(f"... and {counted(more, 'more answer')}: --out DIR writes them all, --json prints them"))
+
+
+def _promise(release: Release) -> Iterator[Fact]:
+    yield "Guarantee", release_guarantee(release)
+    if release.private:
+        yield "", LEDGER
+
+
+def _receipt(release: Release) -> Iterator[Fact]:
+    """The price of every planned draw; nothing is given back for rounds that an early stop left out."""
+    plan = release.plan
+    if plan.opening and plan.opening_price:
+        yield "Opening", _cost(plan, len(plan.opening), "measurement", plan.opening_price)
+    if plan.select and plan.measure:
+        yield "Selection", _cost(plan, plan.rounds, "draw", plan.select)
+        yield "Measurement", _cost(plan, plan.rounds, "draw", plan.measure)
+    done = len(release.transcript.rounds) - len(plan.opening)
+    if done < plan.rounds:
+        ended = "by its stop test" if release.transcript.stopped else "early"
+        yield "", f"the loop ended {ended} after {counted(done, 'round')}; the whole schedule is charged"
+
+
+def _cost(plan: Plan, count: int, noun: str, price: Price) -> str:
+    """Each draw's price, and their sum where the accountant adds prices up."""
+    if count == 1:
+        return f"1 {noun}, {price_words(price)}"
+    each = f"{counted(count, noun)}, each {price_words(price)}"
+    if price.rho is not None:
+        return f"{each}, together {price_words(Price(rho=price.rho * count))}"
+    if price.epsilon is not None and plan.roles.accountant.name == "basic":
+        return f"{each}, together {price_words(Price(epsilon=price.epsilon * count))}"
+    return each
+
+
+def _total(release: Release) -> Iterator[Fact]:
+    """Epsilon at the plan's delta under every accountant; the guarantee is the budget, under the one charged."""
+    charged = release.plan.roles.accountant.name
+    name = "Total"
+    for accountant, spent in release.spent.items():
+        figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
+        yield name, f"{accountant}: {figure}{' (charged)' if accountant == charged else ''}"
+        name = ""
+
+
+def _rows(release: Release, limit: int) -> Iterator[tuple[str, ...]]:
+    left = limit
+    for answers in release.answers:
+        names = row_names(answers.block, left)
+        shown = min(left, answers.block.rows)
+        for row in range(shown):
+            yield _row(answers, names, release.plan.problem.domain, row)
+        left -= shown
+
+
+def _row(answers: BlockAnswers, names: RowNames, domain: Domain, row: int) -> tuple[str, ...]:
+    deviation = answers.deviation[row]
+    return (
+        plain(answers.block.name),
+        plain(_about(names, domain, row)),
+        amount(answers.estimate[row]),
+        optional(answers.measured[row]),
+        f"+-{amount(deviation)}" if deviation == deviation else "",
+    )
+
+
+def _about(names: RowNames, domain: Domain, row: int) -> str:
+    """Which cells a row is about: "sex=F, age=[20, 30), <= 30"; nothing where the query's name says it all."""
+    parts = []
+    for axis, codes in names.cells.items():
+        attribute = domain.attributes[axis]
+        parts.append(f"{attribute.name}={attribute.titles()[codes[row]]}")
+    if names.detail is not None:
+        parts.append(names.details[names.detail[row]])
+    return ", ".join(parts)

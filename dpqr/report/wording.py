@@ -1,0 +1,47 @@
+"""Wording: figures and foreign text, fit for any terminal."""
+
+from __future__ import annotations
+
+from dpqr.privacy.figures import upward_text
+from dpqr.privacy.price import Price
+
+DIGITS = 4
+UNITS = ("bytes", "kB", "MB", "GB", "TB")
+
+
+def plain(text: str) -> str:
+    """Names and labels from documents, with everything escaped that a terminal would obey or hide."""
+    return "".join(sign if sign.isprintable() else sign.encode("unicode_escape").decode("ascii") for sign in text)
+
+
+def price_words(price: Price) -> str:
+    """What one draw costs, rounded up: "eps 0.0134" or "rho 2.5e-05"."""
+    if price.epsilon is not None:
+        return f"eps {upward_text(price.epsilon, DIGITS)}"
+    return f"rho {upward_text(price.rho, DIGITS)}" if price.rho is not None else "nothing"
+
+
+def amount(value: float) -> str:
+    """A figure in records: three significant digits, whole from 100 on."""
+    value += 0.0  # no minus sign for nothing
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def optional(value: float) -> str:
+    """A figure in records, or nothing for NaN."""
+    return "" if value != value else amount(value)
+
+
+def bytes_words(count: int) -> str:
+    """A size in memory, in the largest unit of which there is at least one."""
+    size, unit = float(count), 0
+    while size >= 1000 and unit < len(UNITS) - 1:
+        size, unit = size / 1000, unit + 1
+    return f"{size:.3g} {UNITS[unit]}"
+
+
+def counted(count: int, noun: str) -> str:
+    """ "1 round", "12 rounds", "2 queries"."""
+    if count == 1:
+        return f"1 {noun}"
+    return f"{count:,} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"

@@ -1,0 +1,66 @@
+"""RowNames: what the rows of a block are called, for everything that prints or writes answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowNames:
+    """The first rows of a block, by what they are about.
+
+    cells: attribute -> cell codes, shape (rows,), for every attribute that an identity factor keeps apart; an
+    attribute that is missing here is summed over, or spoken of by the detail.
+    details: the distinct texts of all other factors' rows ("<= 30"; several are joined by ", ").
+    detail: one index into `details` a row, or None where no factor has a name to give.
+    """
+
+    cells: dict[int, IntArray]
+    details: tuple[str, ...] = ()
+    detail: IntArray | None = None
+
+
+def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
+    """Names of the first `limit` rows of `block` (all of them without a limit). Public: reads the block alone."""
+    count = block.rows if limit is None else min(limit, block.rows)
+    cells: dict[int, IntArray] = {}
+    named: list[tuple[tuple[str, ...], IntArray]] = []
+    for factor, picks in zip(block.factors, _picks(block, count), strict=True):
+        if isinstance(factor.matrix, Identity):
+            codes = np.unravel_index(picks, factor.sizes)
+            cells |= {axis: code.astype(np.int64) for axis, code in zip(factor.axes, codes, strict=True)}
+        elif factor.labels or factor.matrix.rows > 1:
+            named.append((_labels(factor), picks))
+    return RowNames(cells=cells) if not named else _detailed(cells, named)
+
+
+def _picks(block: QueryBlock, count: int) -> tuple[IntArray, ...]:
+    """For every factor the row that each of the block's first `count` rows takes of it."""
+    rows = np.arange(count, dtype=np.int64)
+    if block.rowwise:
+        return (rows,) * len(block.factors)
+    shape = tuple(factor.matrix.rows for factor in block.factors)
+    return tuple(np.unravel_index(rows, shape)) if shape else ()
+
+
+def _labels(factor: Factor) -> tuple[str, ...]:
+    """The factor's own labels; rows without any are numbered, so that no two answers read the same."""
+    return factor.labels or tuple(f"row {row}" for row in range(factor.matrix.rows))
+
+
+def _detailed(cells: dict[int, IntArray], named: list[tuple[tuple[str, ...], IntArray]]) -> RowNames:
+    """Join the labels once for every distinct combination, not once a row."""
+    shape = tuple(len(labels) for labels, _ in named)
+    combined = np.ravel_multi_index(tuple(picks for _, picks in named), shape)
+    distinct, detail = np.unique(combined, return_inverse=True)
+    combinations = zip(*(picks.tolist() for picks in np.unravel_index(distinct, shape)), strict=True)
+    texts = tuple(
+        ", ".join(labels[pick] for (labels, _), pick in zip(named, picks, strict=True)) for picks in combinations
+    )
+    return RowNames(cells=cells, details=texts, detail=detail.astype(np.int64))

@@ -1,0 +1,209 @@
+import json
+from dataclasses import fields, replace
+from fractions import Fraction
+
+import pytest
+from handmade import make_release
+
+from dpqr import __version__
+from dpqr.construction.certificate import Certificate
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.io.outputs.json_layout import document_text
+from dpqr.io.outputs.release_document import plan_document, release_document
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.price import Price
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Level, Problem
+
+UNIT = "one row of the table added or removed (the number of rows is private)"
+PLAN = {
+    "dpqr": "plan/1",
+    "version": __version__,
+    "guarantee": f"Differentially private with epsilon = 1 (pure: delta = 0), for {UNIT}.",
+    "unit": {"neighbours": "add-remove", "words": UNIT},
+    "n": None,
+    "budget": {"epsilon": {"exact": "1", "float": 1.0}, "delta": {"exact": "0", "float": 0.0}},
+    "schedule": {"name": "rounds", "rounds": 2, "opening": True},
+    "distinguisher": {"name": "permute-and-flip"},
+    "check": {"name": "laplace"},
+    "update": {"name": "multiplicative-weights"},
+    "accountant": "basic",
+    "domain": {
+        "cells": 18,
+        "columns": [
+            {"name": "sex", "kind": "labels", "cells": 3, "own_cells": ["null"]},
+            {"name": "age", "kind": "bins", "cells": 3, "own_cells": []},
+            {"name": "region", "kind": "codes", "cells": 2, "own_cells": []},
+        ],
+    },
+    "workload": {
+        "queries": 19,
+        "blocks": [
+            {"name": "sex by age", "queries": 9, "columns": ["sex", "age"], "weight": "1", "grid": "1"},
+            {"name": "cdf", "queries": 3, "columns": ["age"], "weight": "1", "grid": "1"},
+            {"name": "young women", "queries": 1, "columns": ["sex", "age"], "weight": "1", "grid": "1"},
+            {"name": "years", "queries": 3, "columns": ["sex", "age"], "weight": "1", "grid": "1/2"},
+            {"name": "boxes", "queries": 2, "columns": ["age", "region"], "weight": "1", "grid": "1"},
+            {"name": "all", "queries": 1, "columns": [], "weight": "1", "grid": "1"},
+        ],
+    },
+    "opening": [["sex by age"]],
+    "rounds": 2,
+    "price": {
+        "opening": {"epsilon": {"exact": "1/5", "float": 0.2}},
+        "selection": {"epsilon": {"exact": "2/25", "float": 0.08}},
+        "measurement": {"epsilon": {"exact": "8/25", "float": 0.32}},
+    },
+    "alpha": None,
+    "beta": None,
+    "level": None,
+    "variant": None,
+    "threshold": None,
+    "events": [
+        {"kind": "discrete-laplace", "sensitivity": 1, "scale": "5", "count": 1},
+        {"kind": "permute-and-flip", "epsilon": "2/25", "count": 2},
+        {"kind": "discrete-laplace", "sensitivity": 1, "scale": "25/8", "count": 2},
+    ],
+    "proved_epsilon": {"exact": "1", "float": 1.0},
+    "forecast": [
+        {"name": "sex by age", "queries": 9, "noise_deviation": 7.0},
+        {"name": "years", "queries": 3, "noise_deviation": 220.5},
+    ],
+    "bytes": 2_500_000,
+    "seed": 7,
+    "notes": ["ages above 60 are clipped"],
+}
+
+
+def test_the_whole_plan(plan):
+    assert plan_document(plan) == PLAN
+
+
+def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
+    """A new field must be written, or be left out on purpose, here."""
+    assert {field.name for field in fields(Plan)} == {
+        *("problem", "budget", "roles", "schedule", "opening", "opening_price", "rounds", "select", "measure"),
+        *("threshold", "events", "epsilon", "forecast", "bytes", "notes"),
+    }
+    assert {field.name for field in fields(Problem)} == {
+        *("domain", "workload", "unit", "n", "alpha", "beta", "level", "seed"),
+    }
+
+
+def test_a_theory_plan_states_its_accuracy(plan):
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE)
+    level = Level(value=Fraction(1, 40), variant="sharp")
+    problem = replace(plan.problem, unit=unit, n=4000, alpha=Fraction(1, 20), level=level)
+    document = plan_document(replace(plan, problem=problem, threshold=Fraction(150), opening=(), opening_price=None))
+    assert document["n"] == 4000
+    assert document["unit"]["neighbours"] == "replace"
+    assert document["alpha"] == {"exact": "1/20", "float": 0.05}
+    assert document["beta"] == {"exact": "1/20", "float": 0.05}
+    assert document["level"] == {"exact": "1/40", "float": 0.025}
+    assert document["variant"] == "sharp"
+    assert document["threshold"] == {"exact": "150", "float": 150.0}
+    assert document["price"]["opening"] is None
+
+
+def test_prices_in_rho_and_approximate_budgets(plan):
+    document = plan_document(
+        replace(plan, budget=PrivacyBudget.parse("1", "1e-9"), select=Price(rho=Fraction(1, 3)), measure=None)
+    )
+    assert document["price"]["selection"]["rho"]["exact"] == "1/3"
+    assert Fraction(document["price"]["selection"]["rho"]["float"]) >= Fraction(1, 3)
+    assert document["price"]["measurement"] is None
+    assert document["budget"]["delta"]["exact"] == "1/1000000000"
+    assert "epsilon = 1 and delta = 1e-9" in document["guarantee"]
+
+
+def test_the_whole_release(release):
+    synthetic = {"form": "cells", "bins": "title"}
+    document = release_document(release, files=["answers.csv", "synthetic.parquet"], synthetic=synthetic)
+    last = {
+        "law": {
+            "kind": "discrete-laplace",
+            "scale": "25/8",
+            "deviation": release.transcript.measurements[1].law.deviation,
+        },
+        "measured": [{"name": "years", "grid": "1/2", "values": [7, -2, 0]}],
+    }
+    first = {
+        "law": {
+            "kind": "discrete-laplace",
+            "scale": "5",
+            "deviation": release.transcript.measurements[0].law.deviation,
+        },
+        "measured": [{"name": "sex by age", "grid": "1", "values": [-4, -3, -2, -1, 0, 1, 2, 3, 4]}],
+    }
+    assert document == {
+        "dpqr": "release/1",
+        "version": __version__,
+        "private": True,
+        "guarantee": PLAN["guarantee"],
+        "unit": UNIT,
+        "ledger": "none",
+        "events": PLAN["events"],
+        "spent": {
+            "charged": "basic",
+            "delta": {"exact": "0", "float": 0.0},
+            "epsilon": {
+                "basic": {"exact": "1", "float": 1.0},
+                "zcdp": None,
+                "optimal": {"exact": "2/3", "float": 0.6666666666666667},
+            },
+        },
+        "certainty": document["certainty"],
+        "certificate": None,
+        "trust": ["ages above 60 are clipped", "the fit is heuristic"],
+        "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
+        "synthetic": synthetic,
+        "files": ["answers.csv", "synthetic.parquet"],
+        "plan": PLAN,
+        "transcript": {
+            "stopped": False,
+            "rounds": [
+                {"choice": None, "charges": [0], "stopped": False, **first},
+                {"choice": 2, "charges": [1, 2], "stopped": False, **last},
+                {"choice": 0, "charges": [3, 4], "stopped": False, **last},
+            ],
+        },
+    }
+    assert document["certainty"].startswith("No certificate: this schedule has no stop test")
+
+
+def test_spent_floats_are_never_below_the_exact_figures(release):
+    for figure in release_document(release)["spent"]["epsilon"].values():
+        assert figure is None or Fraction(figure["float"]) >= Fraction(figure["exact"])
+
+
+def test_a_certificate_is_a_figure_and_a_sentence(release):
+    certificate = Certificate(records=12.03, fraction=0.0030075, confidence=0.95)
+    document = release_document(replace(release, certificate=certificate))
+    assert document["certificate"] == {"records": 12.03, "fraction": 0.0030075, "confidence": 0.95}
+    assert document["certainty"].startswith("Certificate: with probability at least 0.95")
+
+
+def test_a_release_from_test_noise_claims_nothing(release):
+    document = release_document(replace(release, private=False))
+    assert document["private"] is False
+    assert document["guarantee"].startswith("NOT PRIVATE")
+
+
+def test_the_document_is_strict_json_and_always_the_same(release):
+    text = document_text(release_document(release))
+    assert json.loads(text) == release_document(release)
+    assert text == document_text(release_document(make_release()))
+
+
+@pytest.mark.parametrize("word", ["seconds", "time", "elapsed", "date", "host", "path"])
+def test_nothing_tells_time_or_place(release, word):
+    def keys(value):
+        if isinstance(value, dict):
+            yield from value
+            for part in value.values():
+                yield from keys(part)
+        elif isinstance(value, list):
+            for part in value:
+                yield from keys(part)
+
+    assert not [key for key in keys(release_document(release)) if key in (word, f"{word}s")]

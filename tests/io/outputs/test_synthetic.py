@@ -1,0 +1,121 @@
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from handmade import WEIGHTS, Stub, TinyHypothesis
+
+from dpqr.data.attribute import Attribute, Bins, Labels, Rule
+from dpqr.data.domain import Domain
+from dpqr.errors import InfeasiblePlan
+from dpqr.io.outputs import synthetic
+from dpqr.io.outputs.synthetic import require_sampleable, synthesise
+
+
+@dataclass(frozen=True)
+class Unsampleable:
+    total: float = 1.0
+
+    def answer(self, block):
+        return np.zeros(block.rows)
+
+
+def over(release, domain, tensor):
+    problem = replace(release.plan.problem, domain=domain)
+    return replace(release, plan=replace(release.plan, problem=problem), hypothesis=TinyHypothesis(tensor))
+
+
+def test_cells_are_the_hypothesis_itself(release):
+    made = synthesise(release, "cells")
+    assert made.table.column_names == ["sex", "age", "region", "weight"]
+    assert made.table.num_rows == np.count_nonzero(WEIGHTS)
+    assert made.record == {"form": "cells", "bins": "title"}
+    rebuilt = {tuple(row[name] for name in ("sex", "age", "region")): row["weight"] for row in made.table.to_pylist()}
+    titles = [attribute.titles() for attribute in release.plan.problem.domain.attributes]
+    for cell in np.argwhere(WEIGHTS > 0):
+        key = tuple(names[code] for names, code in zip(titles, cell, strict=True))
+        assert rebuilt[key] == WEIGHTS[tuple(cell)]
+
+
+def test_rows_are_the_rounded_total_drawn_from_the_public_seed(release):
+    made = synthesise(release, "rows")
+    assert made.table.column_names == ["sex", "age", "region"]
+    assert made.table.num_rows == 26
+    assert made.record == {"form": "rows", "bins": "title", "seed": 7, "rows": 26, "records_a_row": 1.0}
+    codes = release.hypothesis.rows(26, 7)
+    assert made.table["sex"].to_pylist() == [("F", "M", "(null)")[code] for code in codes[:, 0]]
+    assert made.table["region"].to_pylist() == [str(code) for code in codes[:, 2]]
+    assert synthesise(release, "rows").table.equals(made.table)
+
+
+def test_rows_beyond_the_limit_stand_for_several_records(release, monkeypatch):
+    monkeypatch.setattr(synthetic, "ROW_LIMIT", 13)
+    made = synthesise(release, "rows")
+    assert made.table.num_rows == 13
+    assert made.record["records_a_row"] == 2.0
+
+
+@pytest.mark.parametrize("total", [0.2, 0.0])
+def test_a_hypothesis_of_nobody_gives_no_rows(release, total):
+    hypothesis = TinyHypothesis(WEIGHTS * total / WEIGHTS.sum()) if total else Nobody()
+    made = synthesise(replace(release, hypothesis=hypothesis), "rows")
+    assert made.table.num_rows == 0
+    assert made.table.column_names == ["sex", "age", "region"]
+
+
+class Nobody(TinyHypothesis):
+    def __init__(self):
+        super().__init__(np.zeros((3, 3, 2)))
+
+    def rows(self, count, seed):
+        assert count == 0
+        return np.zeros((0, 3), dtype=np.int64)
+
+
+def test_midpoints_keep_the_kind_of_the_column_and_own_cells_become_null(release):
+    domain = Domain(
+        (
+            Attribute(name="age", axis=Bins((Fraction(0), Fraction(20), Fraction(45))), rules={"null": Rule.CELL}),
+            Attribute(name="day", axis=Bins((Fraction(0), Fraction(3), Fraction(10)), kind="date")),
+            Attribute(name="at", axis=Bins((Fraction(0), Fraction(2_000_000)), kind="datetime")),
+            Attribute(name="sex", axis=Labels(("F",))),
+        )
+    )
+    tensor = np.zeros((3, 2, 1, 1))
+    tensor[0, 0, 0, 0] = tensor[1, 1, 0, 0] = tensor[2, 1, 0, 0] = 1.0
+    made = synthesise(over(release, domain, tensor), "cells", bins="midpoint").table
+    assert made["age"].to_pylist() == [10.0, 32.5, None]
+    assert made["day"].to_pylist() == [date(1970, 1, 2), date(1970, 1, 7), date(1970, 1, 7)]
+    assert made["at"].to_pylist() == [datetime(1970, 1, 1, 0, 0, 1)] * 3
+    assert made["at"].type == pa.timestamp("us")
+    assert made["sex"].to_pylist() == ["F"] * 3
+    titles = synthesise(over(release, domain, tensor), "cells").table
+    assert titles["age"].to_pylist() == ["[0, 20)", "[20, 45]", "(null)"]
+
+
+def test_an_attribute_called_weight_moves_aside_in_cells_only(release):
+    domain = Domain((Attribute(name="weight", axis=Labels(("a", "b"))),))
+    changed = over(release, domain, np.array([1.0, 2.0]))
+    assert synthesise(changed, "cells").table.column_names == ["column_weight", "weight"]
+    assert synthesise(changed, "rows").table.column_names == ["weight"]
+
+
+def test_a_plan_whose_rule_gives_a_distribution_passes(plan):
+    require_sampleable(plan)
+
+
+def test_a_plan_whose_rule_gives_none_is_refused_before_anything_is_spent(plan):
+    roles = replace(plan.roles, update=Stub("median", hypothesis=Unsampleable()))
+    with pytest.raises(InfeasiblePlan) as refused:
+        require_sampleable(replace(plan, roles=roles))
+    assert str(refused.value) == (
+        "--update median ends with a hypothesis that is no distribution over cells, so --synthetic has nothing to draw "
+        "from; leave --synthetic out or use --update multiplicative-weights"
+    )
+
+
+def test_a_release_without_a_distribution_has_no_synthetic_data(release):
+    with pytest.raises(InfeasiblePlan, match="no distribution"):
+        synthesise(replace(release, hypothesis=Unsampleable()), "rows")

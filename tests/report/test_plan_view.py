@@ -1,0 +1,89 @@
+from dataclasses import replace
+from fractions import Fraction
+
+from handmade import BLOCKS, Stub, make_theory_plan
+from printed import printed
+
+from dpqr.privacy.price import Price
+from dpqr.report.plan_view import plan_view
+
+ROUNDS = """\
+Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table
+            added or removed (the number of rows is private).
+Universe    18 cells in 3 columns
+Workload    19 queries in 6 blocks
+Schedule    rounds
+First       1 measurement before any selection, eps 0.2
+Then        each of 2 rounds: choosing costs eps 0.08, measuring eps 0.32
+Noise       a measured answer is typically off by 110 (standard deviation, in records)
+            widest 220 in 'years', narrowest 7 in 'sex by age'
+            answers that no round measures are estimated from those that were; their error is not
+            forecast
+Accountant  basic: of those allowed, the one whose plan has the least noise
+            Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014,
+            Theorem 3.16).
+            it proves eps 1 for this plan, within the budget's eps 1
+Strategies  permute-and-flip selection, laplace noise, multiplicative-weights update
+Memory      about 2.5 MB for the hypothesis and its update
+Note        ages above 60 are clipped
+"""
+THEORY = """\
+Guarantee   Differentially private with epsilon = 0.5 and delta = 1e-9, for one row of the table
+            replaced by another (the number of rows is public).
+Universe    18 cells in 3 columns
+Workload    19 queries in 6 blocks
+Records     4,000, as declared
+Schedule    theory
+Rounds      each of 26,616 rounds: choosing costs rho 1e-7 (eps 0.0008334 by itself), measuring rho
+            4e-7 (eps 0.0008945 by itself)
+Stop test   a noisy answer within 150 records (3/4 alpha n) ends the loop
+Accuracy    alpha = 0.05 of the records, beta = 0.05: except with probability beta no answer is off
+            by more than alpha n
+            T0 = 26,616 rounds at most, all of them charged wherever the loop stops
+Noise       a measured answer is typically off by 23.4 (standard deviation, in records)
+Accountant  zcdp: of those allowed, the one whose plan has the least noise
+            Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016,
+            Lemma 1.7); also as a filter.
+            it proves eps 0.5 for this plan, within the budget's eps 0.5
+Strategies  exponential selection, laplace noise, multiplicative-weights update
+"""
+
+
+def test_the_whole_plan_of_rounds(plan):
+    assert printed(plan_view(plan)) == ROUNDS
+
+
+def test_the_whole_plan_of_theory():
+    assert printed(plan_view(make_theory_plan())) == THEORY
+
+
+def test_a_workload_that_is_measured_whole_has_nothing_to_select(plan):
+    whole = replace(plan, rounds=0, select=None, measure=None, opening=tuple((block,) for block in BLOCKS))
+    text = printed(plan_view(whole))
+    assert "First       6 measurements for the whole workload, nothing is selected, each eps 0.2\n" in text
+    assert "choosing" not in text
+    assert "estimated" not in text
+
+
+def test_one_round_is_no_plural(plan):
+    text = printed(plan_view(replace(plan, rounds=1, opening=())))
+    assert "Rounds      in the one round: choosing costs eps 0.08, measuring eps 0.32\n" in text
+
+
+def test_noise_that_is_not_pure_has_no_epsilon_of_its_own(plan):
+    gaussian = Stub("gaussian", pure=False)
+    priced = replace(plan, roles=replace(plan.roles, check=gaussian), measure=Price(rho=Fraction(1, 50)))
+    assert "measuring rho 0.02\n" in printed(plan_view(priced))
+
+
+def test_names_from_documents_can_neither_draw_nor_colour(plan):
+    forecast = tuple(replace(block, name="[red]\x1b[31m" + block.name) for block in plan.forecast)
+    text = printed(plan_view(replace(plan, forecast=forecast, notes=("[bold]x[/bold]\x07",))))
+    assert "'[red]\\x1b[31myears'" in text.replace("\\\\", "\\")
+    assert "[bold]x[/bold]\\x07" in text
+    assert "\x1b" not in text
+
+
+def test_every_terminal_can_show_it(plan):
+    assert printed(plan_view(plan)).isascii()
+    assert printed(plan_view(make_theory_plan())).isascii()
