@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -147,7 +148,8 @@ def _events(
     unit = problem.unit
     events: Composition = ()
     if opening_price:
-        events = tuple((roles.check.event(blocks, unit, opening_price), 1) for blocks in opening)
+        each = Counter(roles.check.event(blocks, unit, opening_price) for blocks in opening)
+        events = tuple(each.items())
     if select and measure:
         widest = max(problem.workload.blocks, key=lambda block: roles.check.law((block,), unit, measure).deviation)
         picked = roles.distinguisher.event(select)
