@@ -35,17 +35,14 @@ def test_rounding_size_is_enough(cells, level):
     assert distance.max() < 2 * level * 12 * size
 
 
-@pytest.mark.parametrize("size", [1, 2, 3])
+@pytest.mark.parametrize("size", [2, 3, 5])
 def test_one_record_less_is_too_few_for_an_even_universe(size):
-    """The point with all remainders one half is |X|/(4m) away from every database of m records."""
-    cells = 4
-    level = Fraction(cells, 4 * size)
-    assert rounding_size(cells, level) == size + 1
-    half = np.full(cells, 1)  # remainders 1/2, in units of 1/(2m); the rest of the mass is whole records
-    half[0] += 2 * size - cells if 2 * size >= cells else 0
-    if half.sum() == 2 * size:
-        members = every_database(size, cells).T.astype(np.int64)
-        assert np.abs(2 * members - half).sum(axis=1).min() == 2 * level * 2 * size
+    """The distribution whose remainders are all one half is |X|/(4m) away from every database of m records."""
+    level = Fraction(4, 4 * size)
+    assert rounding_size(4, level) == size + 1
+    halves = np.array([1 + 2 * size - 4, 1, 1, 1])  # in units of 1 / (2 m)
+    members = every_database(size, 4).T.astype(np.int64)
+    assert np.abs(2 * members - halves).sum(axis=1).min() == 2 * level * 2 * size
 
 
 def test_the_answer_is_the_lower_median_scaled():

@@ -1,0 +1,83 @@
+"""Descent: limited-memory BFGS for a smooth, strictly convex function."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+
+Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+
+MEMORY = 20
+SUFFICIENT = 1e-4
+SHORTEST = 1e-10
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Descent:
+    """Steps until no entry of the gradient is larger than `tolerance`, and at most `steps` of them.
+
+    memory: how many past steps shape the next one.
+    Method: Nocedal, "Updating quasi-Newton matrices with limited storage" (1980), with step halving; for a strictly
+    convex function every step has positive curvature, so none needs to be skipped but at the limit of precision.
+    """
+
+    tolerance: float
+    steps: int
+    memory: int = MEMORY
+
+    def run(self, objective: Objective, start: FloatArray) -> FloatArray:
+        """The last point reached; never worse than `start`."""
+        point = start
+        value, gradient = objective(point)
+        past: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=self.memory)
+        for _ in range(self.steps):
+            if np.abs(gradient).max(initial=0.0) <= self.tolerance:
+                break
+            direction = _direction(gradient, past)
+            moved = _line_search(objective, point, value, gradient, direction)
+            if moved is None:
+                break
+            following, value, slope = moved
+            move, bend = following - point, slope - gradient
+            curvature = float(move @ bend)
+            if curvature > 0.0:
+                past.append((move, bend, curvature))
+            point, gradient = following, slope
+        return point
+
+
+def _direction(gradient: FloatArray, past: deque[tuple[FloatArray, FloatArray, float]]) -> FloatArray:
+    """Minus the inverse Hessian estimate times the gradient (the two-loop recursion)."""
+    direction = -gradient
+    if not past:
+        return direction / max(float(np.sqrt(gradient @ gradient)), 1.0)
+    weights = []
+    for move, bend, curvature in reversed(past):
+        weight = float(move @ direction) / curvature
+        direction -= weight * bend
+        weights.append(weight)
+    _, bend, curvature = past[-1]
+    direction *= curvature / float(bend @ bend)
+    for (move, bend, curvature), weight in zip(past, reversed(weights), strict=True):
+        direction += (weight - float(bend @ direction) / curvature) * move
+    return direction
+
+
+def _line_search(
+    objective: Objective, point: FloatArray, value: float, gradient: FloatArray, direction: FloatArray
+) -> tuple[FloatArray, float, FloatArray] | None:
+    """The first halved step with sufficient decrease; None where rounding leaves none."""
+    slope = float(gradient @ direction)
+    length = 1.0
+    while length >= SHORTEST and slope < 0.0:
+        following = point + length * direction
+        reached, gradient_there = objective(following)
+        if reached <= value + SUFFICIENT * length * slope:
+            return following, reached, gradient_there
+        length /= 2
+    return None

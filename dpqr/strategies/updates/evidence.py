@@ -1,0 +1,113 @@
+"""Evidence: what the measurements so far say, one entry a question, in fractions of the records."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.measurement import Measurement
+
+SMALLEST_DEVIATION = 0.1
+"""Grid units: below it integer noise is zero nearly always; a floor keeps the fit's equations well posed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """Answers to one block, all of one deviation, in units of the block's grid.
+
+    axes: the block's attributes in the order of the fit's tensor.
+    values: of a marginal the tensor over `axes`; of any other block a vector, shape (rows,).
+    block: None for a marginal.
+    key: what was asked; the same question in a later round has the same key.
+    """
+
+    key: Hashable
+    axes: Axes
+    values: FloatArray
+    deviation: float
+    block: QueryBlock | None = None
+
+    @property
+    def order(self) -> int:
+        """How many attributes the answers look at together."""
+        return len(self.axes)
+
+    def ask(self, marginal: FloatArray) -> FloatArray:
+        """The block's answers on a tensor over `axes`, flat."""
+        if self.block is None:
+            return marginal.reshape(-1)
+        answers: FloatArray = self.block.apply(marginal.transpose(_positions(self.axes, self.block.axes)))
+        return answers
+
+    def tell(self, values: FloatArray) -> FloatArray:
+        """The transposed product: flat values to a tensor over `axes`."""
+        if self.block is None:
+            return values.reshape(self.values.shape)
+        tensor: FloatArray = self.block.adjoint(values)
+        return tensor.transpose(_positions(self.block.axes, self.axes))
+
+
+def _positions(source: Axes, target: Axes) -> Axes:
+    """The transposition that brings a tensor over `source` into the order of `target`."""
+    return tuple(source.index(axis) for axis in target)
+
+
+def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Evidence, ...]:
+    """All that was measured; marginals of the same attributes are merged. The bare number of records is left out.
+
+    A tensor's axes are ordered by size, small ones first: partial sums then run along the long ones.
+    """
+    found: dict[Hashable, Evidence] = {}
+    for measurement in history:
+        deviation = max(measurement.law.deviation, SMALLEST_DEVIATION)
+        for block, values in zip(measurement.blocks, measurement.values, strict=True):
+            if not block.factors:
+                continue
+            seen = _evidence(block, values.astype(np.float64), deviation, shape)
+            old = found.get(seen.key)
+            found[seen.key] = seen if old is None else _merged((old, seen))
+    return tuple(found.values())
+
+
+def _evidence(block: QueryBlock, values: FloatArray, deviation: float, shape: tuple[int, ...]) -> Evidence:
+    axes = tuple(sorted(block.axes, key=lambda axis: (shape[axis], axis)))
+    if not block.is_marginal:
+        return Evidence(key=block, axes=axes, values=values, deviation=deviation, block=block)
+    table = values.reshape([shape[axis] for axis in block.axes]).transpose(_positions(block.axes, axes))
+    return Evidence(key=axes, axes=axes, values=table, deviation=deviation)
+
+
+def _merged(parts: Sequence[Evidence]) -> Evidence:
+    """One evidence for several answers to the same question: their inverse-variance mean."""
+    if len(parts) == 1:
+        return parts[0]
+    shares = [part.deviation**-2 for part in parts]
+    total = sum(shares)
+    values = np.sum([share / total * part.values for share, part in zip(shares, parts, strict=True)], axis=0)
+    first = parts[0]
+    return Evidence(key=first.key, axes=first.axes, values=values, deviation=total**-0.5, block=first.block)
+
+
+def lower_order(evidence: Iterable[Evidence], order: int) -> tuple[Evidence, ...]:
+    """What the marginals say of every `order` of their attributes together: sums of their cells, merged.
+
+    A sum of k independent answers has sqrt(k) times their deviation.
+    """
+    found: dict[Axes, list[Evidence]] = {}
+    for seen in evidence:
+        if seen.block is None and seen.order >= order:
+            for axes in combinations(seen.axes, order):
+                found.setdefault(axes, []).append(_summed(seen, axes))
+    return tuple(_merged(parts) for parts in found.values())
+
+
+def _summed(seen: Evidence, axes: Axes) -> Evidence:
+    gone = tuple(position for position, axis in enumerate(seen.axes) if axis not in axes)
+    values = seen.values.sum(axis=gone)
+    deviation = seen.deviation * (seen.values.size / max(values.size, 1)) ** 0.5
+    return Evidence(key=axes, axes=axes, values=values, deviation=deviation)

@@ -1,0 +1,143 @@
+"""Median: halving over a net of small databases (Dwork and Roth 2014, section 5.2; Gupta, Roth and Ullman 2012)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpqr.errors import InfeasiblePlan
+from dpqr.hypotheses.net import Net, coefficients_on, every_database, rounding_size
+from dpqr.hypotheses.polytope import PolytopeSample
+from dpqr.strategies.footprint import Footprint
+from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.updates.logarithm import floor_of_log
+from dpqr.strategies.updates.single_query import SingleQuery, records
+from dpqr.workload.measurement import Measurement
+
+MEMBER_LIMIT = 2**22
+"""Members up to which a net is listed (a round then takes about 10 ms a query at 8 cells)."""
+
+CELL_LIMIT = 2**12
+"""Cells up to which the polytope is sampled."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Median:
+    """Starts with a strict a-net and drops every member that the answer shows to be wrong.
+
+    A net has, for every distribution, a member whose answers are all off by less than a. When v < f(D), the truth has
+    f(x) <= f(D) - a, so its member answers less than f(D): members that answer f(D) or more are dropped, at least
+    half of them, for f(D) is their median. So at most log2 of the net's size updates are possible.
+
+    Net: all databases of m records, m the smaller of |X|/(4a) (every workload, `rounding_size`) and
+    log(2|Q|)/(2 a^2) (Hoeffding's bound and the union over the workload: some sample of m records is a member
+    within a), each plus one and rounded down.
+
+    members, cells: how large a net is listed, and up to how many cells the polytope of consistent histograms is
+    sampled instead. points, steps: of that sample.
+    """
+
+    name: ClassVar[str] = "median"
+
+    members: int = MEMBER_LIMIT
+    cells: int = CELL_LIMIT
+    points: int = 256
+    steps: int = 128
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        return (
+            f"median: where the net has more than {self.members} members, a hit-and-run sample of the histograms "
+            "consistent with the answers stands for it, and the bound on the number of updates is heuristic",
+        )
+
+    @property
+    def cumulative(self) -> bool:
+        return False
+
+    def start(self, problem: Problem) -> Net | PolytopeSample:
+        """The whole net, or uniform points of all distributions where it is too large."""
+        refusal = self.footprint(problem).refusal
+        if refusal is not None or problem.level is None:
+            raise InfeasiblePlan(refusal or _NO_LEVEL)
+        shape, total = problem.domain.shape, float(records(problem))
+        size = net_records(problem, problem.level)
+        if net_members(problem, size) <= self.members:
+            return Net(members=every_database(size, problem.domain.size), size=size, total=total, shape=shape)
+        return PolytopeSample.simplex(shape, total, count=self.points, steps=self.steps, seed=problem.seed)
+
+    def update(
+        self, problem: Problem, hypothesis: Net | PolytopeSample, history: Sequence[Measurement]
+    ) -> Net | PolytopeSample | None:
+        """What is left after the newest answer; None where nothing is (an answer was not fair)."""
+        if problem.level is None:
+            raise InfeasiblePlan(_NO_LEVEL)
+        if isinstance(hypothesis, Net):
+            return _halved(problem, hypothesis, history[-1])
+        return _cut(problem, problem.level, hypothesis, history)
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """floor(log2 of the net's size): of the listed net a bound, of a sampled polytope a heuristic (`trust`)."""
+        if problem.domain.size > self.cells:
+            return None
+        return net_members(problem, net_records(problem, level)).bit_length() - 1
+
+    def footprint(self, problem: Problem) -> Footprint:
+        """The members three times over while they are listed; or the points and a walk's work space."""
+        cells = problem.domain.size
+        if problem.level is None:
+            return Footprint(bytes=0, refusal=_NO_LEVEL)
+        if cells > self.cells:
+            refusal = (
+                f"the domain has {cells} cells, and the median rule works on at most {self.cells}; merge bins, or "
+                "take --update multiplicative-weights"
+            )
+            return Footprint(bytes=0, refusal=refusal)
+        size = net_records(problem, problem.level)
+        members = net_members(problem, size)
+        if members <= self.members:
+            width = 1 if size < 2**7 else 2 if size < 2**15 else 4
+            return Footprint(bytes=members * (3 * cells * width + 3 * 8))
+        return Footprint(bytes=6 * 8 * self.points * 2 * cells)
+
+
+_NO_LEVEL = "the median rule halves a net at a stated accuracy; take it with --schedule theory"
+
+
+def net_records(problem: Problem, level: Level) -> int:
+    """m: how many records the net's databases have."""
+    sampled = floor_of_log(2 * problem.workload.rows, Fraction(1, 2) / level.value**2) + 1
+    return min(rounding_size(problem.domain.size, level.value), sampled)
+
+
+def net_members(problem: Problem, size: int) -> int:
+    """C(m + |X| - 1, m)."""
+    return math.comb(size + problem.domain.size - 1, size)
+
+
+def _halved(problem: Problem, net: Net, measured: Measurement) -> Net | None:
+    """Integers throughout: value / n < median / m, on the query's own grid."""
+    block, value = SingleQuery.parts(measured)
+    (median,) = net.medians(block)
+    answers = net.member_answers(coefficients_on(block, net.shape)[0])
+    kept = answers < median if value * net.size < int(median) * records(problem) else answers > median
+    return net.only(kept) if kept.any() else None
+
+
+def _cut(
+    problem: Problem, level: Level, sample: PolytopeSample, history: Sequence[Measurement]
+) -> PolytopeSample | None:
+    """A fair answer puts f(x) within a of v, and the gap puts it at least a away from f(D), on v's side."""
+    query = SingleQuery.newest(problem, history)
+    block, _ = SingleQuery.parts(history[-1])
+    row = np.broadcast_to(query.coefficients, sample.shape).reshape(-1)
+    told = float(sample.answer(block)[0]) * float(block.scale) / sample.total
+    a = float(level.value)
+    low, high = query.value - a, query.value + a
+    low, high = (low, min(high, told - a)) if query.value < told else (max(low, told + a), high)
+    return sample.cut(np.stack([row, -row]), np.array([high, -low]))

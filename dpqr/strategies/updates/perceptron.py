@@ -1,0 +1,129 @@
+"""Perceptron: a real vector on the universe, moved along the query (Dwork and Roth 2014, section 5.2; re-derived)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+from dpqr.errors import InfeasiblePlan
+from dpqr.hypotheses.signed_vector import SignedVector
+from dpqr.strategies.footprint import Footprint
+from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.updates.multiplicative_weights import DENSE_LIMIT
+from dpqr.strategies.updates.single_query import SingleQuery, on_domain
+from dpqr.strategies.updates.total import records_total
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.measurement import Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Perceptron:
+    """D <- D -+ step f, with the bound |D - x/n|^2 <= (|x|_2/|x|_1)^2 <= 1 on how long that can go on.
+
+    With a level (`theory`), as printed: start 0, step a/|X| along f. Sharp: start uniform, step 4a/|X| along
+    g = f - mean(f). Without a level: each newest block's answers are met by a projection of D on them (Kaczmarz);
+    simple and without a bound, and with no memory but D: multiplicative weights with replay is the stronger choice.
+
+    cells: the largest universe that is kept cell by cell.
+    """
+
+    name: ClassVar[str] = "perceptron"
+
+    cells: int = DENSE_LIMIT
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def cumulative(self) -> bool:
+        return False
+
+    def start(self, problem: Problem) -> SignedVector:
+        """Zero as printed; else the uniform vector."""
+        refusal = self.footprint(problem).refusal
+        if refusal is not None:
+            raise InfeasiblePlan(refusal)
+        printed = problem.level is not None and problem.level.variant == "printed"
+        fill = 0.0 if printed else 1.0 / problem.domain.size
+        return _vector(np.full(problem.domain.shape, fill), float(problem.n or 0))
+
+    def update(self, problem: Problem, hypothesis: SignedVector, history: Sequence[Measurement]) -> SignedVector:
+        """The next vector; `hypothesis` is left as it was."""
+        if problem.level is not None:
+            return _step(problem.level, hypothesis, SingleQuery.newest(problem, history))
+        return _projected(problem, hypothesis, history)
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """floor(|X|/a^2) as printed; floor((|X| - 1)/(4 a^2)) in the sharp variant.
+
+        Printed: |D - x/n|^2 starts at most at 1, and a step s along f lowers it by at least 2 s a - s^2 |f|^2 with
+        |f|^2 <= |X|: a^2/|X| at s = a/|X|. Sharp: it starts at most at 1 - 1/|X|; D and x/n keep the same sum, so
+        g tells the same gap as f, and |g|^2 <= |X|/4: 4 a^2/|X| a step.
+        """
+        cells = problem.domain.size
+        bound = Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)
+        return math.floor(bound / level.value**2)
+
+    def footprint(self, problem: Problem) -> Footprint:
+        """Old and new vector, and the step."""
+        size = problem.domain.size
+        if size > self.cells:
+            refusal = (
+                f"the domain has {size} cells, and the perceptron keeps at most {self.cells} cell by cell; "
+                "leave columns out of the domain file or merge bins"
+            )
+            return Footprint(bytes=0, refusal=refusal)
+        return Footprint(bytes=3 * 8 * size)
+
+
+def _step(level: Level, hypothesis: SignedVector, query: SingleQuery) -> SignedVector:
+    """One step as the source has it."""
+    cells = hypothesis.cells
+    row = query.coefficients
+    sign = -1.0 if query.value < float((row * cells).sum()) else 1.0
+    if level.variant == "printed":
+        return _vector(cells + (sign * float(level.value) / cells.size) * row, hypothesis.total)
+    move = (sign * 4.0 * float(level.value) / cells.size) * (row - row.mean())
+    return _vector(cells + move, hypothesis.total)
+
+
+def _projected(problem: Problem, hypothesis: SignedVector, history: Sequence[Measurement]) -> SignedVector:
+    total = records_total(problem, history, _vector(hypothesis.cells, 1.0).answer)
+    state = _vector(hypothesis.cells, max(total, 0.0))
+    if total <= 0.0:
+        return state
+    for block, values in zip(history[-1].blocks, history[-1].values, strict=True):
+        gaps = (values - state.answer(block)) / total
+        move = on_domain(block.adjoint(gaps / _squared_norm(block, state.cells.size)), block.axes, state.cells.ndim)
+        state = _vector(state.cells + move, total)
+    return state
+
+
+def _squared_norm(block: QueryBlock, cells: int) -> float:
+    """An upper bound on |M|_2^2: largest column sum times largest row sum of |M|, on the whole universe.
+
+    Exact for a marginal and for one 0/1 predicate, where the step is then the projection itself; larger elsewhere,
+    where the step falls short but never overshoots.
+    """
+    columns = math.prod(factor.matrix.column_norm(1) for factor in block.factors)
+    rows = math.prod(_largest_row(factor.matrix) for factor in block.factors)
+    return float(max(columns, 1)) * float(max(rows, 1)) * (cells / block.cells)
+
+
+def _largest_row(matrix: IntMatrix) -> int:
+    if isinstance(matrix, Identity):
+        return 1
+    return max(int(np.abs(matrix.row(index)).sum()) for index in range(matrix.rows))
+
+
+def _vector(cells: FloatArray, total: float) -> SignedVector:
+    cells.flags.writeable = False
+    return SignedVector(cells=cells, total=total)

@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from dpqr.strategies.updates.descent import Descent
+
+
+def quadratic(matrix, offset):
+    return lambda x: (0.5 * float(x @ matrix @ x) - float(offset @ x), matrix @ x - offset)
+
+
+def test_finds_the_minimum_of_an_ill_conditioned_quadratic():
+    matrix = np.diag(np.geomspace(1, 1e4, 30))
+    offset = np.linspace(-1, 1, 30)
+    found = Descent(tolerance=1e-6, steps=1000).run(quadratic(matrix, offset), np.zeros(30))
+    assert np.abs(matrix @ found - offset).max() <= 1e-6
+
+
+def test_stops_at_the_tolerance_and_not_before():
+    seen = []
+
+    def objective(x):
+        value, gradient = quadratic(np.diag(np.geomspace(1, 100, 10)), np.ones(10))(x)
+        seen.append(np.abs(gradient).max())
+        return value, gradient
+
+    Descent(tolerance=1e-3, steps=500).run(objective, np.zeros(10))
+    assert seen[-1] <= 1e-3 < min(seen[:-1])
+
+
+def test_a_start_at_the_minimum_is_kept():
+    start = np.zeros(3)
+    assert Descent(tolerance=1e-9, steps=9).run(quadratic(np.eye(3), np.zeros(3)), start) is start
+
+
+@pytest.mark.parametrize("steps", [0, 1, 3, 10])
+def test_never_ends_above_its_start(steps):
+    """log-sum-exp far out is flat and then bends sharply; cut short, the point is still no worse."""
+
+    def objective(x):
+        top = x.max()
+        weights = np.exp(x - top)
+        return float(top + np.log(weights.sum()) - x[0] / 2 + 0.005 * x @ x), weights / weights.sum() - np.array(
+            [0.5, 0, 0]
+        ) + 0.01 * x
+
+    start = np.array([-300.0, 200.0, 0.0])
+    assert objective(Descent(tolerance=1e-6, steps=steps).run(objective, start))[0] <= objective(start)[0]
+
+
+def test_what_is_no_number_is_stepped_back_from():
+    """Minus log has a wall at 0: a full first step crosses it."""
+
+    def objective(x):
+        if x[0] <= 0:
+            return float("nan"), np.full(1, np.nan)
+        return float(-np.log(x[0]) + 100 * x[0]), -1 / x + 100
+
+    found = Descent(tolerance=1e-6, steps=100).run(objective, np.array([0.5]))
+    assert found[0] == pytest.approx(0.01)

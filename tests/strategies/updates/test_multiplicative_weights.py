@@ -1,0 +1,146 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from universes import dense, marginal, measured, problem
+
+from dpqr.data.unit import Neighbours
+from dpqr.errors import InfeasiblePlan
+from dpqr.strategies.problem import Level
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import QueryBlock
+
+SHAPE = (2, 3)
+RULE = MultiplicativeWeights()
+PLAIN = MultiplicativeWeights(replay=False)
+
+
+@pytest.mark.parametrize(("variant", "eta"), [("printed", 0.05), ("sharp", 0.4)])
+@pytest.mark.parametrize("value", [0, 400])
+def test_one_step_as_the_source_has_it(variant, eta, value):
+    facts = problem(SHAPE, n=100, level="1/10", variant=variant, neighbours=Neighbours.REPLACE)
+    block = dense([0, 1, 2, 4, 0, 4], SHAPE, scale=Fraction(1, 4))
+    state = RULE.start(facts)
+    expected = np.full(6, 1 / 6)
+    for answer in (value, value, 2 * value):
+        state = RULE.update(facts, state, [measured([block], [[answer]])])
+        f = np.array([0, 1, 2, 4, 0, 4]) / 4
+        expected = expected * np.exp((-eta if value == 0 else eta) * f)
+        expected /= expected.sum()
+    assert np.allclose(state.probabilities.reshape(-1), expected)
+    assert state.total == 100
+
+
+def test_no_weight_is_lost_for_good():
+    """Thousands of steps down underflow every float; the same steps up bring the cell back."""
+    facts = problem((2,), n=100, level="1/4", variant="sharp", neighbours=Neighbours.REPLACE)
+    down, up = measured([dense([1, 0], (2,))], [[-10]]), measured([dense([1, 0], (2,))], [[999]])
+    state = RULE.start(facts)
+    for history in [[down]] * 2000 + [[up]] * 2000:
+        state = RULE.update(facts, state, history)
+    assert np.allclose(state.probabilities, 0.5)
+
+
+def test_mistake_bounds_of_the_oracle():
+    facts = problem((64,))
+    assert RULE.mistakes(facts, Level(value=Fraction(1, 40))) == 26_616
+    assert RULE.mistakes(facts, Level(value=Fraction(1, 40), variant="sharp")) == 3_327
+    assert RULE.mistakes(problem((1,)), Level(value=Fraction(1, 40))) == 0
+
+
+def test_starts_uniform_with_the_public_total_or_none():
+    assert RULE.start(problem(SHAPE, n=7)).weights().sum() == pytest.approx(7)
+    unknown = RULE.start(problem(SHAPE))
+    assert unknown.total == 0
+    assert not unknown.answer(marginal((0,), SHAPE)).any()
+
+
+def test_the_total_is_measured_under_add_remove_and_public_under_replace():
+    history = [measured([marginal((0,), SHAPE)], [[30, 70]], 0.1)]
+    private, public = problem(SHAPE), problem(SHAPE, n=500, neighbours=Neighbours.REPLACE)
+    for rule in (RULE, PLAIN):
+        assert rule.update(private, rule.start(private), history).total == pytest.approx(100)
+        assert rule.update(public, rule.start(public), history).total == 500
+
+
+@pytest.mark.parametrize("rule", [RULE, PLAIN])
+def test_a_negative_total_is_no_records(rule):
+    facts = problem(SHAPE)
+    state = rule.update(facts, rule.start(facts), [measured([marginal((0,), SHAPE)], [[-30, -70]], 50.0)])
+    assert state.total == 0
+    assert state.weights().min() == 0 == state.weights().max()
+    assert state.probabilities.sum() == pytest.approx(1)
+    assert state.rows(10, 1).shape == (10, 2)
+
+
+def test_replay_reads_all_of_the_history():
+    facts = problem(SHAPE)
+    first, second = (
+        measured([marginal((0,), SHAPE)], [[900, 100]]),
+        measured([marginal((1,), SHAPE)], [[100, 200, 700]]),
+    )
+    state = RULE.update(facts, RULE.start(facts), [first, second])
+    assert state.answer(marginal((0,), SHAPE)) == pytest.approx([900, 100], abs=5)
+    assert state.answer(marginal((1,), SHAPE)) == pytest.approx([100, 200, 700], abs=5)
+
+
+def test_rounds_end_where_one_fit_of_everything_does():
+    facts = problem((3, 4, 5))
+    rng = np.random.default_rng(0)
+    blocks = [marginal(axes, (3, 4, 5)) for axes in ((0, 1), (1, 2), (0, 2), (0, 1))]
+    history = [measured([block], [rng.integers(0, 150, block.rows)], 8.0) for block in blocks]
+    state = RULE.start(facts)
+    for end in range(1, 5):
+        state = RULE.update(facts, state, history[:end])
+    whole = RULE.update(facts, RULE.start(facts), history)
+    assert np.abs(state.weights() - whole.weights()).max() < 8
+
+
+def test_one_mwem_step_a_block():
+    """D_i <- D_i exp(f(i) (v - f(D)) / (2n)) for the cells of a marginal, all at once."""
+    facts = problem(SHAPE, n=60, neighbours=Neighbours.REPLACE)
+    state = PLAIN.update(facts, PLAIN.start(facts), [measured([marginal((1,), SHAPE)], [[50, 10, 0]])])
+    expected = np.exp(np.array([30, -10, -20]) / 120)
+    assert np.allclose(state.probabilities, np.tile(expected / expected.sum() / 2, (2, 1)))
+
+
+def test_overlapping_rows_share_the_step():
+    facts = problem((4,), n=40, neighbours=Neighbours.REPLACE)
+    block = dense([[1, 1, 0, 0], [1, 0, 1, 0], [2, 0, 0, 0]], (4,))
+    state = PLAIN.update(facts, PLAIN.start(facts), [measured([block], [[40, 40, 80]])])
+    odds = np.log(state.probabilities[0] / state.probabilities[3])
+    assert odds == pytest.approx((20 + 20 + 2 * 60) / (2 * 40 * 4 * 2))
+
+
+def test_only_the_bare_total_measured():
+    facts = problem(SHAPE)
+    for rule in (RULE, PLAIN):
+        state = rule.update(facts, rule.start(facts), [measured([QueryBlock(name="total")], [[42]])])
+        assert state.total == pytest.approx(42)
+        assert np.allclose(state.probabilities, 1 / 6)
+
+
+def test_too_many_cells_are_refused_with_the_remedy():
+    small = MultiplicativeWeights(cells=5)
+    refusal = small.footprint(problem(SHAPE)).refusal
+    assert "6 cells" in refusal
+    assert "at most 5" in refusal
+    with pytest.raises(InfeasiblePlan, match="merge bins"):
+        small.start(problem(SHAPE))
+    assert RULE.footprint(problem(SHAPE)).refusal is None
+    assert RULE.footprint(problem((2**12, 2**12, 2**12))).refusal is not None
+
+
+def test_the_footprint_covers_a_fit():
+    import tracemalloc
+
+    shape = (30, 40, 50)
+    blocks = [marginal(axes, shape) for axes in ((0, 1), (1, 2), (0, 2))]
+    facts = problem(shape, blocks)
+    history = [measured(blocks, [np.arange(block.rows) % 7 for block in blocks], 5.0)]
+    tracemalloc.start()
+    RULE.update(facts, RULE.start(facts), history)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak / 2 < RULE.footprint(facts).bytes * 1.0 < 4 * peak
+    assert peak < RULE.footprint(facts).bytes

@@ -1,0 +1,34 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from universes import dense, marginal, measured, problem
+
+from dpqr.errors import InfeasiblePlan
+from dpqr.strategies.updates.single_query import SingleQuery, on_domain
+
+SHAPE = (2, 3, 2)
+
+
+def test_reads_the_newest_answer_as_a_fraction():
+    block = dense([0, 1, 2, 3, 4, 4], SHAPE, (1, 2), scale=Fraction(1, 4))
+    history = [measured([marginal((0,), SHAPE)], [[1, 2]]), measured([block], [[30]])]
+    query = SingleQuery.newest(problem(SHAPE, n=100), history)
+    assert query.value == pytest.approx(0.075)
+    assert np.allclose(query.coefficients + np.zeros(SHAPE), np.array([[0, 1], [2, 3], [4, 4]]) / 4)
+
+
+def test_axes_in_any_order():
+    tensor = np.arange(4).reshape(2, 2)
+    assert np.array_equal(on_domain(tensor, (2, 0), 3), tensor.T[:, None, :])
+    assert on_domain(np.array(5), (), 3).shape == (1, 1, 1)
+
+
+def test_takes_one_query_only():
+    with pytest.raises(InfeasiblePlan, match="one query a round"):
+        SingleQuery.newest(problem(SHAPE, n=5), [measured([marginal((0,), SHAPE)], [[1, 2]])])
+
+
+def test_fractions_need_a_public_number_of_records():
+    with pytest.raises(InfeasiblePlan, match="--n"):
+        SingleQuery.newest(problem(SHAPE), [measured([dense([1, 0], SHAPE, (0,))], [[1]])])
