@@ -158,6 +158,8 @@ def _along(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
 def _along_adjoint(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
     if isinstance(matrix, Identity):
         return tensor
+    if tensor.ndim == 1:
+        return matrix.adjoint(tensor[:, None])[:, 0]
     front = np.moveaxis(tensor, position, 0)
     product = matrix.adjoint(front.reshape(front.shape[0], -1))
     return np.moveaxis(product.reshape((matrix.cells, *front.shape[1:])), 0, position)
