@@ -71,7 +71,8 @@ def plan_release(request: PlanRequest) -> Plan:
     _require_footprint(problem, wishes)
     plan = least_noise(problem, budget, _schedule(request), wishes)
     notes = (*plan.notes, *document.notes, *_warnings(problem, budget))
-    return replace(plan, notes=notes)
+    memory = plan.roles.update.footprint(plan.problem).bytes
+    return replace(plan, notes=notes, bytes=max(plan.bytes, memory))
 
 
 def _records(request: PlanRequest, unit: PrivacyUnit) -> int | None:

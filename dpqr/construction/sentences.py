@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 from dpqr.construction.certificate import Certificate
@@ -50,7 +51,8 @@ def certainty(release: Release) -> str:
 
 def _certified(certificate: Certificate, queries: int) -> str:
     """Both figures are rounded up: a bound may be shown too large, never too small."""
-    records = upward_text(Fraction(certificate.records), 6)
+    bound = certificate.records
+    records = f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
     share = (
         "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import accumulate
 
 from rich.console import RenderableType
 
@@ -79,13 +80,20 @@ def _worth(plan: Plan) -> Iterator[Fact]:
     """The noise of measured answers; what is not measured is estimated, and no forecast covers that."""
     if not plan.forecast:
         return
-    widest = max(plan.forecast, key=lambda block: block.deviation)
-    narrowest = min(plan.forecast, key=lambda block: block.deviation)
-    yield "Noise", f"a measured answer is typically off by {amount(plan.noise)} (standard deviation, in records)"
+    ranked = sorted(plan.forecast, key=lambda block: block.deviation)
+    narrowest, widest = ranked[0], ranked[-1]
+    yield "Noise", f"typically {amount(_typical(ranked))} on a measured answer (standard deviation, in records)"
     if widest.deviation > narrowest.deviation:
-        yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}"
+        yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}; a sum's is in its column's unit"
     if plan.rounds and plan.threshold is None:
         yield "", "answers that no round measures are estimated from those that were; their error is not forecast"
+
+
+def _typical(ranked: Sequence[BlockForecast]) -> float:
+    """The median over all answers: a mean would be that of the sums, whose unit is another one."""
+    middle = sum(block.rows for block in ranked) / 2
+    reached = accumulate(block.rows for block in ranked)
+    return next(block.deviation for block, rows in zip(ranked, reached, strict=True) if rows >= middle)
 
 
 def _block(block: BlockForecast) -> str:

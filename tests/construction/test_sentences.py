@@ -42,6 +42,11 @@ def test_a_bound_without_a_public_n_is_in_records_alone():
     assert sentence.endswith("off by more than 3 records.")
 
 
+def test_large_bounds_are_whole_and_rounded_up():
+    certificate = Certificate(records=152_662_123.2, fraction=None, confidence=0.95)
+    assert "more than 152,662,124 records" in certainty(replace(make_stopped_release(), certificate=certificate))
+
+
 def test_the_lack_of_a_certificate_is_explained():
     assert "has no stop test" in certainty(make_release())
     assert "without meeting its stop test" in certainty(replace(make_stopped_release(), certificate=None))

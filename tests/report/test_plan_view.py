@@ -1,11 +1,13 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import pytest
 from handmade import BLOCKS, Stub, make_theory_plan
 from printed import printed
 
 from dpqr.privacy.price import Price
 from dpqr.report.plan_view import plan_view
+from dpqr.strategies.plan import BlockForecast
 
 ROUNDS = """\
 Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table
@@ -15,8 +17,8 @@ Workload    19 queries in 6 blocks
 Schedule    rounds
 First       1 measurement before any selection, eps 0.2
 Then        each of 2 rounds: choosing costs eps 0.08, measuring eps 0.32
-Noise       a measured answer is typically off by 110 (standard deviation, in records)
-            widest 220 in 'years', narrowest 7 in 'sex by age'
+Noise       typically 7 on a measured answer (standard deviation, in records)
+            widest 220 in 'years', narrowest 7 in 'sex by age'; a sum's is in its column's unit
             answers that no round measures are estimated from those that were; their error is not
             forecast
 Accountant  basic: of those allowed, the one whose plan has the least noise
@@ -40,7 +42,7 @@ Stop test   a noisy answer within 150 records (3/4 alpha n) ends the loop
 Accuracy    alpha = 0.05 of the records, beta = 0.05: except with probability beta no answer is off
             by more than alpha n
             T0 = 26,616 rounds at most, all of them charged wherever the loop stops
-Noise       a measured answer is typically off by 23.4 (standard deviation, in records)
+Noise       typically 23.4 on a measured answer (standard deviation, in records)
 Accountant  zcdp: of those allowed, the one whose plan has the least noise
             Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016,
             Lemma 1.7); also as a filter.
@@ -74,6 +76,13 @@ def test_noise_that_is_not_pure_has_no_epsilon_of_its_own(plan):
     gaussian = Stub("gaussian", pure=False)
     priced = replace(plan, roles=replace(plan.roles, check=gaussian), measure=Price(rho=Fraction(1, 50)))
     assert "measuring rho 0.02\n" in printed(plan_view(priced))
+
+
+@pytest.mark.parametrize(("rows", "typical"), [((1, 1, 1), "20"), ((4, 1, 1), "10"), ((1, 1, 9), "3,000")])
+def test_typical_noise_is_the_median_over_answers(plan, rows, typical):
+    blocks = zip("abc", rows, (10.0, 20.0, 3000.0), strict=True)
+    forecast = tuple(BlockForecast(name=name, rows=many, deviation=deviation) for name, many, deviation in blocks)
+    assert f"typically {typical} on" in printed(plan_view(replace(plan, forecast=forecast[::-1])))
 
 
 def test_names_from_documents_can_neither_draw_nor_colour(plan):

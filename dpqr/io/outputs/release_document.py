@@ -25,7 +25,7 @@ from dpqr.io.outputs.exact_parts import (
 )
 from dpqr.io.outputs.size_parts import domain_part, workload_part
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.transcript import Round, Transcript
+from dpqr.strategies.transcript import Round
 
 PLAN_FORMAT = "plan/1"
 RELEASE_FORMAT = "release/1"
@@ -79,7 +79,7 @@ def release_document(
         "synthetic": synthetic,
         "files": list(files),
         "plan": plan_document(plan),
-        "transcript": _transcript(release.transcript),
+        "transcript": [_round(finished) for finished in release.transcript.rounds],
     }
 
 
@@ -135,10 +135,6 @@ def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
         "fraction": certificate.fraction,
         "confidence": certificate.confidence,
     }
-
-
-def _transcript(transcript: Transcript) -> dict[str, Any]:
-    return {"stopped": transcript.stopped, "rounds": [_round(finished) for finished in transcript.rounds]}
 
 
 def _round(finished: Round) -> dict[str, Any]:

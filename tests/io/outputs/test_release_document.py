@@ -159,14 +159,11 @@ def test_the_whole_release(release):
         "synthetic": synthetic,
         "files": ["answers.csv", "synthetic.parquet"],
         "plan": PLAN,
-        "transcript": {
-            "stopped": False,
-            "rounds": [
-                {"choice": None, "charges": [0], "stopped": False, **first},
-                {"choice": 2, "charges": [1, 2], "stopped": False, **last},
-                {"choice": 0, "charges": [3, 4], "stopped": False, **last},
-            ],
-        },
+        "transcript": [
+            {"choice": None, "charges": [0], "stopped": False, **first},
+            {"choice": 2, "charges": [1, 2], "stopped": False, **last},
+            {"choice": 0, "charges": [3, 4], "stopped": False, **last},
+        ],
     }
     assert document["certainty"].startswith("No certificate: this schedule has no stop test")
 
