@@ -1,11 +1,16 @@
 """Stand-ins for what a test does not mean to test."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 
+from dpqr.data.counts import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.measurement import Measurement
 
 
 @dataclass
@@ -28,3 +33,29 @@ class Says:
 
     def answer(self, block: QueryBlock) -> np.ndarray:
         return np.broadcast_to(np.asarray(self.answers[block.name], dtype=np.float64), (block.rows,))
+
+
+@dataclass
+class Given:
+    """Scores that are what they are."""
+
+    values: tuple[int, ...]
+    moves: int = 1
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return self.moves
+
+    def evaluate(self, counts: Counts) -> np.ndarray:
+        return np.array(self.values, dtype=np.int64)
+
+
+def measured(*pairs) -> Measurement:
+    """A measurement that came out as these (block, values) pairs."""
+    return Measurement(
+        blocks=tuple(block for block, _ in pairs),
+        values=tuple(np.array(values, dtype=np.int64) for _, values in pairs),
+        law=DiscreteLaplace(Fraction(1)),
+    )

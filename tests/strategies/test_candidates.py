@@ -11,7 +11,6 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.limits import CEILING, RECORDS
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
-from dpqr.strategies.step import Step
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 
@@ -119,12 +118,3 @@ def test_what_could_overflow_is_refused_in_the_plan(kind) -> None:
     with pytest.raises(InfeasiblePlan, match="'large'"):
         kind(blocks=(MARGINAL, QueryBlock(name="large", factors=(large,))))
     kind(blocks=(MARGINAL, QueryBlock(name="large", factors=(large,))), records=2**30)
-
-
-def test_a_step_with_blocks_has_nothing_to_choose() -> None:
-    step = Step(candidates=(MARGINAL, PREFIX), select=None, measure=None)  # type: ignore[arg-type]
-    assert step.only == (MARGINAL, PREFIX)
-    assert not step.stop
-    listed = Step(candidates=BlockCandidates(blocks=(PREFIX,)), select=None, measure=None, threshold=Fraction(3))  # type: ignore[arg-type]
-    assert listed.only == (PREFIX,)
-    assert listed.stop
