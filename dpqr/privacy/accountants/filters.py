@@ -12,8 +12,11 @@ from typing import final
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.losses import pure_epsilon
 from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.figures import downward_text, upward_text
 
 Kind = type[object]
+SHOWN = 6
+"""Significant digits in messages."""
 
 
 def require_pure(event: PrivacyEvent) -> Fraction:
@@ -48,10 +51,10 @@ class SumFilter:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
         asked = self.cost(event)
         if self._spent + asked > self.limit:
-            left = self.limit - self._spent
             raise BudgetRefused(
-                f"a draw asks {self.unit} {float(asked):.6g}, but {float(self._spent):.6g} of "
-                f"{float(self.limit):.6g} is spent and {float(left):.6g} left; plan fewer draws or raise --eps"
+                f"a draw asks {self.unit} {upward_text(asked, SHOWN)}, but {upward_text(self._spent, SHOWN)} of "
+                f"{upward_text(self.limit, SHOWN)} is spent and {downward_text(self.limit - self._spent, SHOWN)} left; "
+                "plan fewer draws or raise --eps"
             )
         self._spent += asked
         self._charged += 1
@@ -97,8 +100,9 @@ class PlanFilter:
     def _refusal(self, kind: Kind, asked: Fraction) -> BudgetRefused:
         planned = sum(count for event, count in self.planned if type(event) is kind)
         left = self._left[kind].total() if kind in self._left else 0
-        dearest = f", none above epsilon {float(self._costs[kind][-1]):.6g}" if left else ""
+        dearest = f", none above epsilon {downward_text(self._costs[kind][-1], SHOWN)}" if left else ""
         return BudgetRefused(
-            f"a draw asks epsilon {float(asked):.6g}, which the plan does not hold: of {planned} planned draws of its "
-            f"kind {planned - left} are spent and {left} left{dearest}; plan more draws, or use a filter (basic, zcdp)"
+            f"a draw asks epsilon {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
+            f"of its kind {planned - left} are spent and {left} left{dearest}; "
+            "plan more draws, or use a filter (basic, zcdp)"
         )

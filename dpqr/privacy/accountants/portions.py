@@ -9,6 +9,7 @@ from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Accountant, Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
+from dpqr.privacy.figures import downward_text, upward_text
 
 
 def weigh(accountant: Accountant, budget: PrivacyBudget, portions: Sequence[Portion]) -> Fraction:
@@ -36,8 +37,8 @@ def require_affordable(accountant: Accountant, budget: PrivacyBudget, planned: C
         raise BudgetRefused(f"the {accountant.name} accountant has no price for the planned draws; choose another one")
     if price > budget.epsilon:
         raise BudgetRefused(
-            f"the plan costs epsilon {float(price):.6g} by the {accountant.name} accountant, above the reserved "
-            f"{float(budget.epsilon):.6g}; plan fewer draws or raise --eps"
+            f"the plan costs epsilon {upward_text(price)} by the {accountant.name} accountant, above the reserved "
+            f"{downward_text(budget.epsilon)}; plan fewer draws or raise --eps"
         )
 
 

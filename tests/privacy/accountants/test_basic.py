@@ -30,7 +30,7 @@ def test_a_pure_budget_is_guarded_to_the_last_digit():
     guard = Basic().guard(budget, ((TENTH, 3),))
     for _ in range(3):
         guard.charge(TENTH)
-    with pytest.raises(BudgetRefused, match=r"asks epsilon 1e-09, but 0\.3 of 0\.3 is spent and 0 left"):
+    with pytest.raises(BudgetRefused, match=r"asks epsilon 1e-9, but 0\.3 of 0\.3 is spent and 0 left"):
         guard.charge(ExponentialEvent(epsilon=Fraction(1, 10**9)))
 
 

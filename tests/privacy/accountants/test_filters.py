@@ -60,7 +60,7 @@ def test_the_same_event_planned_in_two_places_counts_twice():
 )
 def test_another_kind_or_a_dearer_event_is_not_in_the_plan(event):
     guard = PlanFilter(planned=((laplace(1), 5), (choice(9), 0)))
-    with pytest.raises(BudgetRefused, match="which the plan does not hold"):
+    with pytest.raises(BudgetRefused, match="which the plan lacks"):
         guard.charge(event)
     assert guard.charge(laplace(1)) == 0
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.stats import binom
 
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants import advanced
+from dpqr.privacy.accountants import advanced, search
 from dpqr.privacy.accountants.optimal import MOST_DRAWS, Optimal, composed, curve, smallest
 from dpqr.privacy.budget import PrivacyBudget
 
@@ -127,3 +127,11 @@ def test_beyond_any_run_advanced_composition_answers_at_once(draws):
     losses = ((price.pure, draws),)
     assert composed(losses, budget.delta) == advanced.composed(losses, budget.delta) <= 1
     assert advanced.composed(((price.pure * (1 + MILLIONTH), draws),), budget.delta) > 1
+
+
+@pytest.mark.parametrize("draws", [3, 40, 41, 999])
+def test_a_cut_to_the_last_digit_still_leaves_room_for_the_rounding_of_its_price(draws, monkeypatch):
+    monkeypatch.setattr(search, "PRECISION", Fraction(1, 2**60))
+    budget = PrivacyBudget.parse("1", "1e-6")
+    price = Optimal().cut(budget, [Portion(share=Fraction(1), count=draws)])[0]
+    assert budget.epsilon * (1 - Fraction(1, 2**29)) < composed(((price.pure, draws),), budget.delta) <= budget.epsilon
