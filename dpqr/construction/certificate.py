@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
 from dpqr.construction.loop import Outcome
-from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.candidates import QueryCandidates
+from dpqr.strategies.checks.gap import gap
 from dpqr.strategies.plan import Plan
-from dpqr.workload.measurement import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,10 +26,10 @@ class Certificate:
 def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
     """The bound of a loop that ended by its stop test; None otherwise.
 
-    max error <= |v - g| + tail + F + h / 2, where g is the hypothesis' answer on the public grid of step h, tail the
-    check's at beta / (2 T0) and F the distinguisher's at gamma = beta / (2 T0). T0 is the *planned* number of rounds:
-    the noise chooses the stopping round, so the tails are union-bounded over all rounds; tails of the last round
-    alone are false.
+    max error <= |v - g| + tail + s / 2 + F + h. g is the hypothesis' answer on the query's own grid of step s, tail
+    the check's at beta / (2 T0), F the distinguisher's at gamma = beta / (2 T0), and h the step of the grid on which
+    scores are compared (two of them are off by half a step). T0 is the *planned* number of rounds: the noise chooses
+    the stopping round, so the tails are union-bounded over all rounds; tails of the last round alone are false.
 
     Privacy: post-processing of released values.
     """
@@ -43,19 +40,10 @@ def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
     gamma = problem.beta / (2 * plan.rounds)
     candidates = QueryCandidates(blocks=problem.workload.blocks)
     shortfall = plan.roles.distinguisher.shortfall(len(candidates), candidates.sensitivity(problem.unit), select, gamma)
-    step = float(candidates.grid)
-    widest = max(float(block.scale) for block in problem.workload.blocks)
-    tail = last.law.tail(float(gamma)) * float(last.blocks[0].scale)
-    records = _gap(last, outcome.hypothesis) + tail + shortfall * step + widest / 2
+    tail = (last.law.tail(float(gamma)) + 0.5) * float(last.blocks[0].scale)
+    records = float(gap(last, outcome.hypothesis)) + tail + (shortfall + 1) * float(candidates.grid)
     return Certificate(
         records=records,
         fraction=records / problem.n if problem.n else None,
         confidence=float(1 - Fraction(problem.beta)),
     )
-
-
-def _gap(measured: Measurement, hypothesis: Hypothesis) -> float:
-    """|v - g| in records, of a one-row measurement."""
-    block = measured.blocks[0]
-    rounded = np.rint(hypothesis.answer(block)).astype(np.int64)
-    return float(np.abs(measured.values[0] - rounded).max()) * float(block.scale)

@@ -13,7 +13,7 @@ import numpy as np
 from dpqr.construction.certificate import Certificate, certify
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
@@ -56,10 +56,12 @@ class Release:
 def assemble(plan: Plan, outcome: Outcome, spent: dict[str, Fraction | None], *, private: bool) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured = _measured(plan, outcome.transcript)
+    ended = outcome.hypothesis
+    shown = ended.clipped() if isinstance(ended, Clippable) else ended
     return Release(
         plan=plan,
-        answers=tuple(_answers(block, outcome.hypothesis, measured) for block in plan.problem.workload.blocks),
-        hypothesis=outcome.hypothesis,
+        answers=tuple(_answers(block, shown, measured) for block in plan.problem.workload.blocks),
+        hypothesis=shown,
         transcript=outcome.transcript,
         certificate=certify(plan, outcome),
         spent=spent,

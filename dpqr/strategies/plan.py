@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,10 @@ from dpqr.strategies.distinguishers.interface import Distinguisher
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.updates.interface import UpdateRule
+
+
+TINY = 1e-300
+"""A deviation that underflows to zero (a budget so large that there is no noise) counts as this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +74,10 @@ class Plan:
 
     @property
     def noise(self) -> float:
-        """Root mean square of the forecast deviations over all answers, in records: what plans are compared by."""
+        """Geometric mean of the forecast deviations over all answers: what plans are compared by.
+
+        Why not the mean square: a sum of incomes, in euros, would drown every count.
+        """
         rows = sum(block.rows for block in self.forecast)
-        return float((sum(b.rows * b.deviation**2 for b in self.forecast) / rows) ** 0.5) if rows else 0.0
+        logarithms = (block.rows * math.log(max(block.deviation, TINY)) for block in self.forecast)
+        return math.exp(math.fsum(logarithms) / rows) if rows else 0.0

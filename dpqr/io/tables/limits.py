@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from dpqr.errors import UsageFault
+from dpqr.mechanisms.limits import RECORDS
 
-LARGEST_RECORDS = 2**52
 LARGEST_ROW_BYTES = 2**30
 
 
@@ -23,7 +23,7 @@ class Limits:
     """
 
     cells: int = 2**24
-    records: int = 2**36
+    records: int = RECORDS
     columns: int = 2**14
     bytes: int = 2**40
     row_bytes: int = 2**20
@@ -33,7 +33,7 @@ class Limits:
         for each in fields(self):
             if getattr(self, each.name) < 1:
                 raise UsageFault(f"the limit on {each.name} must be at least 1")
-        if self.records > LARGEST_RECORDS:
-            raise UsageFault("the limit on records may be at most 2^52, so that every count stays exact")
+        if self.records > RECORDS:
+            raise UsageFault("the limit on records may be at most 2^36: with it no true answer can overflow")
         if self.row_bytes > LARGEST_ROW_BYTES:
             raise UsageFault("the limit on row_bytes may be at most 2^30")

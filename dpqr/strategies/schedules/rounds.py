@@ -7,7 +7,8 @@ from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpqr.privacy.accountant import Portion
+from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.accountant import Accountant, Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
 from dpqr.privacy.price import Price
@@ -66,7 +67,7 @@ class Rounds:
             select=select,
             measure=measure,
             events=events,
-            epsilon=roles.accountant.epsilon(events, budget.delta) or budget.epsilon,
+            epsilon=proved(roles.accountant, events, budget),
             forecast=tuple(forecast(problem, roles, block, paid) for block in blocks) if paid else (),
         )
 
@@ -90,6 +91,14 @@ def forecast(problem: Problem, roles: Roles, block: QueryBlock, price: Price) ->
     """The noise that measuring `block` at `price` would add to each of its answers, in records."""
     law = roles.check.law((block,), problem.unit, price)
     return BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * float(block.scale))
+
+
+def proved(accountant: Accountant, events: Composition, budget: PrivacyBudget) -> Fraction:
+    """What the accountant proves for a plan's events; InfeasiblePlan where its theorem does not cover them."""
+    epsilon = accountant.epsilon(events, budget.delta)
+    if epsilon is None:
+        raise InfeasiblePlan(f"--accountant {accountant.name} does not cover this plan's draws; choose another one")
+    return epsilon
 
 
 def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:

@@ -18,7 +18,7 @@ from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Level, Problem, Variant
-from dpqr.strategies.schedules.rounds import forecast
+from dpqr.strategies.schedules.rounds import forecast, proved
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
 
@@ -67,7 +67,7 @@ class Theory:
             measure=measure,
             threshold=Fraction(3, 4) * alpha * n,
             events=events,
-            epsilon=roles.accountant.epsilon(events, budget.delta) or budget.epsilon,
+            epsilon=proved(roles.accountant, events, budget),
             forecast=tuple(forecast(problem, roles, block.row(0), measure) for block in problem.workload.blocks),
             notes=_notes(problem, alpha),
         )
@@ -102,7 +102,7 @@ class _Case:
 
     def prices(self, rounds: int) -> tuple[Price, Price]:
         """Equal eps0 for selection and check, as printed: under rho that is 1/8 against 1/2, shares of 1 to 4."""
-        measured = Fraction(4) if self.roles.accountant.name == "zcdp" else Fraction(1)
+        measured = Fraction(4) if self.roles.accountant.concentrated else Fraction(1)
         portions = [Portion(share=Fraction(1), count=rounds), Portion(share=measured, count=rounds)]
         select, measure = self.roles.accountant.cut(self.budget, portions)
         return select, measure
@@ -110,8 +110,9 @@ class _Case:
     def needed(self, alpha: Fraction) -> float:
         """The accuracy that T0(alpha) rounds can promise: 8 times the larger of noise tail and selection shortfall.
 
-        Answers of the hypothesis are rounded to the public grid before they are compared; its half step joins the
-        noise tail (stop: 3/4 + 1/8 + 1/8 still bound the error; update: the true gap is still 5 alpha / 8).
+        The hypothesis' answers are rounded before they are compared: for the check to the query's own grid, whose
+        half step joins the noise tail, and for the scores to the common grid, which moves two scores by half a step
+        each. So a stop means error <= 3/4 + 1/8 + 1/8, and an update a true gap of at least 5 alpha / 8, as printed.
         """
         rounds = self.rounds(alpha)
         select, measure = self.prices(rounds)
@@ -124,7 +125,7 @@ class _Case:
             (self.roles.check.law((block.row(0),), unit, measure).tail(float(gamma)) + 0.5) * float(block.scale)
             for block in self.problem.workload.blocks
         ]
-        return 8 * max(shortfall * float(grid), *tails) / self.n
+        return 8 * max((shortfall + 1) * float(grid), *tails) / self.n
 
     def feasible(self, alpha: Fraction) -> bool:
         return self.needed(alpha) <= alpha

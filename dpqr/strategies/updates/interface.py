@@ -24,6 +24,11 @@ class UpdateRule(Protocol[H]):
         """Sentences that every release made with this rule must carry (heuristics, missing guarantees)."""
         ...
 
+    @property
+    def cumulative(self) -> bool:
+        """Whether one update after several measurements ends where an update after each would."""
+        ...
+
     def start(self, problem: Problem) -> H:
         """D^1, from public facts only."""
         ...
