@@ -1,0 +1,1 @@
+"""Public documents: the domain file and the queries file, decoded strictly into nouns."""

@@ -1,0 +1,179 @@
+"""The domain file: decoded into the Domain that the curator declares."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET
+
+from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
+from dpqr.data.domain import Domain
+from dpqr.data.faults import possible_faults
+from dpqr.io.documents.bounds import MAX_CELLS
+from dpqr.io.documents.calendar_cuts import calendar_bins
+from dpqr.io.documents.cuts import number_bins
+from dpqr.io.documents.decoding import decode, spoken
+from dpqr.io.documents.domain_form import Field, Sizes, TableSchema
+from dpqr.io.documents.json_text import read_json
+from dpqr.io.documents.place import Place
+
+PLACEHOLDER = "FILL-IN"
+"""What a skeleton writes where the curator's knowledge is needed; no domain may still hold it."""
+
+
+def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
+    """The domain in a file, or in an already parsed object.
+
+    Errors: UsageFault where the file cannot be read; DocumentError (file name, JSON path) where it is no domain.
+    """
+    if isinstance(source, dict):
+        return decode_domain(source, Place("domain"))
+    path = Path(source)
+    return decode_domain(read_json(path), Place(path.name))
+
+
+def decode_domain(value: Any, place: Place) -> Domain:
+    """A Table Schema, or the sizes form: an object of whole numbers."""
+    if not isinstance(value, dict):
+        raise place.fault(
+            f"a domain is an object with 'fields', or one of sizes like {{'age': 85}}; got {spoken(value)}"
+        )
+    _refuse_placeholders(value, place)
+    if not isinstance(value.get("fields"), list) and any(isinstance(size, int) for size in value.values()):
+        return _coded(value, place)
+    schema = decode(value, TableSchema, place)
+    attributes = []
+    for index, field in enumerate(schema.fields):
+        attributes.append(_attribute(field, schema.missing_values, place.key("fields").item(index)))
+    with place.key("fields").blamed():
+        return Domain(tuple(attributes))
+
+
+def _coded(value: dict[str, Any], place: Place) -> Domain:
+    for name, size in value.items():
+        if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
+            raise place.key(name).fault(
+                f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
+            )
+    sizes = decode(value, Sizes, place)
+    return Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in sizes.items()))
+
+
+def _refuse_placeholders(value: Any, place: Place) -> None:
+    if isinstance(value, str) and value.startswith(PLACEHOLDER):
+        raise place.fault(f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column")
+    if isinstance(value, dict):
+        for key, member in value.items():
+            _refuse_placeholders(member, place.key(key))
+    elif isinstance(value, list):
+        for index, member in enumerate(value):
+            _refuse_placeholders(member, place.item(index))
+
+
+def _attribute(field: Field, missing: tuple[str, ...], place: Place) -> Attribute:
+    _one_cut(field, place.key("dpqr"))
+    axis = _axis(field, place)
+    own = missing if field.missing_values is UNSET else field.missing_values
+    if isinstance(axis, Labels):
+        _distinct_from_nulls(axis, own, place.key("constraints").key("enum"))
+    rules = _rules(field, axis, place.key("dpqr"))
+    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
+    if isinstance(axis, Labels) or not getattr(axis, "integral", False):
+        _distinct_titles(attribute, place)
+    return attribute
+
+
+def _distinct_titles(attribute: Attribute, place: Place) -> None:
+    """Answers tell cells apart by their titles. (Bins of whole values have distinct ones.)"""
+    titles = attribute.titles()
+    if len(set(titles)) < len(titles):
+        raise place.fault("two cells of this column would print alike; change a label, or an edge")
+
+
+def _one_cut(field: Field, place: Place) -> None:
+    cuts = ("bins", "width", "edges", "every")
+    stated = [key for key in cuts if getattr(field.dpqr, key) is not UNSET]
+    if len(stated) > 1:
+        raise place.fault(f"{' and '.join(stated)} contradict each other; keep one of them")
+    if stated == ["every"] and field.type not in ("date", "datetime"):
+        raise place.key("every").fault(
+            f"only date and datetime columns have periods; this one is of type {field.type!r}"
+        )
+
+
+def _axis(field: Field, place: Place) -> Axis:
+    if field.constraints.enum is not UNSET or field.type in ("string", "boolean"):
+        return _labels(field, place)
+    if field.type in ("integer", "number"):
+        return number_bins(field, place)
+    if field.format not in (UNSET, "default"):
+        raise place.key("format").fault(f"{spoken(field.format)} is not read; only 'default', the ISO form, is")
+    return calendar_bins(field, "date" if field.type == "date" else "datetime", place)
+
+
+def _labels(field: Field, place: Place) -> Labels:
+    where = place.key("constraints").key("enum")
+    if field.type in ("number", "date", "datetime"):
+        raise where.fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
+    for key in ("bins", "width", "edges", "every", "closed"):
+        if getattr(field.dpqr, key) is not UNSET:
+            raise (
+                place.key("dpqr")
+                .key(key)
+                .fault("a column of labels (enum, string, boolean) is not binned; leave it out")
+            )
+    for key, bound in (("minimum", field.constraints.minimum), ("maximum", field.constraints.maximum)):
+        if bound is not UNSET:
+            raise place.key("constraints").key(key).fault("a column of labels has no bounds; leave it out")
+    stated = field.constraints.enum
+    if stated is UNSET and field.type == "boolean":
+        return Labels(("false", "true"))
+    if stated is UNSET or not stated:
+        raise where.fault("lists no label; list every label that is publicly known, each once")
+    labels = tuple(_label(label, field.type, where.item(index)) for index, label in enumerate(stated))
+    seen: set[str] = set()
+    for index, label in enumerate(labels):
+        if label in seen:
+            raise where.item(index).fault(f"the label {spoken(label)} stands twice; keep one of them")
+        seen.add(label)
+    return Labels(labels)
+
+
+def _label(value: Any, kind: str, place: Place) -> str:
+    """A label as the text that cells are compared with."""
+    if kind == "boolean" and isinstance(value, bool):
+        return "true" if value else "false"
+    if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if kind == "string" and isinstance(value, str):
+        return value
+    raise place.fault(f"{spoken(value)} is no label of a column of type {kind!r}")
+
+
+def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], place: Place) -> None:
+    for index, label in enumerate(axis.values):
+        if label in missing:
+            raise place.item(index).fault(
+                f"{spoken(label)} also stands in missingValues, where it means null; keep one"
+            )
+
+
+def _rules(field: Field, axis: Axis, place: Place) -> dict[Fault, Rule]:
+    """The stated rules, `otherwise` filling in for the faults that this kind of column can show."""
+    possible, rules = possible_faults(axis), {}
+    for fault in FAULTS:
+        stated = getattr(field.dpqr, fault)
+        if stated is UNSET and fault in possible:
+            stated = field.dpqr.otherwise
+        if stated is UNSET:
+            continue
+        if fault not in possible:
+            raise place.key(fault).fault(
+                f"no cell of this kind of column is {fault}; rules here: {', '.join(possible)}"
+            )
+        if stated == "clip" and isinstance(axis, Labels):
+            raise place.key(fault).fault("labels have no nearest bin to clip to; allowed: cell, drop, fail")
+        rules[fault] = Rule(stated)
+    return rules

@@ -1,0 +1,99 @@
+"""The domain file's form: Frictionless Table Schema, with one `dpqr` block a field.
+
+Standard keys that do not change which value a cell holds are accepted and have no effect: of the schema `$schema`,
+`name`, `title`, `description`, `primaryKey`, `foreignKeys`, `uniqueKeys`, `fieldsMatch`; of a field `title`,
+`description`, `example`, `examples`, `rdfType`, `format`; of constraints `required`, `unique`, `pattern`, `minLength`,
+`maxLength`. Keys that would change it (`decimalChar`, `trueValues`, ...) are refused like any unknown key.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+VERSION = "domain/1"
+
+FieldType = Literal["integer", "number", "string", "boolean", "date", "datetime"]
+Bound = Annotated[Any, Meta(extra_json_schema={"type": ["number", "string"]})]
+Number = Annotated[Any, Meta(extra_json_schema={"type": "number"})]
+Label = Annotated[Any, Meta(extra_json_schema={"type": ["string", "integer", "boolean"]})]
+Anything = Annotated[Any, Meta(description="accepted, without effect")]
+Text = Annotated[str, Meta(description="accepted, without effect")]
+Name = Annotated[str, Meta(min_length=1, max_length=200)]
+Kept = Literal["cell", "drop", "fail"]
+Clipped = Literal["cell", "clip", "drop", "fail"]
+
+
+class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
+    """A part of a document: unknown keys are refused, absent ones are UNSET."""
+
+
+class Constraints(Form, frozen=True, kw_only=True):
+    """Frictionless constraints of one field."""
+
+    enum: tuple[Label, ...] | UnsetType = UNSET
+    minimum: Bound | UnsetType = UNSET
+    maximum: Bound | UnsetType = UNSET
+    required: bool | UnsetType = UNSET
+    unique: bool | UnsetType = UNSET
+    pattern: Text | UnsetType = UNSET
+    min_length: int | UnsetType = UNSET
+    max_length: int | UnsetType = UNSET
+
+
+class Treatment(Form, frozen=True, kw_only=True):
+    """The `dpqr` block: how the values are binned, and the rule for every kind of cell that does not fit.
+
+    otherwise: the rule of the faults that have none of their own.
+    """
+
+    bins: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
+    width: Number | UnsetType = UNSET
+    edges: tuple[Bound, ...] | UnsetType = UNSET
+    every: Literal["day", "week", "month", "quarter", "year"] | UnsetType = UNSET
+    closed: Literal["left", "right"] | UnsetType = UNSET
+    null: Kept | UnsetType = UNSET
+    unparsable: Kept | UnsetType = UNSET
+    nan: Kept | UnsetType = UNSET
+    infinite: Clipped | UnsetType = UNSET
+    outside: Clipped | UnsetType = UNSET
+    otherwise: Kept | UnsetType = UNSET
+
+
+class Field(Form, frozen=True, kw_only=True):
+    """One column."""
+
+    name: Name
+    type: FieldType
+    constraints: Constraints = Constraints()
+    missing_values: tuple[str, ...] | UnsetType = UNSET
+    dpqr: Treatment = Treatment()
+    title: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    format: str | UnsetType = UNSET
+    example: Anything | UnsetType = UNSET
+    examples: Anything | UnsetType = UNSET
+    rdf_type: Text | UnsetType = UNSET
+
+
+class TableSchema(Form, frozen=True, kw_only=True):
+    """The document."""
+
+    fields: Annotated[tuple[Field, ...], Meta(min_length=1, max_length=2000)]
+    dpqr: Literal["domain/1"] | UnsetType = UNSET
+    missing_values: tuple[str, ...] = ("",)
+    schema: Text | UnsetType = msgspec.field(default=UNSET, name="$schema")
+    name: Text | UnsetType = UNSET
+    title: Text | UnsetType = UNSET
+    description: Text | UnsetType = UNSET
+    primary_key: Anything | UnsetType = UNSET
+    foreign_keys: Anything | UnsetType = UNSET
+    unique_keys: Anything | UnsetType = UNSET
+    fields_match: Anything | UnsetType = UNSET
+
+
+Size = Annotated[int, Meta(ge=1, le=1_000_000)]
+Sizes = Annotated[dict[Name, Size], Meta(min_length=1, max_length=2000)]
+"""The sizes form: integer codes 0 .. size-1 of a table that is already coded."""

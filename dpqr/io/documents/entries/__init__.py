@@ -1,0 +1,1 @@
+"""Kinds of entries of a queries file, each compiled into query blocks."""

@@ -1,0 +1,80 @@
+"""Coefficient arrays: .npz files, dense or sparse. Nothing in them is ever unpickled."""
+
+from __future__ import annotations
+
+import math
+import zipfile
+from collections.abc import Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from dpqr.io.documents.entries.coefficient_form import MAX_FILE_BYTES, Coefficients, spanned
+from dpqr.io.documents.entries.frame import Frame
+from dpqr.io.documents.json_text import read_regular_file
+from dpqr.io.documents.place import Place
+
+ARRAY = "coefficients"
+MAX_QUERIES = 1_000_000
+_BROKEN = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError, TypeError)
+
+
+def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Coefficients:
+    """An array `coefficients` of shape (queries, cells) or (cells,), or a matrix that scipy.sparse.save_npz wrote.
+
+    Cells are those of `columns` (all columns of the domain where none are named), in C order.
+    """
+    place = frame.place.key("coefficients")
+    names = frame.domain.names if columns is UNSET else columns
+    axes, sizes = spanned(names, frame, "coefficients" if columns is UNSET else "columns")
+    matrix = _loaded(read_regular_file(path, MAX_FILE_BYTES), path.name, place)
+    if matrix.ndim == 1:
+        matrix = matrix[None, :]
+    if matrix.ndim != 2 or matrix.shape[1] != math.prod(sizes):
+        raise place.fault(
+            f"{path.name} has the shape {matrix.shape}; expected (queries, {math.prod(sizes)}), "
+            f"one coefficient a cell of {', '.join(map(repr, names))}"
+        )
+    if matrix.dtype.kind not in "biuf":
+        raise place.fault(f"{path.name} holds {matrix.dtype.name}; coefficients are real numbers")
+    if not 1 <= matrix.shape[0] <= MAX_QUERIES:
+        raise place.fault(f"{path.name} holds {matrix.shape[0]} queries; give from 1 to {MAX_QUERIES}")
+    rows, cells, values = _entries(matrix)
+    for index, size in ((rows, matrix.shape[0]), (cells, matrix.shape[1])):
+        if len(index) and not 0 <= index.min() <= index.max() < size:
+            raise place.fault(f"{path.name} has an entry outside its own shape; save it anew")
+    labels = tuple(f"query {index}" for index in range(matrix.shape[0]))
+    return Coefficients(axes=axes, rows=rows, cells=cells, values=values, labels=labels)
+
+
+def _loaded(data: bytes, name: str, place: Place) -> Any:
+    """The one matrix in the file, dense or scipy sparse."""
+    try:
+        with zipfile.ZipFile(BytesIO(data)) as archive:
+            members = {Path(info.filename).stem for info in archive.infolist()}
+            size = sum(info.file_size for info in archive.infolist())
+        if size > MAX_FILE_BYTES:
+            raise place.fault(f"{name} unpacks to more than {MAX_FILE_BYTES} bytes; split it")
+        if {"format", "shape", "data"} <= members:
+            from scipy.sparse import load_npz
+
+            matrix = load_npz(BytesIO(data)).tocoo()
+            matrix.sum_duplicates()
+            return matrix
+        if ARRAY not in members:
+            raise place.fault(f"{name} has no array {ARRAY!r}; save it as numpy.savez(file, {ARRAY}=...)")
+        with np.load(BytesIO(data), allow_pickle=False) as arrays:
+            return arrays[ARRAY]
+    except _BROKEN:
+        raise place.fault(f"{name} is no .npz of plain number arrays; save it with numpy or scipy.sparse") from None
+
+
+def _entries(matrix: Any) -> tuple[Any, Any, Any]:
+    if isinstance(matrix, np.ndarray):
+        rows, cells = np.nonzero(matrix)
+        return rows, cells, matrix[rows, cells].astype(np.float64)
+    rows, cells = matrix.coords if hasattr(matrix, "coords") else (matrix.row, matrix.col)
+    return rows.astype(np.int64), cells.astype(np.int64), matrix.data.astype(np.float64)

@@ -1,0 +1,84 @@
+"""Predicates: a conjunction is a Kronecker product of one-row factors, one a group of columns that hang together.
+
+Columns hang together where `or`, `not` or a repeated column ties them; a tied group is one factor over all its cells.
+A `by` column that the predicate speaks of joins its group: the factor then has one row for each of its cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, IntArray
+from dpqr.io.documents.entries.frame import Compiled, Frame, called
+from dpqr.io.documents.entries.rows import integer_matrix
+from dpqr.io.documents.predicate.cells import Mask
+from dpqr.io.documents.predicate.parser import parse
+from dpqr.io.documents.predicate.tree import And, Node, columns, conjuncts
+from dpqr.io.documents.predicate.truth import evaluate
+from dpqr.io.documents.query_form import WhereEntry
+from dpqr.workload.block import Factor, QueryBlock
+
+MAX_GROUP_CELLS = 2**22
+"""Cells of one group of columns that a predicate ties together."""
+
+
+def compile_where(entry: WhereEntry, frame: Frame) -> Compiled:
+    """One block: a row for every combination of `by` cells for which the predicate can be true."""
+    place = frame.place.key("where")
+    by = frame.axes(entry.by, frame.place.key("by"))
+    tied = _groups(parse(entry.where, place), frame)
+    spoken = {axis for group in tied for axis in group}
+    plain = frame.identities(tuple(axis for axis in by if axis not in spoken))
+    groups = [_factor(group, nodes, by, frame) for group, nodes in tied.items()]
+    rank = {axis: position for position, axis in enumerate(by)}
+    factors = sorted((*plain, *groups), key=lambda factor: min(rank.get(axis, len(by)) for axis in factor.axes))
+    name = called(f"where({' '.join(entry.where.split())})", entry.by)
+    return Compiled(blocks=(QueryBlock(name=name, factors=tuple(factors)),))
+
+
+def _groups(node: Node, frame: Frame) -> dict[Axes, list[Node]]:
+    """The conjuncts by the group of columns, in domain order, that they are tied to."""
+    groups: list[tuple[set[int], list[Node]]] = []
+    for part in conjuncts(node):
+        axes = {frame.axis(name, frame.place.key("where")) for name in columns(part)}
+        nodes = [part]
+        for group in [group for group in groups if group[0] & axes]:
+            groups.remove(group)
+            axes, nodes = axes | group[0], group[1] + nodes
+        groups.append((axes, nodes))
+    return {tuple(sorted(axes)): nodes for axes, nodes in groups}
+
+
+def _factor(group: Axes, nodes: Sequence[Node], by: Axes, frame: Frame) -> Factor:
+    place = frame.place.key("where")
+    sizes = tuple(frame.domain.attributes[axis].size for axis in group)
+    if math.prod(sizes) > MAX_GROUP_CELLS:
+        names = ", ".join(repr(frame.domain.attributes[axis].name) for axis in group)
+        raise place.fault(
+            f"ties {names} together by or, not or by: {math.prod(sizes)} cells, more than {MAX_GROUP_CELLS}; "
+            "split it into entries of fewer columns"
+        )
+    mask = np.broadcast_to(evaluate(And(tuple(nodes)), frame.domain, group, place).true, sizes)
+    if not mask.any():
+        raise place.fault("is true for no cell of the domain, so its answer is always 0; correct it or leave it out")
+    kept = [position for position, axis in enumerate(group) if axis in by]
+    rows, labels = _rows(mask, kept, tuple(frame.domain.attributes[group[position]].name for position in kept), frame)
+    cells = np.flatnonzero(mask)
+    matrix = integer_matrix(rows, cells, np.ones(len(cells), dtype=np.int64), (max(len(labels), 1), mask.size))
+    return Factor(axes=group, sizes=sizes, matrix=matrix, labels=labels)
+
+
+def _rows(mask: Mask, kept: Sequence[int], names: Sequence[str], frame: Frame) -> tuple[IntArray, tuple[str, ...]]:
+    """For every true cell (C order) the row that counts it, and what the rows are called."""
+    codes = np.nonzero(mask)
+    if not kept:
+        return np.zeros(len(codes[0]), dtype=np.int64), ()
+    sizes = tuple(mask.shape[position] for position in kept)
+    distinct, rows = np.unique(np.ravel_multi_index(tuple(codes[p] for p in kept), sizes), return_inverse=True)
+    titles = [frame.domain.attributes[frame.domain.axis(name)].titles() for name in names]
+    picks = zip(*(column.tolist() for column in np.unravel_index(distinct, sizes)), strict=True)
+    labels = (", ".join(f"{n}={t[c]}" for n, t, c in zip(names, titles, pick, strict=True)) for pick in picks)
+    return rows, tuple(labels)

@@ -1,0 +1,129 @@
+"""JSON text: read strictly, with the line and column of what is no JSON and the path of what JSON lets pass.
+
+Why the standard parser first and typed decoding after: it alone gives line and column, keeps decimals exact, and can
+be stopped at repeated keys and at NaN.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.documents.place import Place
+
+MAX_BYTES = 16 * 2**20
+MAX_DEPTH = 32
+MAX_DIGITS = 60
+"""Digits and decimal exponent of a number: enough for any bound, too few to exhaust the memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Refused:
+    """Stands in the parsed tree for what the parser met without knowing its path."""
+
+    reason: str
+
+
+def read_json(path: Path) -> Any:
+    """The file's JSON value: decimals as Decimal, whole numbers as int.
+
+    Errors: UsageFault where the file cannot be read; DocumentError where its text is no strict JSON.
+    """
+    return parse_json(read_regular_file(path, MAX_BYTES), path.name)
+
+
+def read_regular_file(path: Path, limit: int) -> bytes:
+    """All bytes of a regular file of at most `limit` bytes (a pipe could keep a job waiting for ever)."""
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise UsageFault(f"{str(path)!r} is not a regular file; give the path of a file")
+        if status.st_size > limit:
+            raise DocumentError(f"{path.name}: larger than {limit} bytes, the limit of such a document; split it")
+        return path.read_bytes()
+    except ValueError:
+        raise UsageFault(f"{str(path)!r} cannot name a file; correct the path") from None
+    except OSError as error:
+        raise UsageFault(f"cannot read {str(path)!r}: {error.strerror}; check the path and its permissions") from None
+
+
+def parse_json(data: bytes, document: str) -> Any:
+    """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise DocumentError(f"{document}: $: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+    if not text.strip():
+        raise DocumentError(f"{document}: $: the file is empty; it must hold a JSON object")
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_object, parse_float=_decimal, parse_int=_whole, parse_constant=_constant
+        )
+    except json.JSONDecodeError as error:
+        where = f"line {error.lineno} column {error.colno}"
+        raise DocumentError(f"{document}: $: not JSON at {where}: {error.msg}; correct it there") from None
+    except RecursionError:
+        raise Place(document).fault(_TOO_DEEP) from None
+    _refuse(value, Place(document))
+    return value
+
+
+_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; no document needs that"
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Refused:
+    members = dict(pairs)
+    if len(members) == len(pairs):
+        return members
+    seen: set[str] = set()
+    for key, _ in pairs:
+        if key in seen:
+            return _Refused(f"the key {key!r} stands twice; keep one of them")
+        seen.add(key)
+    raise AssertionError("fewer members than pairs, yet no key repeats")
+
+
+def _decimal(text: str) -> Decimal | _Refused:
+    value = Decimal(text)
+    if len(text) > 2 * MAX_DIGITS or abs(value.adjusted()) > MAX_DIGITS:
+        return _Refused(f"a number of more than {MAX_DIGITS} digits; shorten it")
+    return value
+
+
+def _whole(text: str) -> int | _Refused:
+    if len(text) > MAX_DIGITS:
+        return _Refused(f"a number of more than {MAX_DIGITS} digits; shorten it")
+    return int(text)
+
+
+def _constant(text: str) -> _Refused:
+    return _Refused(f"{text} is not a JSON number; give a finite number")
+
+
+def _refuse(value: Any, place: Place) -> None:
+    """Raise for the first refused part, with its path; a stack instead of recursion, for depth is the sender's."""
+    pending = [(value, place, 0)]
+    while pending:
+        part, where, depth = pending.pop()
+        if isinstance(part, _Refused):
+            raise where.fault(part.reason)
+        if depth > MAX_DEPTH:
+            raise where.fault(_TOO_DEEP)
+        if isinstance(part, str) and not _is_text(part):
+            raise where.fault("holds half of a surrogate pair; write the character itself")
+        if isinstance(part, dict):
+            for key in part:
+                if not _is_text(key):
+                    raise where.fault("a key holds half of a surrogate pair; write the character itself")
+            pending.extend((member, where.key(key), depth + 1) for key, member in reversed(part.items()))
+        elif isinstance(part, list):
+            pending.extend((member, where.item(index), depth + 1) for index, member in reversed([*enumerate(part)]))
+
+
+def _is_text(text: str) -> bool:
+    return not any("\ud800" <= character <= "\udfff" for character in text)

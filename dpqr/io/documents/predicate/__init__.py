@@ -1,0 +1,1 @@
+"""Predicates: the text after `where`, read into a tree and decided cell by cell."""

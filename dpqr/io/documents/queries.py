@@ -1,0 +1,152 @@
+"""The queries file: decoded and compiled into the workload that a release must answer."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from msgspec import UNSET
+
+from dpqr.data.domain import Domain
+from dpqr.errors import UsageFault
+from dpqr.io.documents.decoding import decode, number
+from dpqr.io.documents.domain import decode_domain, read_domain
+from dpqr.io.documents.entries.coefficients import compile_coefficients
+from dpqr.io.documents.entries.frame import Compiled, Frame
+from dpqr.io.documents.entries.marginals import compile_marginal, compile_marginals
+from dpqr.io.documents.entries.prefix import compile_prefix
+from dpqr.io.documents.entries.ranges import compile_ranges
+from dpqr.io.documents.entries.sums import compile_sum
+from dpqr.io.documents.entries.where import compile_where
+from dpqr.io.documents.json_text import read_json
+from dpqr.io.documents.place import Place, nearest
+from dpqr.io.documents.query_form import KINDS, MAX_BLOCKS, Entry, MarginalsEntry, QueriesForm
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Workload
+
+MAX_WEIGHT = 10**9
+
+_COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
+    "marginal": compile_marginal,
+    "marginals": compile_marginals,
+    "where": compile_where,
+    "prefix": compile_prefix,
+    "ranges": compile_ranges,
+    "sum": compile_sum,
+    "coefficients": compile_coefficients,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueriesDocument:
+    """What is asked, over what.
+
+    domain: the columns that some query looks at, in the order of the whole domain. The choice is public, and rules of
+    columns that nobody asks about drop no row.
+    workload: blocks whose axes are positions in `domain`.
+    notes: what a plan must say of it; binning_errors: per block of a sum, the largest error a record by its binning.
+    """
+
+    domain: Domain
+    workload: Workload
+    notes: tuple[str, ...] = ()
+    binning_errors: tuple[tuple[str, Fraction], ...] = ()
+
+
+def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> QueriesDocument:
+    """The queries in a file, over `domain` or else over the domain that the file states or names.
+
+    Errors: UsageFault where the file cannot be read; DocumentError (file name, JSON path) where it asks for nothing
+    that can be answered.
+    """
+    file = Path(path)
+    place = Place(file.name)
+    form = decode(read_json(file), QueriesForm, place)
+    notes = (
+        () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
+    )
+    whole = domain or _stated_domain(form, file.parent, place)
+    compiled = []
+    for index, entry in enumerate(form.queries):
+        at = place.key("queries").item(index)
+        compiled.append(_compiled(entry, Frame(domain=whole, place=at, folder=file.parent)))
+        if sum(len(one.blocks) for one in compiled) > MAX_BLOCKS:
+            raise at.fault(f"with this entry there are more than {MAX_BLOCKS} blocks; ask for fewer")
+    _distinct_names(compiled, place)
+    return _projected(whole, compiled, notes)
+
+
+def _stated_domain(form: QueriesForm, folder: Path, place: Place) -> Domain:
+    at = place.key("domain")
+    if form.domain is UNSET:
+        raise place.fault(
+            'there is no domain: give --domain FILE, or state "domain" here\n'
+            "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
+        )
+    if isinstance(form.domain, dict):
+        return decode_domain(form.domain, at)
+    try:
+        return read_domain(folder / form.domain)
+    except UsageFault as error:
+        raise at.fault(str(error)) from None
+
+
+def _compiled(value: dict[str, Any], frame: Frame) -> Compiled:
+    kinds = [key for key in KINDS if key in value]
+    if len(kinds) > 1:
+        raise frame.place.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
+    if not kinds:
+        unknown = next((key for key in value if key not in ("name", "weight", "by")), "")
+        raise frame.place.fault(f"asks nothing: one of {', '.join(KINDS)} is missing; {nearest(unknown, KINDS)}")
+    entry = decode(value, KINDS[kinds[0]], frame.place)
+    return _titled(_COMPILERS[kinds[0]](entry, frame), entry, frame.place)
+
+
+def _titled(compiled: Compiled, entry: Entry, place: Place) -> Compiled:
+    """With the entry's own name and weight; the blocks of `marginals` have taken the name in already."""
+    weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, place.key("weight"))
+    if not 0 < weight <= MAX_WEIGHT:
+        raise place.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
+    blocks = tuple(replace(block, weight=weight) for block in compiled.blocks)
+    if entry.name is not UNSET and not isinstance(entry, MarginalsEntry):
+        blocks = tuple(replace(block, name=entry.name) for block in blocks)
+    return replace(compiled, blocks=blocks)
+
+
+def _distinct_names(compiled: list[Compiled], place: Place) -> None:
+    first: dict[str, int] = {}
+    for index, one in enumerate(compiled):
+        for block in one.blocks:
+            if block.name in first:
+                at = place.key("queries").item(index)
+                other = place.key("queries").item(first[block.name]).path
+                raise at.fault(f"{block.name!r} is also the name of {other}; give one of them a name, or remove it")
+            first[block.name] = index
+
+
+def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) -> QueriesDocument:
+    """Only the columns that are asked about: |X| is what memory and error bounds grow with."""
+    axes = Workload(tuple(block for one in compiled for block in one.blocks)).axes
+    if not axes:
+        axes = (0,)
+        notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
+    position = {axis: index for index, axis in enumerate(axes)}
+
+    def moved(factor: Factor) -> Factor:
+        return replace(factor, axes=tuple(position[axis] for axis in factor.axes))
+
+    def placed(block: QueryBlock) -> QueryBlock:
+        return replace(block, factors=tuple(map(moved, block.factors)))
+
+    return QueriesDocument(
+        domain=whole.project(axes),
+        workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks)),
+        notes=(*notes, *(f"{one.blocks[0].name}: {note}" for one in compiled for note in one.notes)),
+        binning_errors=tuple(
+            (one.blocks[0].name, one.binning_error) for one in compiled if one.binning_error is not None
+        ),
+    )

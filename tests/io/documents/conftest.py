@@ -1,0 +1,66 @@
+"""A domain with every kind of column, and a writer of queries files over it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpqr.data.domain import Domain
+from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.queries import QueriesDocument, read_queries
+
+SURVEY: dict[str, Any] = {
+    "fields": [
+        {
+            "name": "age",
+            "type": "integer",
+            "constraints": {"minimum": 0, "maximum": 9},
+            "dpqr": {"null": "cell", "outside": "clip"},
+        },
+        {"name": "hours", "type": "integer", "dpqr": {"edges": [0, 20, 40, 60], "outside": "cell"}},
+        {
+            "name": "income",
+            "type": "number",
+            "constraints": {"minimum": -1000, "maximum": 4000},
+            "dpqr": {"width": 2500, "null": "cell"},
+        },
+        {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M", "X"]}, "dpqr": {"null": "cell"}},
+        {"name": "home region", "type": "string", "constraints": {"enum": ["north", "it's south"]}},
+        {
+            "name": "day",
+            "type": "date",
+            "constraints": {"minimum": "2024-01-01", "maximum": "2024-12-31"},
+            "dpqr": {"every": "quarter"},
+        },
+        {"name": "rich", "type": "boolean"},
+    ]
+}
+
+
+@pytest.fixture
+def survey_document() -> dict[str, Any]:
+    return SURVEY
+
+
+@pytest.fixture
+def survey() -> Domain:
+    return read_domain(SURVEY)
+
+
+Asked = Callable[..., QueriesDocument]
+
+
+@pytest.fixture
+def ask(tmp_path: Path) -> Asked:
+    """Write a queries file with these entries and read it back."""
+
+    def asked(*entries: dict[str, Any], domain: Any = SURVEY) -> QueriesDocument:
+        path = tmp_path / "queries.json"
+        path.write_text(json.dumps({"dpqr": "queries/1", "domain": domain, "queries": entries}), encoding="utf-8")
+        return read_queries(path)
+
+    return asked

@@ -1,0 +1,104 @@
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.queries import read_queries
+
+SIZES = {"a": 2, "b": 3, "c": 4}
+
+
+def write(folder: Path, **document) -> Path:
+    path = folder / "queries.json"
+    path.write_text(json.dumps(document))
+    return path
+
+
+def test_the_domain_is_the_columns_that_are_asked_about(tmp_path: Path) -> None:
+    path = write(tmp_path, domain=SIZES, queries=[{"marginal": ["c"]}, {"where": "a = 1", "by": ["c"]}])
+    document = read_queries(path)
+    assert document.domain.names == ("a", "c")
+    assert [block.axes for block in document.workload.blocks] == [(1,), (1, 0)]
+    assert document.workload.blocks[0].factors[0].sizes == (4,)
+
+
+def test_where_the_domain_may_stand(tmp_path: Path) -> None:
+    queries = [{"marginal": ["a"]}]
+    (tmp_path / "domain.json").write_text(json.dumps({"a": 5}))
+    inside = read_queries(write(tmp_path, domain={"a": 5}, queries=queries))
+    named = read_queries(write(tmp_path, domain="domain.json", queries=queries))
+    given = read_queries(write(tmp_path, queries=queries), read_domain({"a": 5}))
+    assert inside.domain == named.domain == given.domain
+    assert given.notes == ()
+
+
+def test_a_given_domain_wins_and_a_note_says_so(tmp_path: Path) -> None:
+    path = write(tmp_path, domain="nowhere.json", queries=[{"marginal": ["a"]}])
+    document = read_queries(path, read_domain({"a": 7}))
+    assert document.domain.shape == (7,)
+    assert document.notes == ("the domain in queries.json is not used: another is given",)
+
+
+def test_without_a_domain_the_command_that_starts_one_is_named(tmp_path: Path) -> None:
+    with pytest.raises(DocumentError) as caught:
+        read_queries(write(tmp_path, queries=[{"marginal": ["a"]}]))
+    assert str(caught.value).startswith("queries.json: $: there is no domain")
+    assert "`dpqr domain TABLE`" in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 2
+
+
+def test_errors_of_the_domain_are_placed_in_their_own_file(tmp_path: Path) -> None:
+    queries = [{"marginal": ["a"]}]
+    with pytest.raises(DocumentError, match=r"^queries\.json: \$\.domain\.a: a size"):
+        read_queries(write(tmp_path, domain={"a": 0}, queries=queries))
+    with pytest.raises(DocumentError, match=r"^queries\.json: \$\.domain: cannot read"):
+        read_queries(write(tmp_path, domain="none.json", queries=queries))
+    (tmp_path / "domain.json").write_text('{"a": 0}')
+    with pytest.raises(DocumentError, match=r"^domain\.json: \$\.a: a size"):
+        read_queries(write(tmp_path, domain="domain.json", queries=queries))
+
+
+def test_names_and_weights(tmp_path: Path) -> None:
+    entries = [
+        {"marginal": ["a"], "name": "first", "weight": 0.1},
+        {"prefix": "b", "by": ["a"]},
+        {"where": "a  =\n 1"},
+        {"ranges": "c", "random": 3, "seed": 1},
+        {"sum": "c"},
+    ]
+    blocks = read_queries(write(tmp_path, domain=SIZES, queries=entries)).workload.blocks
+    assert [block.name for block in blocks] == [
+        "first",
+        "prefix(b) by a",
+        "where(a = 1)",
+        "ranges(c, 3 random, seed 1)",
+        "sum(c)",
+    ]
+    assert blocks[0].weight == Fraction(1, 10)
+    assert blocks[1].weight == 1
+
+
+def test_only_the_total_keeps_one_column(tmp_path: Path) -> None:
+    document = read_queries(write(tmp_path, domain=SIZES, queries=[{"marginal": []}]))
+    assert document.domain.names == ("a",)
+    assert document.workload.blocks[0].axes == ()
+    assert document.notes == ("only the total is asked for: the rules of column 'a' say which rows count",)
+
+
+def test_reading_twice_gives_the_same(tmp_path: Path) -> None:
+    path = write(tmp_path, domain=SIZES, queries=[{"ranges": ["b", "c"], "random": 20, "seed": 9}])
+    first, second = (read_queries(path).workload.blocks[0] for _ in range(2))
+    assert [*map(list, first.coefficients())] == [*map(list, second.coefficients())]
+
+
+def test_a_missing_file_is_a_usage_fault(tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match="cannot read"):
+        read_queries(tmp_path / "none.json")
+
+
+def test_many_entries_are_read(tmp_path: Path) -> None:
+    queries = [{"where": f"a = {i % 2} and b < {i % 3 + 1}", "name": f"q{i}"} for i in range(2000)]
+    assert len(read_queries(write(tmp_path, domain=SIZES, queries=queries)).workload.blocks) == 2000
