@@ -1,4 +1,4 @@
-"""Sensitivity: how far one record can move the integer answers of blocks that are measured together.
+"""Sensitivity: how far one unit, a record or a person, can move the integer answers of blocks measured together.
 
 Every figure is computed from the integer matrices that multiply the data, so it holds for what is measured and not
 for what was meant. Units: each block's own grid.
@@ -32,14 +32,23 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     column norm is a lower bound here too.
     Blocks measured together: norms add up (L1 and squared L2) or the largest counts (largest), an upper bound that
     is attained where one cell is worst for all of them.
+
+    Persons of at most K rows: K times the figure of one row under either relation (K^2 times for squared L2).
+    Proof: add-remove adds or removes a sum of at most K columns, whose norm is at most K times the largest. Replace
+    puts a sum of at most K columns in the place of another such sum; filled up with zeros to K columns each, the two
+    can be paired off, so the change is a sum of K differences of two columns or zeros, each within the figure of one
+    replaced row because that figure counts the zeros in. Both are attained, by K equal rows. The figure of one
+    replaced row is at most twice an added one, so this is never above the 2K of the triangle inequality, and below it
+    where no two columns lie that far apart: one 0/1 query moves by K, not by 2K.
     """
-    return _together(tuple(blocks), norm, unit)
+    power = max(1, norm.value)
+    return unit.rows**power * _together(tuple(blocks), norm, unit.neighbours)
 
 
 @lru_cache(maxsize=4096)
-def _together(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
-    """Kept by the blocks' identity (they are frozen): a long run asks for the same figure in every round."""
-    of_block = _added_column if unit.neighbours is Neighbours.ADD_REMOVE else _replaced_column
+def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours) -> int:
+    """Of one row. Kept by the blocks' identity (they are frozen): a long run asks for it in every round."""
+    of_block = _added_column if neighbours is Neighbours.ADD_REMOVE else _replaced_column
     changes = [of_block(block, norm) for block in blocks]
     return max(changes, default=0) if norm is Norm.LARGEST else sum(changes)
 

@@ -16,6 +16,8 @@ SHAPE = (3, 2, 2)
 UNITS = {relation: PrivacyUnit(neighbours=relation) for relation in Neighbours}
 ADD_REMOVE, REPLACE = UNITS[Neighbours.ADD_REMOVE], UNITS[Neighbours.REPLACE]
 every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=[relation.value for relation in UNITS])
+PERSONS = [PrivacyUnit(neighbours=relation, column="pid", rows=most) for relation in Neighbours for most in (1, 2, 3)]
+every_person = pytest.mark.parametrize("unit", PERSONS, ids=[f"{u.neighbours.value}-{u.rows}" for u in PERSONS])
 
 
 def over_all_cells(block: QueryBlock) -> np.ndarray:
@@ -29,12 +31,15 @@ def over_all_cells(block: QueryBlock) -> np.ndarray:
 
 
 def truth(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
-    """Largest change between neighbouring databases: a column, or a difference of two, a dropped record's zeros among
-    them."""
-    changes = np.concatenate([over_all_cells(block) for block in blocks]).T
+    """Largest change between neighbouring databases: the columns of all rows that one person can have (none, up to
+    the unit's number, each kept or dropped), or the difference of what two persons can have."""
+    columns = np.concatenate([over_all_cells(block) for block in blocks]).T
+    columns = np.unique(np.concatenate([columns, np.zeros_like(columns[:1])]), axis=0)
+    kept = itertools.combinations_with_replacement(range(len(columns)), unit.rows)
+    changes = np.array([columns[list(rows)].sum(axis=0) for rows in kept])
     if unit.neighbours is Neighbours.REPLACE:
-        columns = np.concatenate([changes, np.zeros_like(changes[:1])])
-        changes = (columns[:, None, :] - columns[None, :, :]).reshape(-1, changes.shape[1])
+        changes = np.unique(changes, axis=0)
+        changes = (changes[:, None, :] - changes[None, :, :]).reshape(-1, changes.shape[1])
     sizes = np.abs(changes)
     return int(sizes.max() if norm is Norm.LARGEST else (sizes**norm.value).sum(axis=1).max())
 
@@ -111,6 +116,31 @@ EXACT = {
 def test_it_is_the_truth_for_the_usual_blocks(factors, norm, unit) -> None:
     block = QueryBlock(name="exact", factors=factors)
     assert sensitivity((block,), norm, unit) == truth((block,), norm, unit)
+
+
+@every_person
+@pytest.mark.parametrize("norm", Norm)
+def test_of_persons_it_is_never_below_the_truth(unit, norm) -> None:
+    for seed in range(24):
+        block = random_block(seed)
+        assert sensitivity((block,), norm, unit) >= truth((block,), norm, unit), (seed, block)
+
+
+@every_person
+@pytest.mark.parametrize("norm", Norm)
+@pytest.mark.parametrize("factors", EXACT.values(), ids=EXACT.keys())
+def test_of_persons_it_is_the_truth_for_the_usual_blocks(factors, norm, unit) -> None:
+    block = QueryBlock(name="exact", factors=factors)
+    assert sensitivity((block,), norm, unit) == truth((block,), norm, unit)
+
+
+@pytest.mark.parametrize("most", [2, 3])
+@pytest.mark.parametrize("relation", Neighbours)
+def test_the_figure_of_one_row_is_below_the_truth_for_persons(relation, most) -> None:
+    person = PrivacyUnit(neighbours=relation, column="pid", rows=most)
+    marginal = (QueryBlock(name="m", factors=(Factor.identity(0, 3),)),)
+    for norm in Norm:
+        assert sensitivity(marginal, norm, UNITS[relation]) < truth(marginal, norm, person)
 
 
 @pytest.mark.parametrize(
