@@ -41,8 +41,8 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     replaced row is at most twice an added one, so this is never above the 2K of the triangle inequality, and below it
     where no two columns lie that far apart: one 0/1 query moves by K, not by 2K.
     """
-    power = max(1, norm.value)
-    return unit.rows**power * _together(tuple(blocks), norm, unit.neighbours)
+    times = unit.rows * unit.rows if norm is Norm.L2_SQUARED else unit.rows
+    return times * _together(tuple(blocks), norm, unit.neighbours)
 
 
 @lru_cache(maxsize=4096)
