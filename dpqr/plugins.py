@@ -11,6 +11,9 @@ from typing import Any
 
 from dpqr.errors import UsageFault
 
+HOUSE = "dpqr"
+"""Origin of the built-in strategies."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
@@ -35,7 +38,7 @@ class Registry:
 
     def entries(self) -> tuple[Entry, ...]:
         """Every known name, built-ins first; nothing is imported. A plug-in may not take a built-in's name."""
-        own = [Entry(name=name, target=target, origin="dpqr") for name, target in self.builtins.items()]
+        own = [Entry(name=name, target=target, origin=HOUSE) for name, target in self.builtins.items()]
         foreign = [
             Entry(name=point.name, target=point.value, origin=_origin(point))
             for point in sorted(entry_points(group=self.group))
@@ -43,15 +46,19 @@ class Registry:
         ]
         return (*own, *foreign)
 
-    def load(self, name: str, *, trusted: bool = True) -> Any:
-        """The class or factory called `name`. UsageFault: unknown, or foreign code that nobody vouched for."""
+    def entry(self, name: str) -> Entry:
+        """The entry called `name`; nothing is imported. UsageFault: there is none."""
         known = {entry.name: entry for entry in self.entries()}
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(known)}"
             raise UsageFault(f"--{self.role} {name}: no such {self.role}; {hint}")
-        entry = known[name]
-        if entry.origin != "dpqr" and not trusted:
+        return known[name]
+
+    def load(self, name: str, *, trusted: bool = True) -> Any:
+        """The class or factory called `name`. UsageFault: unknown, or foreign code that nobody vouched for."""
+        entry = self.entry(name)
+        if entry.origin != HOUSE and not trusted:
             raise UsageFault(
                 f"--{self.role} {name}: comes from {entry.origin} and would meet the private data; "
                 f"add --trust {name} if you vouch for it"

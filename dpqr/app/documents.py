@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from dpqr.app.planning import read_documents
-from dpqr.data.attribute import FAULTS, Attribute
+from dpqr.app.planning import failing_notes, read_documents
+from dpqr.data.attribute import Attribute
+from dpqr.data.domain import Domain
+from dpqr.data.faults import possible_faults, unstated_faults
 from dpqr.errors import UsageFault
 from dpqr.io.documents.schema import schema
 from dpqr.io.documents.skeleton import skeleton_from_schema
@@ -30,25 +33,37 @@ def check_documents(queries: str, domain: str | None) -> dict[str, Any]:
             {"name": attribute.name, "cells": attribute.size, "rules": _rules(attribute)}
             for attribute in document.domain.attributes
         ],
-        "notes": list(document.notes),
+        "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain)],
     }
 
 
-def domain_skeleton(path: str, delimiter: str) -> dict[str, Any]:
+def domain_skeleton(path: str, delimiter: str | None = None) -> dict[str, Any]:
     """A domain file for the columns of a table, from their names and types alone."""
     return skeleton_from_schema(column_types(TableSource(paths=(path,), delimiter=delimiter)))
 
 
 def write_new(path: str, text: str) -> None:
-    """Write a new text file; an existing one is never overwritten."""
+    """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left."""
+    target = Path(path)
     try:
-        with Path(path).open("x", encoding="utf-8") as file:
-            file.write(text)
+        with target.open("x", encoding="utf-8", newline="\n") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except BaseException:
+                target.unlink()
+                raise
     except FileExistsError:
         raise UsageFault(f"--out {path}: the file exists; choose another name or remove it") from None
     except OSError as error:
         raise UsageFault(f"--out {path}: cannot be written ({error.strerror}); choose a writable place") from None
 
 
-def _rules(attribute: Attribute) -> str:
-    return ", ".join(f"{fault}: {attribute.rule(fault).value}" for fault in FAULTS)
+def _rules(attribute: Attribute) -> dict[str, str]:
+    return {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)}
+
+
+def _unstated(domain: Domain) -> Iterator[str]:
+    columns = unstated_faults(domain)
+    if columns:
+        yield f"--neighbours replace would need every rule stated; not all are for: {', '.join(map(repr, columns))}"

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
 
-from dpqr.app.planning import PlanRequest, plan_release
+from dpqr.app.planning import plan_release
+from dpqr.app.request import PlanRequest
 from dpqr.construction.loop import Draws, Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.data.unit import Neighbours
+from dpqr.errors import InfeasiblePlan
 from dpqr.io.outputs.directory import reserve
 from dpqr.io.outputs.release_directory import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_counts
 from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.strategies.plan import Plan
@@ -34,9 +38,19 @@ class OutputRequest:
 
 
 class Progress(Observer, Protocol):
-    """Told how many bytes were read, and of every finished round."""
+    """Told how many bytes there are (None: not known), how many were read, and of every finished round."""
+
+    def reading(self, total: int | None) -> None: ...
 
     def read(self, count: int) -> None: ...
+
+
+def dry_run(request: PlanRequest, output: OutputRequest) -> Plan:
+    """The plan of a release, checked as far as it can be without the table and the disk."""
+    plan = plan_release(request)
+    if output.synthetic:
+        require_sampleable(plan)
+    return plan
 
 
 def release(
@@ -46,25 +60,26 @@ def release(
     limits: Limits,
     progress: Progress,
     *,
-    planned: Callable[[Plan], None] = lambda plan: None,
+    planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
 ) -> Release:
     """One private release, from documents to files on disk.
 
-    Order: everything public is checked first (documents, plan, output path), then the private table is opened.
-    `planned` is told the plan before that. noise: the operating system's, unless a test passes another.
+    Order: everything public is checked first (documents, plan, memory, output path, the table's files and columns),
+    then the budget is set aside, then the private rows are read. `planned` is told the plan and may still refuse.
+    noise: the operating system's, unless a test passes another.
 
     Privacy: the plan's budget for one run, for the unit that the plan names; no memory across runs.
     """
-    plan = plan_release(request)
-    if output.synthetic:
-        require_sampleable(plan)
-    target = reserve(output.directory, force=output.force) if output.directory else None
-    planned(plan)
+    plan = dry_run(request, output)
     problem = plan.problem
+    planned(plan)
+    _require_memory(plan)
+    target = reserve(output.directory, force=output.force) if output.directory is not None else None
+    progress.reading(check_table(source, problem.domain, limits))
+    guard = plan.roles.accountant.guard(plan.budget, plan.events)
     public = problem.unit.neighbours is Neighbours.REPLACE
     data = load_counts(source, problem.domain, limits, records=problem.n if public else None, progress=progress.read)
-    guard = plan.roles.accountant.guard(plan.budget, plan.events)
     source_of_noise = noise or SystemNoise()
     outcome = iterative_construction(Draws(data=data, accountant=guard, noise=source_of_noise), plan, progress)
     finished = assemble(plan, outcome, _spent(plan), private=source_of_noise.private)
@@ -75,4 +90,18 @@ def release(
 
 def _spent(plan: Plan) -> dict[str, Fraction | None]:
     """The whole schedule's price under every accountant: nothing is given back for an early stop."""
-    return {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in ACCOUNTANTS.items()}
+    charged = plan.roles.accountant
+    known = {**ACCOUNTANTS, charged.name: charged}
+    return {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in known.items()}
+
+
+def _require_memory(plan: Plan) -> None:
+    """InfeasiblePlan if this machine is smaller than the plan's arrays; a plan by itself is the same everywhere."""
+    if not hasattr(os, "sysconf"):
+        return
+    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 0 < present < plan.bytes:
+        raise InfeasiblePlan(
+            f"{plan.problem.domain.size:,} cells need about {plan.bytes / 10**9:,.0f} GB, and this machine has "
+            f"{present / 10**9:,.0f} GB; ask about fewer columns, or merge bins"
+        )

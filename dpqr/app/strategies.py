@@ -2,23 +2,49 @@
 
 from __future__ import annotations
 
-import inspect
+from importlib import import_module
 
-from dpqr.strategies.known import ROLES
+from dpqr.plugins import HOUSE, Entry, Registry
+from dpqr.strategies.known import EXPOSED, ROLES
+
+USES = {
+    "rounds": "for workloads of marginals, predicates and ranges, at any n; the default",
+    "theory": "for a proved bound on every answer, where n is public or declared and very large",
+    "exponential": "for accountants that count rho (it is bounded in range), and for theory",
+    "permute-and-flip": "for accountants that add up epsilons",
+    "laplace": "for pure privacy, and for few queries at a time",
+    "gaussian": "for many rounds or wide blocks with a delta; needs an accountant that counts rho",
+    "multiplicative-weights": "for any workload over up to some million cells, and for synthetic data; the default",
+    "median": "for a universe of a dozen cells, under theory",
+    "perceptron": "for comparison; under theory its bound is the better one on the smallest universes",
+    "basic": "for pure privacy, and for few draws",
+    "advanced": "for many draws with a delta, unequal ones too",
+    "optimal": "for many equal, pure draws with a delta",
+    "zcdp": "for many draws with a delta, Gaussian ones too",
+    "pld": "for a schedule fixed in advance, with a delta: the tightest sum of unlike draws",
+}
+"""What each of the house's strategies is for."""
 
 
 def list_strategies() -> list[dict[str, str]]:
-    """One entry a strategy: role, name, what (first line of its docstring), origin.
+    """One entry a strategy: role, name, what it is, what its use is, and its origin.
 
-    Foreign code is not imported for a listing: its line says where it comes from instead.
+    Foreign code is not imported for a listing: its entry says where it is instead.
     """
-    listed = []
-    for registry in ROLES:
-        for entry in registry.entries():
-            what = _summary(registry.load(entry.name)) if entry.origin == "dpqr" else entry.target
-            listed.append({"role": registry.role, "name": entry.name, "what": what, "origin": entry.origin})
-    return listed
+    return [_listed(registry, entry) for registry in ROLES for entry in registry.entries()]
 
 
-def _summary(strategy: object) -> str:
-    return (inspect.getdoc(strategy) or "").split("\n", 1)[0]
+def _listed(registry: Registry, entry: Entry) -> dict[str, str]:
+    if entry.origin == HOUSE:
+        what, use = _summary(entry), USES[entry.name]
+    else:
+        what = entry.target
+        trusted = f"runs with --trust {entry.name} only, for it would meet the private data"
+        use = trusted if registry in EXPOSED else "sees released values only"
+    return {"role": registry.role, "name": entry.name, "what": what, "use": use, "origin": entry.origin}
+
+
+def _summary(entry: Entry) -> str:
+    """The first line of its module's introduction, the name left out."""
+    introduction = import_module(entry.target.partition(":")[0]).__doc__ or ""
+    return introduction.strip().split("\n", 1)[0].partition(": ")[2].rstrip(".")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from dpqr.cli import options
+from dpqr.cli.screen import product, product_json
 
 
 @click.command("check")
@@ -13,18 +14,19 @@ from dpqr.cli import options
 def command(queries: str, domain: str | None, as_json: bool) -> None:
     """Check the queries file and its domain together; no data is opened.
 
-    Exit code 0: a release can be planned from them. 3: the first fault, with its place.
+    Exit code 0: they are sound; what they ask for is shown. 3: the first fault, with its place.
     """
-    import json
-
     from dpqr.app.documents import check_documents
+    from dpqr.report.wording import counted
 
     found = check_documents(queries, domain)
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        product_json(found)
         return
-    click.echo(f"{queries}: {found['queries']} queries in {found['blocks']} blocks, {found['cells']} cells")
+    sizes = counted(found["queries"], "query"), counted(found["blocks"], "block"), counted(found["cells"], "cell")
+    product(f"{queries}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
     for column in found["columns"]:
-        click.echo(f"  {column['name']}: {column['cells']} cells; {column['rules']}")
+        rules = ", ".join(f"{fault}: {rule}" for fault, rule in column["rules"].items())
+        product(f"  {column['name']}: {counted(column['cells'], 'cell')}; {rules}")
     for note in found["notes"]:
-        click.echo(f"note: {note}")
+        product(f"note: {note}")

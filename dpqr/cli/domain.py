@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import click
 
+from dpqr.cli import options
+from dpqr.cli.screen import product
+
 
 @click.command("domain")
-@click.argument("data", metavar="DATA")
-@click.option("--delimiter", metavar="C", default=",", help="CSV delimiter (\\t for a tab). [,]")
-@click.option("--out", metavar="FILE", help="Write to this new file instead of stdout.")
-def command(data: str, delimiter: str, out: str | None) -> None:
+@click.argument("data", metavar="DATA", callback=options.named)
+@options.delimiter()
+@click.option("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
+def command(data: str, delimiter: str | None, out: str | None) -> None:
     """Write the skeleton of a domain file for the table DATA.
 
     Only column names and types are read, never a value: labels and bounds are for the curator to fill in, from public
@@ -19,11 +22,9 @@ def command(data: str, delimiter: str, out: str | None) -> None:
 
     from dpqr.app.documents import domain_skeleton, write_new
 
-    text = json.dumps(domain_skeleton(data, delimiter), indent=2)
-    if out:
-        write_new(out, text + "\n")
-        click.echo(
-            f"wrote {out}; fill in labels and bounds, then run: dpqr check --domain {out} --queries ...", err=True
-        )
-    else:
-        click.echo(text)
+    text = json.dumps(domain_skeleton(data, delimiter), indent=2, ensure_ascii=False)
+    if out is None:
+        product(text)
+        return
+    write_new(out, text + "\n")
+    click.echo(f"wrote {out}; fill in labels and bounds, then: dpqr check --domain {out} --queries FILE", err=True)

@@ -1,8 +1,13 @@
-"""The `dpqr` group: commands by name, loaded when asked for, and errors turned into exit codes."""
+"""The `dpqr` group: commands by name, loaded when asked for, and every ending turned into words and an exit code."""
 
 from __future__ import annotations
 
+import os
+import sys
+from contextlib import suppress
+from difflib import get_close_matches
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -14,25 +19,20 @@ COMMANDS = {
     "check": "Check domain and queries together; no data is opened.",
     "domain": "Write the skeleton of a domain file from a table's column types.",
     "schema": "Print the JSON Schema of a document.",
-    "strategies": "List the strategies that can be named.",
+    "strategies": "List the strategies that can be named, and what each is for.",
 }
-UNEXPECTED = "an internal fault stopped the command; no output was written (this is a bug in dpqr, please report it)"
-INTERRUPTED = 130
-
-
-class Failure(click.ClickException):
-    """An error as the user sees it: one or two lines on stderr and an exit code."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code  # type: ignore[misc]  # click declares one for the class; ours differ by error
-
-    def show(self, file: object = None) -> None:
-        click.echo(f"dpqr: {self.message}", err=True)
+USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130
+UNEXPECTED = (
+    "stopped by an internal fault; this is a bug in dpqr, please report it\n"
+    "its text is withheld, for it may hold values of the private table"
+)
+COMPLETION = "_DPQR_COMPLETE"
+"""Set by a shell that asks for completions."""
+NO_MEMORY = "there is not enough memory; ask about fewer columns, merge bins, or take a larger machine"
 
 
 class Commands(click.Group):
-    """Loads the module of a command only when that command runs."""
+    """Loads a command's module only when that command runs, and speaks for all of them when they fail."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -43,28 +43,40 @@ class Commands(click.Group):
         command: click.Command = import_module(f"dpqr.cli.{cmd_name}").command
         return command
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
+            raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list from the table above: help imports no command."""
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def invoke(self, ctx: click.Context) -> object:
-        """Errors of the family keep their message; anything else becomes a constant, for it may hold private values."""
+    def main(self, *args: Any, **extra: Any) -> Any:
+        """Run and exit. click's own endings are not used: they print four lines and know one exit code."""
+        if COMPLETION in os.environ:
+            return super().main(*args, **extra)
+        _print_anything()
+        given = args[0] if args else extra.get("args")
         try:
-            return super().invoke(ctx)
-        except DpqrError as error:
-            failure = Failure(str(error), error.exit_code)
-        except KeyboardInterrupt:
-            failure = Failure("interrupted; what was charged so far stays spent", INTERRUPTED)
-        except (click.ClickException, click.exceptions.Exit, click.Abort):
-            raise
-        except Exception:
-            failure = Failure(UNEXPECTED, 1)
-        raise failure
+            with self.make_context("dpqr", list(sys.argv[1:] if given is None else given)) as context:
+                self.invoke(context)
+            code = 0
+        except click.exceptions.Exit as ending:
+            code = ending.exit_code
+        except BrokenPipeError:  # the reader, `head` for one, has had enough
+            _let_go()
+            code = 0
+        except BaseException as error:
+            code = _told(error)
+        sys.exit(code)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(__version__, prog_name="dpqr")
+@click.version_option(__version__, prog_name="dpqr", message="%(prog)s %(version)s")
 def main() -> None:
     """Differentially private answers to a workload of linear queries.
 
@@ -73,3 +85,52 @@ def main() -> None:
     dpqr release data.csv --queries q.json --eps 1 --out release/
     dpqr release data.csv --queries q.json --eps 1 --dry-run
     """
+
+
+def _told(error: BaseException) -> int:
+    """Say what stopped the command, in one or two lines; the exit code.
+
+    Privacy: errors of the family hold public words only. Of any other nothing is shown, for it may quote the table.
+    """
+    if isinstance(error, DpqrError):
+        return _say(str(error), error.exit_code)
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        click.echo(error.format_message(), err=True)
+        return USAGE
+    if isinstance(error, click.ClickException):
+        return _say(_usage(error), error.exit_code)
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        return _say("interrupted", INTERRUPTED)
+    if isinstance(error, MemoryError):
+        return _say(NO_MEMORY, INFEASIBLE)
+    return _say(UNEXPECTED, 1)
+
+
+def _usage(error: click.ClickException) -> str:
+    """click's sentence in the house's form: no capital, no full stop, one line, and where to read on."""
+    words = " ".join(error.format_message().split()).rstrip(".").replace("integer range", "whole number")
+    context = getattr(error, "ctx", None)
+    see = f"\nsee: {context.command_path} --help" if context else ""
+    return f"{words[:1].lower()}{words[1:]}{see}"
+
+
+def _say(text: str, code: int) -> int:
+    """Two lines at most; a name that holds line ends or terminal codes is shown escaped."""
+    first, _, second = text.partition("\n")
+    with suppress(OSError):  # nobody reads standard error: the exit code still tells
+        for line in filter(None, (f"dpqr: {first}", second)):
+            click.echo("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line), err=True)
+    return code
+
+
+def _print_anything() -> None:
+    """A label that the terminal's encoding lacks must not stop a release that is paid for: it is shown escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _let_go() -> None:
+    """Nobody reads standard output any more: what is still buffered goes nowhere, silently."""
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

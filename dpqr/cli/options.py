@@ -1,81 +1,141 @@
-"""Options that have the same name and meaning in every command."""
+"""Options that have the same name and meaning in every command, and the headings that help shows them under."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+MOST_RECORDS = 2**36
+"""No declared number of records may be larger: up to it the mechanisms keep their integers exact."""
 
 
-def documents(command: Command) -> Command:
-    """--queries and --domain."""
-    for option in (
-        click.option("--domain", metavar="FILE", help="Domain file; needed unless the queries file holds or names it."),
-        click.option("--queries", metavar="FILE", required=True, help="Queries file (JSON)."),
-    ):
+class Headed(click.Option):
+    """An option that knows its heading in the help text."""
+
+    def __init__(self, *given: Any, heading: str, **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.heading = heading
+
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """Without the range of a number: the help text says what matters."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
+
+class Sectioned(click.Command):
+    """A command whose help shows its options under their headings."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for option in self.get_params(ctx):
+            if isinstance(option, click.Option) and (record := option.get_help_record(ctx)):
+                sections.setdefault(getattr(option, "heading", "Other"), []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
+
+def under(heading: str) -> Callable[..., Callable[[Any], Any]]:
+    """click.option for options under `heading`."""
+    return partial(click.option, cls=Headed, heading=heading)
+
+
+def added(command: Decorated, *options: Callable[[Any], Any]) -> Decorated:
+    """`command` with options in the order in which help shall list them."""
+    for option in reversed(options):
         command = option(command)
     return command
 
 
-def privacy(command: Command) -> Command:
+def named(_: click.Context, __: click.Parameter, given: Any) -> Any:
+    """Callback of file names: an empty one is a shell variable that was not set."""
+    if given == "" or (isinstance(given, tuple) and "" in given):
+        raise click.BadParameter("a file name is empty; give the name of a file")
+    return given
+
+
+def documents(command: Decorated) -> Decorated:
+    """--queries and --domain."""
+    option = partial(under("Documents"), metavar="FILE", callback=named)
+    return added(
+        command,
+        option("--queries", required=True, help="Queries file (JSON)."),
+        option("--domain", help="Domain file; needed unless the queries file holds or names it."),
+    )
+
+
+def privacy(command: Decorated) -> Decorated:
     """The guarantee: --eps, --delta, --neighbours, --n."""
-    for option in (
-        click.option(
-            "--n", type=click.IntRange(min=1), help="Number of records: public under replace, declared n0 else."
-        ),
-        click.option(
+    option, related = under("Guarantee"), click.Choice(["add-remove", "replace"])
+    return added(
+        command,
+        option("--eps", metavar="E", required=True, help="Epsilon, for example 1."),
+        option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
+        option(
             "--neighbours",
-            type=click.Choice(["add-remove", "replace"]),
+            type=related,
             default="add-remove",
             show_default=True,
-            help="Which two tables are neighbours; under replace n is public and must be given.",
+            help="Tables that must look alike: with one row more or less, or with one row replaced.",
         ),
-        click.option("--delta", metavar="D", help="Delta, for example 1e-9; 0 or none: pure privacy."),
-        click.option("--eps", metavar="E", required=True, help="Epsilon, for example 1."),
-    ):
-        command = option(command)
-    return command
+        option(
+            "--n",
+            metavar="N",
+            type=click.IntRange(1, MOST_RECORDS),
+            help="The public number of rows (replace), or a declared one (theory under add-remove).",
+        ),
+    )
 
 
-def strategies(command: Command) -> Command:
+def strategies(command: Decorated) -> Decorated:
     """The roles by name and their parameters; `dpqr strategies` lists the names."""
-    for option in (
-        click.option(
-            "--seed", type=click.IntRange(min=0), default=0, help="Public seed of sampled hypotheses and rows."
-        ),
-        click.option(
-            "--trust", metavar="NAME", multiple=True, help="Vouch for a third party's strategy that meets data."
-        ),
-        click.option("--replay/--no-replay", default=None, help="multiplicative-weights: refit all measurements."),
-        click.option("--variant", type=click.Choice(["printed", "sharp"]), help="theory: whose constants. [printed]"),
-        click.option("--beta", metavar="B", help="theory: failure probability. [0.05]"),
-        click.option("--alpha", metavar="A", help="theory: accuracy as a fraction of n. [smallest feasible]"),
-        click.option("--opening/--no-opening", default=None, help="rounds: measure all one-way marginals first. [yes]"),
-        click.option("--rounds", type=click.IntRange(min=1), help="rounds: number of rounds. [from eps and workload]"),
-        click.option("--accountant", metavar="NAME", help="Composition theorem. [least noise]"),
-        click.option("--update", metavar="NAME", default="multiplicative-weights", show_default=True),
-        click.option("--check", "checks", metavar="NAME", help="Noise of the measurements. [least noise]"),
-        click.option("--distinguisher", metavar="NAME", help="Private selection. [what the accountant favours]"),
-        click.option("--schedule", metavar="NAME", default="rounds", show_default=True, help="How the budget is cut."),
-    ):
-        command = option(command)
-    return command
+    option, rule = under("Strategies, listed by `dpqr strategies`"), "multiplicative-weights"
+    named, constants = partial(option, metavar="NAME"), click.Choice(["printed", "sharp"])
+    count, seed = click.IntRange(min=1), click.IntRange(min=0)
+    return added(
+        command,
+        named("--schedule", default="rounds", show_default=True, help="How the budget is cut."),
+        named("--distinguisher", help="How to choose what to measure. [default: least noise]"),
+        named("--check", "checks", help="The noise of measurements. [default: least noise]"),
+        named("--update", default=rule, show_default=True, help="How the hypothesis learns."),
+        named("--accountant", help="The composition theorem. [default: least noise]"),
+        option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
+        option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
+        option("--alpha", metavar="A", help="theory: accuracy, a fraction of n. [default: smallest feasible]"),
+        option("--beta", metavar="B", help="theory: failure probability. [default: 0.05]"),
+        option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
+        option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
+        named("--trust", multiple=True, help="Vouch for a third party's strategy that meets data."),
+        option("--seed", metavar="N", type=seed, default=0, help="Public seed of sampled hypotheses and rows."),
+    )
 
 
-def table(command: Command) -> Command:
+def table(command: Decorated) -> Decorated:
     """How the private table is read, and the declared limits."""
-    for option in (
-        click.option("--max-bytes", metavar="N", type=click.IntRange(min=1), help="Most bytes to read."),
-        click.option("--max-columns", metavar="N", type=click.IntRange(min=1), help="Most columns a table may have."),
-        click.option("--max-records", metavar="N", type=click.IntRange(min=1), help="Most records. [2^36]"),
-        click.option("--max-cells", metavar="N", type=click.IntRange(min=1), help="Most cells held densely. [2^24]"),
-        click.option("--delimiter", metavar="C", default=",", help="CSV delimiter (\\t for a tab). [,]"),
-        click.option(
-            "--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."
-        ),
-    ):
-        command = option(command)
-    return command
+    option = under("Table")
+    limit, count = partial(option, metavar="N"), click.IntRange(min=1)
+    records = click.IntRange(1, MOST_RECORDS)
+    return added(
+        command,
+        delimiter(option),
+        option("--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."),
+        limit("--max-cells", type=count, help="Most cells of the universe kept one by one. [default: 2^24]"),
+        limit("--max-records", type=records, help="Most rows. [default, and at most: 2^36]"),
+        limit("--max-columns", type=count, help="Most columns, with those that are not read. [default: 2^14]"),
+        limit("--max-bytes", type=count, help="Most bytes to read, and to unpack to. [default: 2^40]"),
+    )
+
+
+def delimiter(option: Callable[..., Callable[[Any], Any]] = click.option) -> Callable[[Any], Any]:
+    """--delimiter; a backslash and a t, as a shell passes them on, mean a tab."""
+    return option(
+        "--delimiter",
+        metavar="C",
+        callback=lambda _, __, given: "\t" if given == r"\t" else given,
+        help=r"CSV delimiter, ; or \t (a tab) for example. [default: a tab in .tsv, else a comma]",
+    )

@@ -1,14 +1,16 @@
-"""Progress on stderr: bytes read and rounds done, both public; nothing where nobody watches."""
+"""Progress on stderr: bytes read and measurements made, both public; nothing where nobody watches."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
+
+from dpqr.cli.screen import coloured, watched
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -19,59 +21,69 @@ if TYPE_CHECKING:
 class Silent:
     """No display."""
 
+    def reading(self, total: int | None) -> None: ...
+
     def read(self, count: int) -> None: ...
 
     def finished(self, rounds: int, planned: int) -> None: ...
 
 
 class Lines:
-    """One JSON object a line."""
+    """One JSON object a line. A reader that leaves does not stop the run."""
 
     def __init__(self) -> None:
         self.bytes = 0
+        self.total: int | None = None
+
+    def reading(self, total: int | None) -> None:
+        self.total = total
 
     def read(self, count: int) -> None:
-        self.bytes += count
-        click.echo(json.dumps({"event": "read", "bytes": self.bytes}), err=True)
+        if count:
+            self.bytes += count
+            self._say(event="read", bytes=self.bytes, total=self.total)
 
     def finished(self, rounds: int, planned: int) -> None:
-        click.echo(json.dumps({"event": "round", "rounds": rounds, "planned": planned}), err=True)
+        self._say(event="round", rounds=rounds, planned=planned)
+
+    def _say(self, **event: object) -> None:
+        with suppress(OSError):
+            click.echo(json.dumps(event), err=True)
 
 
 class Bars:
-    """A bar on a terminal."""
+    """Bars on a terminal."""
 
     def __init__(self, display: Progress) -> None:
         self.display = display
-        self.reading: TaskID = display.add_task("reading", total=None)
+        self.bytes: TaskID = display.add_task("reading", total=None)
         self.rounds: TaskID | None = None
 
+    def reading(self, total: int | None) -> None:
+        self.display.update(self.bytes, total=total)
+
     def read(self, count: int) -> None:
-        self.display.advance(self.reading, count)
+        self.display.advance(self.bytes, count)
 
     def finished(self, rounds: int, planned: int) -> None:
         if self.rounds is None:
-            self.rounds = self.display.add_task("rounds", total=planned)
-        self.display.update(self.rounds, completed=rounds, total=planned)
+            self.display.remove_task(self.bytes)
+            self.rounds = self.display.add_task("measuring", total=planned)
+        self.display.update(self.rounds, completed=rounds)
 
 
 @contextmanager
-def progress(mode: str) -> Iterator[Observer]:
+def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
     """The display for `mode`: auto (bars on a terminal, else nothing), json or none."""
     if mode == "json":
         yield Lines()
-    elif mode == "none" or not sys.stderr.isatty():
+    elif mode == "none" or not watched(sys.stderr):
         yield Silent()
     else:
         from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        console = Console(file=sys.stderr)
-        columns = (
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TextColumn("{task.completed:.0f}"),
-            TimeElapsedColumn(),
-        )
+        console = Console(file=sys.stderr, color_system="auto" if coloured(sys.stderr, color) else None)
+        columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
         with Progress(*columns, console=console, transient=True) as display:
             yield Bars(display)

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
 
 from dpqr.cli import options
+from dpqr.errors import UsageFault
+
+_out, _say = options.under("Output"), options.under("Screen")
+_forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint"])
+_modes = click.Choice(["auto", "json", "none"])
 
 
-@click.command("release")
-@click.argument("data", nargs=-1, required=True, metavar="DATA...")
+@click.command("release", cls=options.Sectioned)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named)
 @options.documents
 @options.privacy
 @options.strategies
 @options.table
-@click.option("--out", metavar="DIR", help="Write the release into this new directory.")
-@click.option("--format", "answers", type=click.Choice(["csv", "parquet", "json"]), default="csv", show_default=True)
-@click.option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet.")
-@click.option("--bins", type=click.Choice(["title", "midpoint"]), default="title", help="How synthetic rows show bins.")
-@click.option("--force", is_flag=True, help="Replace an existing release directory.")
-@click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-@click.option("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
-@click.option("--progress", type=click.Choice(["auto", "json", "none"]), default="auto", show_default=True)
-@click.option("--no-color", is_flag=True, help="No colour (NO_COLOR does the same).")
+@_out("--out", metavar="DIR", help="Write the release into this new directory.")
+@_out("--format", "answers", type=_forms, help="Form of the answers in DIR. [default: csv]")
+@_out("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR.")
+@_out("--bins", type=_bins, help="How synthetic data shows a bin. [default: title]")
+@_out("--force", is_flag=True, help="Replace the release that is in DIR.")
+@_out("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
+@_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
+@_say("--progress", type=_modes, default="auto", show_default=True, help="On stderr; auto: if it is a terminal.")
+@_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def command(**given: Any) -> None:
     """Release private answers to the queries over the table DATA.
 
@@ -32,43 +38,50 @@ def command(**given: Any) -> None:
     \b
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
+    dpqr release data.csv --queries q.json --eps 1 --dry-run
     """
+    from dpqr.app.release import dry_run, release
+    from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
 
-    screen = Screen(color=not given["no_color"], as_json=given["as_json"])
+    color, lines = not given["no_color"], given["progress"] == "json"
+    screen = Screen(color=color, as_json=given["as_json"], lines=lines)
+    source, request, output, limits = _source(given), _plan_request(given), _output(given), _limits(given)
     if given["dry_run"]:
-        from dpqr.app.planning import plan_release
-
-        screen.plan(plan_release(_plan_request(given)))
+        screen.plan(dry_run(request, output))
         return
-    _release(given, screen)
+    room = partial(screen.require_room, directory=output.directory)
+    with progress(given["progress"], color=color) as observer:
+        finished = release(source, request, output, limits, observer, planned=room)
+    screen.release(finished, output.directory)
 
 
-def _release(given: dict[str, Any], screen: Any) -> None:
-    from dpqr.app.release import OutputRequest, release
-    from dpqr.cli.progress import progress
+def _source(given: dict[str, Any]) -> Any:
     from dpqr.io.tables.source import TableSource
 
-    output = OutputRequest(
-        directory=given["out"],
-        format=given["answers"],
-        synthetic=given["synthetic"],
-        bins=given["bins"],
-        force=given["force"],
-    )
-    source = TableSource(paths=given["data"], delimiter=given["delimiter"], count_column=given["counts"])
-    with progress(given["progress"]) as observer:
-        finished = release(source, _plan_request(given), output, _limits(given), observer)
-    screen.release(finished, given["out"])
+    return TableSource(paths=given["data"], delimiter=given["delimiter"], count_column=given["counts"])
 
 
 def _plan_request(given: dict[str, Any]) -> Any:
-    from dpqr.app.planning import PlanRequest
+    from dpqr.app.request import PlanRequest
 
     same = ("queries", "delta", "domain", "neighbours", "n", "schedule", "distinguisher", "update", "accountant")
     more = ("rounds", "opening", "alpha", "beta", "variant", "replay", "trust", "seed")
     taken = {name: given[name] for name in (*same, *more)}
     return PlanRequest(epsilon=given["eps"], check=given["checks"], cells=given["max_cells"], **taken)
+
+
+def _output(given: dict[str, Any]) -> Any:
+    """Options that would have no effect are refused: what they ask for would cost the budget a second time."""
+    from dpqr.app.release import OutputRequest
+
+    taken = {"format": given["answers"], **{name: given[name] for name in ("synthetic", "bins", "force")}}
+    stated = {name: value for name, value in taken.items() if value}
+    if stated and given["out"] is None:
+        raise UsageFault(f"--{next(iter(stated))} is about the files of a release; add --out DIR")
+    if given["bins"] and not given["synthetic"]:
+        raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
+    return OutputRequest(directory=given["out"], **stated)
 
 
 def _limits(given: dict[str, Any]) -> Any:

@@ -6,13 +6,13 @@ from typing import Literal
 
 import click
 
+from dpqr.cli.screen import product_json
+
 
 @click.command("schema")
 @click.argument("document", type=click.Choice(["domain", "queries"]))
 def command(document: Literal["domain", "queries"]) -> None:
     """Print the JSON Schema of a domain or queries file."""
-    import json
-
     from dpqr.app.documents import document_schema
 
-    click.echo(json.dumps(document_schema(document), indent=2))
+    product_json(document_schema(document))

@@ -2,28 +2,65 @@
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
-from rich.console import Console
+
+from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from dpqr.construction.release import Release
     from dpqr.strategies.plan import Plan
 
 WIDE = 200
-"""Columns of a table that goes to a pipe or a file, where nothing needs to fit a window."""
+"""Columns of a text that goes to a pipe or a file, where nothing needs to fit a window."""
+
+TABLE_ROWS = 5000
+"""Answers that are shown as a table; of more, --out or --json is asked for before anything is spent."""
+
+
+def product(text: str) -> None:
+    """Write to stdout. Errors: UsageFault where that fails; BrokenPipeError where its reader left."""
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise UsageFault(f"standard output cannot be written ({error.strerror}); choose another place") from None
+
+
+def product_json(document: Any) -> None:
+    """A document as JSON on stdout."""
+    product(json.dumps(document, indent=2))
+
+
+def watched(stream: TextIO | None) -> bool:
+    """Whether a person looks on. A stream that the caller closed is None."""
+    return stream is not None and stream.isatty()
+
+
+def coloured(stream: TextIO | None, wanted: bool) -> bool:
+    """Only a terminal gets colours; NO_COLOR, --no-color and a dumb terminal switch them off."""
+    return wanted and watched(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Screen:
-    """Renders plans and releases, as text or as JSON."""
+    """Renders plans and releases, as text or as JSON.
 
-    color: bool
-    as_json: bool
+    lines: stderr carries JSON lines only (--progress json).
+    """
+
+    color: bool = True
+    as_json: bool = False
+    lines: bool = False
 
     def plan(self, plan: Plan) -> None:
         """The plan is the product of a dry run: stdout."""
@@ -31,29 +68,55 @@ class Screen:
         from dpqr.report.plan_view import plan_view
 
         if self.as_json:
-            click.echo(json.dumps(plan_document(plan), indent=2))
+            product_json(plan_document(plan))
         else:
-            self._console(sys.stdout).print(plan_view(plan))
+            product(self._text(plan_view(plan), sys.stdout))
 
     def release(self, release: Release, directory: str | None) -> None:
         """Answers on stdout unless they went to a directory; receipt, certificate and trust notes on stderr."""
-        from dpqr.report.release_view import answers_view, receipt_view
+        from dpqr.report.release_view import answers_view
 
-        self._console(sys.stderr).print(receipt_view(release))
+        self._receipt(release, directory)
         if self.as_json:
-            self._json(release)
-        elif directory:
-            click.echo(f"released to {directory}", err=True)
-        else:
-            self._console(sys.stdout).print(answers_view(release))
+            self._document(release)
+        elif not directory:
+            product(self._text(answers_view(release, TABLE_ROWS), sys.stdout))
 
-    def _json(self, release: Release) -> None:
+    def require_room(self, plan: Plan, directory: str | None) -> None:
+        """UsageFault, before anything is spent, where the answers would not all be shown."""
+        rows = plan.problem.workload.rows
+        if rows > TABLE_ROWS and not directory and not self.as_json:
+            raise UsageFault(f"{rows:,} answers are too many for a table; add --out DIR, or --json for all on stdout")
+
+    def _receipt(self, release: Release, directory: str | None) -> None:
+        from dpqr.construction.sentences import release_guarantee
+        from dpqr.report.release_view import receipt_view
+
+        if self.lines:
+            told = {"guarantee": release_guarantee(release), "trust": list(release.trust), "out": directory}
+            click.echo(json.dumps({"event": "released", **told}), err=True)
+            return
+        click.echo(self._text(receipt_view(release), sys.stderr), err=True)
+        if directory:
+            click.echo(f"released to {directory}", err=True)
+
+    def _document(self, release: Release) -> None:
         from dpqr.io.outputs.answers import answer_records
         from dpqr.io.outputs.release_document import release_document
 
-        document = release_document(release) | {"answers": answer_records(release)}
-        click.echo(json.dumps(document, indent=2))
+        product_json(release_document(release) | {"answers": answer_records(release)})
 
-    def _console(self, stream: TextIO) -> Console:
-        width = None if stream.isatty() else WIDE
-        return Console(file=stream, no_color=not self.color or None, width=width, highlight=False, soft_wrap=False)
+    def _text(self, view: RenderableType, stream: TextIO | None) -> str:
+        """`view` as text for `stream`, lines without the blanks that pad a table."""
+        from rich.console import Console
+
+        text = io.StringIO()
+        console = Console(
+            file=text,
+            force_terminal=watched(stream),
+            color_system="auto" if coloured(stream, self.color) else None,
+            width=None if watched(stream) else WIDE,
+            highlight=False,
+        )
+        console.print(view)
+        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())

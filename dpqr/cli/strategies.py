@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import click
 
+from dpqr.cli.screen import product, product_json
+
 
 @click.command("strategies")
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 def command(as_json: bool) -> None:
-    """List schedules, distinguishers, checks, update rules and accountants."""
-    import json
+    """List schedules, distinguishers, checks, update rules and accountants, and what each is for.
 
+    Third parties' strategies are listed from their metadata; their code is not imported.
+    """
     from dpqr.app.strategies import list_strategies
 
     listed = list_strategies()
     if as_json:
-        click.echo(json.dumps(listed, indent=2))
+        product_json(listed)
         return
-    width = max(len(one["name"]) for one in listed)
     for role in dict.fromkeys(one["role"] for one in listed):
-        click.echo(f"--{role}")
+        product(f"--{role}")
         for one in (entry for entry in listed if entry["role"] == role):
-            click.echo(f"  {one['name']:<{width}}  {one['what']}  [{one['origin']}]")
+            origin = "" if one["origin"] == "dpqr" else f" [{one['origin']}]"
+            product(f"  {one['name']}{origin}: {one['what']}\n    {one['use']}")

@@ -6,7 +6,7 @@ accountant then charges the whole run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,18 +32,31 @@ class Wishes:
 
 
 def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> Plan:
-    """The plan of least noise; ties go to the earlier combination. Errors say why nothing was valid."""
-    combinations, reasons = _valid(budget, schedule, wishes)
-    if not combinations:
-        raise UsageFault("no valid combination of accountant, distinguisher and check: " + "; ".join(reasons))
-    plans = [schedule.plan(problem, budget, roles) for roles in combinations]
+    """The plan of least noise; ties go to the earlier combination.
+
+    Errors: UsageFault where what was chosen does not go together; InfeasiblePlan where no combination has a plan.
+    """
+    plans, failures = [], []
+    for roles in _valid(budget, schedule, wishes):
+        try:
+            plans.append(schedule.plan(problem, budget, roles))
+        except InfeasiblePlan as failure:
+            failures.append(failure)
+    if not plans:
+        raise failures[0]
     covered = [plan for plan in plans if plan.epsilon <= budget.epsilon]
     if not covered:
         raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
     return min(covered, key=lambda plan: plan.noise)
 
 
-def _valid(budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> tuple[list[Roles], list[str]]:
+def _valid(budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> list[Roles]:
+    """The combinations that the theorems cover; a UsageFault with the reasons where there is none."""
+    if budget.pure and not any(check.pure for check in wishes.checks):
+        raise UsageFault(
+            f"--check {wishes.checks[0].name}: this noise is never pure, so it needs a delta above 0; "
+            "add --delta 1e-9, or choose --check laplace"
+        )
     reasons: list[str] = []
     combinations = []
     for accountant in wishes.accountants:
@@ -51,15 +64,20 @@ def _valid(budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> tuple[l
         if refusal:
             reasons.append(refusal)
             continue
+        distinguisher = _favoured(accountant, schedule, wishes.distinguishers)
         for check in wishes.checks:
             if not check.pure and not accountant.concentrated:
-                reasons.append(f"the {check.name} check is not pure, which {accountant.name} composition needs")
+                reasons.append(
+                    f"--check {check.name} is not pure, and --accountant {accountant.name} covers pure draws only; "
+                    "choose --check laplace or --accountant zcdp"
+                )
                 continue
-            distinguisher = _favoured(accountant, schedule, wishes.distinguishers)
             combinations.append(
                 Roles(distinguisher=distinguisher, check=check, update=wishes.update, accountant=accountant)
             )
-    return combinations, list(_distinct(reasons))
+    if not combinations:
+        raise UsageFault("; ".join(dict.fromkeys(reasons)))
+    return combinations
 
 
 def _favoured(accountant: Accountant, schedule: Schedule, offered: Sequence[Distinguisher]) -> Distinguisher:
@@ -67,7 +85,3 @@ def _favoured(accountant: Accountant, schedule: Schedule, offered: Sequence[Dist
     (rho = eps^2 / 8 against eps^2 / 2), and permute-and-flip, which is never worse at the same eps, elsewhere."""
     favourite = schedule.distinguisher or ("exponential" if accountant.concentrated else "permute-and-flip")
     return next((one for one in offered if one.name == favourite), offered[0])
-
-
-def _distinct(reasons: Sequence[str]) -> Iterator[str]:
-    return iter(dict.fromkeys(reasons))

@@ -1,0 +1,104 @@
+"""Roles: from the names that the user gave to strategies, third parties' among them.
+
+No data is open while their code is loaded, so what it says when it fails is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from dpqr.app.request import PlanRequest
+from dpqr.errors import DpqrError, UsageFault
+from dpqr.plugins import HOUSE, Registry
+from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, EXPOSED, SCHEDULES, UPDATES
+from dpqr.strategies.schedules.choice import Wishes
+from dpqr.strategies.schedules.interface import Schedule
+
+OWN_OPTIONS = {"rounds": ("rounds", "opening"), "theory": ("alpha", "beta", "variant")}
+"""Options that belong to one schedule. With another one they are refused: ignored, they would mislead."""
+
+
+def chosen_wishes(request: PlanRequest) -> Wishes:
+    """What may be used: the named strategy of a role, or every one of the house."""
+    return Wishes(
+        accountants=_offered(ACCOUNTANTS, request.accountant, request),
+        distinguishers=_offered(DISTINGUISHERS, request.distinguisher, request),
+        checks=_offered(CHECKS, request.check, request),
+        update=_update(request),
+    )
+
+
+def chosen_schedule(request: PlanRequest) -> Schedule:
+    """The schedule with its own options."""
+    for owner, options in OWN_OPTIONS.items():
+        stated = [option for option in options if getattr(request, option) is not None]
+        if stated and owner != request.schedule:
+            raise UsageFault(f"--{stated[0]} goes with --schedule {owner}, not with {request.schedule}; leave it out")
+    settings = {"rounds": request.rounds, "opening": request.opening, "variant": request.variant}
+    stated_settings = {option: value for option, value in settings.items() if value is not None}
+    schedule: Schedule = _made(SCHEDULES, request.schedule, request, **stated_settings)
+    return schedule
+
+
+def foreign_notes(request: PlanRequest) -> tuple[str, ...]:
+    """What a release must say of third parties' strategies. UsageFault: trust in a name that is not used."""
+    notes, trusted = [], set()
+    for registry, name in _named(request):
+        origin = registry.entry(name).origin
+        if origin == HOUSE:
+            continue
+        if registry in EXPOSED:
+            trusted.add(name)
+            notes.append(
+                f"{registry.role} {name!r} comes from {origin} and was vouched for by --trust {name}: "
+                "the guarantee holds only if its code is right"
+            )
+        else:
+            notes.append(f"{registry.role} {name!r} comes from {origin}; it sees released values only")
+    idle = [name for name in request.trust if name not in trusted]
+    if idle:
+        raise UsageFault(f"--trust {idle[0]}: no third party's strategy of that name meets data here; leave it out")
+    return tuple(notes)
+
+
+def _named(request: PlanRequest) -> Iterator[tuple[Registry, str]]:
+    named = (
+        (SCHEDULES, request.schedule),
+        (DISTINGUISHERS, request.distinguisher),
+        (CHECKS, request.check),
+        (UPDATES, request.update),
+        (ACCOUNTANTS, request.accountant),
+    )
+    return ((registry, name) for registry, name in named if name is not None)
+
+
+def _offered(registry: Registry, name: str | None, request: PlanRequest) -> tuple[Any, ...]:
+    names = registry.builtins if name is None else (name,)
+    return tuple(_made(registry, one, request) for one in names)
+
+
+def _update(request: PlanRequest) -> Any:
+    if request.replay is not None and request.update != "multiplicative-weights":
+        raise UsageFault(f"--replay goes with --update multiplicative-weights, not with {request.update}; leave it out")
+    rule = UPDATES.load(request.update) if UPDATES.entry(request.update).origin == HOUSE else None
+    known = {field.name for field in fields(rule)} if is_dataclass(rule) else set()
+    options = {"replay": request.replay, "cells": request.cells}
+    stated = {name: value for name, value in options.items() if value is not None and name in known}
+    return _made(UPDATES, request.update, request, **stated)
+
+
+def _made(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:
+    """The strategy `name` with options. UsageFault: unknown, not trusted, or a third party's that does not load."""
+    trusted = registry not in EXPOSED or name in request.trust
+    origin = registry.entry(name).origin
+    try:
+        return registry.load(name, trusted=trusted)(**options)
+    except DpqrError:
+        raise
+    except Exception as error:
+        if origin == HOUSE:
+            raise
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+        raise UsageFault(f"--{registry.role} {name}: {origin} does not load ({reason}); mend or leave it out") from None

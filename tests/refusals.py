@@ -1,0 +1,63 @@
+"""What every refusal must look like, whatever it refuses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from desk import DOMAIN, PRIVATE, QUERIES
+
+
+@dataclass(frozen=True)
+class Bad:
+    """One mistake. says: words that the message must hold; files: written over the desk's before the run."""
+
+    name: str
+    code: int
+    says: str
+    options: tuple[str, ...] = ()
+    eps: str = "1"
+    data: str = "table.csv"
+    queries: str = "q.json"
+    stdin: str | bytes | None = None
+    files: dict[str, Any] = field(default_factory=dict)
+
+
+def each(cases):
+    names = [case.name for case in cases]
+    assert len(set(names)) == len(names)
+    return pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases])
+
+
+def refused(desk, case):
+    """Run the case and hold its ending to the rules: code, one or two lines, nothing private, nothing left behind."""
+    for name, content in case.files.items():
+        desk.put(name, content)
+    before = desk.everything()
+    out = () if "--out" in case.options else ("--out", "out")
+    ended = desk.release(*out, *case.options, data=case.data, queries=case.queries, eps=case.eps, stdin=case.stdin)
+    assert_refusal(ended, case.code, case.says)
+    assert desk.everything() == before
+
+
+def assert_refusal(ended, code, says):
+    lines = ended.err.splitlines()
+    assert ended.code == code, ended.err
+    assert says in ended.err
+    assert lines[0].startswith("dpqr: ")
+    assert len(lines) <= 2
+    assert max(map(len, lines)) <= 400
+    assert ended.out == ""
+    for hidden in ("Traceback", 'File "', *PRIVATE):
+        assert hidden not in ended.err
+
+
+def domain(**changes):
+    """The desk's domain with one column's field changed: domain(age={"dpqr": {...}})."""
+    return {"fields": [{**each, **changes.get(each["name"], {})} for each in DOMAIN["fields"]]}
+
+
+def asking(*entries, **top):
+    """A queries file with these entries."""
+    return {**QUERIES, "queries": list(entries), **top}
