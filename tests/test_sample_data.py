@@ -14,7 +14,7 @@ from pyarrow import parquet
 from dpqr.io.documents.queries import read_queries
 from dpqr.io.documents.query_form import KINDS
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_counts
+from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.sealed import SealKey
 
@@ -35,7 +35,7 @@ def test_the_script_writes_what_is_committed(tmp_path, survey) -> None:
 def test_both_formats_hold_the_same_histogram() -> None:
     domain = read_queries(SAMPLE / "queries.json").domain
     tables = [TableSource(paths=(str(SAMPLE / f"survey.{kind}"),)) for kind in ("csv", "parquet")]
-    one, other = (load_counts(table, domain, Limits())._unseal(SealKey()) for table in tables)
+    one, other = (load_table(table, domain, Limits()).counts._unseal(SealKey()) for table in tables)
     everything = tuple(range(len(domain.names)))
     assert (one.marginal(everything) == other.marginal(everything)).all()
     assert 20_000 < int(one.marginal(())) < 24_307

@@ -24,7 +24,7 @@ from pyarrow import parquet
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_counts
+from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 
 SIZES = {"a": 68, "b": 17, "c": 8, "d": 15}
@@ -60,7 +60,7 @@ def compare(title: str, path: Path, domain: Domain, repeats: int) -> None:
     columns = ", ".join(f'"{name}"' for name in domain.names)
     source, query = TableSource(paths=(str(path),)), f"SELECT {columns}, count(*) FROM '{path}' GROUP BY ALL"
     jobs: dict[str, Callable[[], object]] = {
-        "load_counts": lambda: load_counts(source, domain, Limits()),
+        "load_table": lambda: load_table(source, domain, Limits()),
         "duckdb": lambda: duckdb.connect().execute(query).fetchnumpy(),
     }
     seconds: dict[str, list[float]] = {name: [] for name in jobs}
@@ -70,7 +70,7 @@ def compare(title: str, path: Path, domain: Domain, repeats: int) -> None:
             job()
             seconds[name].append(time.perf_counter() - started)
     ours, theirs = (statistics.median(seconds[name]) for name in jobs)
-    print(f"{title}: load_counts {ours:.3f} s, DuckDB {theirs:.3f} s, ratio {ours / theirs:.2f} (bar {BAR})")
+    print(f"{title}: load_table {ours:.3f} s, DuckDB {theirs:.3f} s, ratio {ours / theirs:.2f} (bar {BAR})")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ from dpqr.errors import UsageFault
 from dpqr.mechanisms.limits import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
+LEAST_MEMORY = 2**28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,6 +21,7 @@ class Limits:
     bytes: most bytes read, and most bytes that they may unpack to.
     row_bytes: longest CSV row; CSV is read in pieces of this size.
     batch_rows: rows of Parquet that are decoded at a time.
+    memory: bytes that bounding the rows of persons may need; a table that needs more is read in several passes.
     """
 
     cells: int = 2**24
@@ -28,6 +30,7 @@ class Limits:
     bytes: int = 2**40
     row_bytes: int = 2**20
     batch_rows: int = 2**17
+    memory: int = 2**32
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -35,5 +38,7 @@ class Limits:
                 raise UsageFault(f"the limit on {each.name} must be at least 1")
         if self.records > RECORDS:
             raise UsageFault("the limit on records may be at most 2^36: with it no true answer can overflow")
+        if self.memory < LEAST_MEMORY:
+            raise UsageFault("the limit on memory must be at least 2^28 bytes")
         if self.row_bytes > LARGEST_ROW_BYTES:
             raise UsageFault("the limit on row_bytes may be at most 2^30")

@@ -1,24 +1,28 @@
-"""load_counts: a private table becomes a sealed histogram database over a public domain."""
+"""load_table: a private table becomes a sealed histogram database over a public domain."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
 
-from dpqr.data.attribute import Labels
+import numpy as np
+
 from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
 from dpqr.data.faults import failing_attributes
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.packing import Packing
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
-from dpqr.io.tables.csv_table import csv_batches
+from dpqr.io.tables.batches import Batches
 from dpqr.io.tables.discreet import discreetly
+from dpqr.io.tables.intake import Intake, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet_table import parquet_batches
-from dpqr.io.tables.row_encoder import RowEncoder
-from dpqr.io.tables.source import TableFile, TableSource
-from dpqr.io.tables.structure import wanted_columns
+from dpqr.io.tables.passes import group_count
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.splitter import Splitter
 from dpqr.io.tables.tally import Tally, tally
+from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private
 
 Progress = Callable[[int], None]
@@ -26,6 +30,55 @@ Progress = Callable[[int], None]
 
 def _silent(_: int) -> None:
     """The default observer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedTable:
+    """What a run may draw from, sealed.
+
+    counts: the records by cell. dropped: the records that were left out, as a histogram without columns; for
+    neighbours it moves as `counts` does, by at most K records a person.
+    """
+
+    counts: Private[Counts]
+    dropped: Private[Counts]
+
+
+def load_table(
+    source: TableSource,
+    domain: Domain,
+    limits: Limits,
+    *,
+    unit: PrivacyUnit = PrivacyUnit(),  # noqa: B008 (frozen)
+    noise: NoiseSource = SystemNoise(),  # noqa: B008 (frozen)
+    declared: int | None = None,
+    progress: Progress = _silent,
+) -> LoadedTable:
+    """Count the table's rows by cell of `domain` and seal the result.
+
+    A row with a cell whose rule is `drop` is left out; all others count once (or as the count column says). Rows in
+    any order, cut into batches and files in any way, give the same histogram. Memory does not grow with the number
+    of rows: 8 bytes a cell up to `limits.cells`, a multiple of the occupied cells beyond.
+
+    Where the unit has a column, rows without a person are left out, and of each person's other rows K are kept by a
+    uniform choice; order, batches and files do not change its law. Memory then grows with the persons, up to
+    `limits.memory`; files that could need more are read several times, for one group of persons each time.
+
+    noise: what that choice is drawn from. declared: the public number of records of the table (of persons, where the
+    unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
+    progress: is given newly read bytes, never rows.
+
+    Errors: DataError on a structural fault, on a broken `fail` rule, on a count column that does not hold counts, on
+    more than `limits.records` records, on persons beyond `limits.memory`, or on another number than `declared`. The
+    words are constant: they do not depend on the fault's row or value, and no other error keeps them company.
+
+    **Privacy**: rows count apart from each other, so one more row changes one cell by 1 (or by its count), or else
+    `dropped`; for persons see `Bounding`, and `dropped` counts at most K rows of each. Whether the call succeeds
+    depends on rows only by `fail` rules, the count column's contract, declared totals and limits; the table is then
+    read to its end all the same, and the first broken column in the domain's order is named.
+    """
+    batches = Batches(source=source, domain=domain, unit=unit, limits=limits, progress=progress)
+    return discreetly(lambda: _load(batches, noise, declared), _unexpected)
 
 
 def load_counts(
@@ -36,65 +89,47 @@ def load_counts(
     records: int | None = None,
     progress: Progress = _silent,
 ) -> Private[Counts]:
-    """Count the table's rows by cell of `domain` and seal the result.
-
-    A row with a cell whose rule is `drop` is left out; all others count once (or as the count column says). Rows in
-    any order, cut into batches and files in any way, give the same histogram. Memory does not grow with the number
-    of rows: 8 bytes a cell up to `limits.cells`, a multiple of the occupied cells beyond.
-
-    records: the declared, public number of records of the table (`replace`), those included that a rule drops (how
-    many these are depends on their cells); None: it is private.
-    progress: is given newly read bytes, never rows.
-
-    Errors: DataError on a structural fault, on a broken `fail` rule, on a count column that does not hold counts, on
-    more than `limits.records` records, or on another number than `records`. The words are constant: they do not
-    depend on the fault's row or value, and no other error keeps them company.
-
-    **Privacy**: rows count apart from each other, so one more row changes one cell by 1 (or by its count). Whether
-    the call succeeds depends on rows only by `fail` rules, the count column's contract and declared totals; the
-    table is then read to its end all the same, and the first broken column in the domain's order is named.
-    """
-    return discreetly(lambda: _load(source, domain, limits, records, progress), _unexpected)
+    """The counts of a table whose rows are their own units."""
+    return load_table(source, domain, limits, declared=records, progress=progress).counts
 
 
-def _load(
-    source: TableSource, domain: Domain, limits: Limits, records: int | None, progress: Progress
-) -> Private[Counts]:
+def _load(table: Batches, noise: NoiseSource, declared: int | None) -> LoadedTable:
+    domain, limits = table.domain, table.limits
     cells = tally(domain.shape, domain.size, limits.cells)
+    intake = RowIntake(cells=cells) if table.unit.column is None else _of_persons(cells, table, noise)
     failed: set[str] = set()
-    read = 0
-    for batch, rows in _batches(source, domain, limits, progress):
-        coded = rows.encode(batch)
-        failed |= coded.failed
-        read += coded.read
-        if read > limits.records:
-            raise DataError("the table holds more records than the declared limit; raise the limit on records")
-        if not failed:
-            cells.add(coded.codes, coded.rows, coded.counts)
-    _refuse_failed(failed, source, domain, limits)
-    if records is not None and read != records:
-        raise DataError(f"the table does not hold the declared number of records, {records}; correct --n or the table")
-    return _sealed(cells)
+    for _ in range(intake.passes):
+        for batch, rows in table.walk():
+            failed |= intake.take(batch, rows)
+            if intake.read > limits.records:
+                raise DataError("the table holds more records than the declared limit; raise the limit on records")
+        intake.close()
+    _refuse_failed(failed, table.source, domain, limits)
+    _refuse_miscounted(intake, table.unit, declared)
+    return LoadedTable(
+        counts=Private(cells.histogram()),
+        dropped=Private(DenseHistogram(np.array(intake.dropped, dtype=np.int64))),
+    )
 
 
-def _batches(
-    source: TableSource, domain: Domain, limits: Limits, progress: Progress
-) -> Iterator[tuple[Any, RowEncoder]]:
-    """Every batch of every file, with what encodes it."""
-    wanted = wanted_columns(source, domain)
-    cap = None if source.count_column is None else limits.records
-    labels = [attribute.name for attribute in domain.attributes if isinstance(attribute.axis, Labels)]
-    for file in source.files():
-        rows = RowEncoder.of(domain, text=file.kind == "csv", count_cap=cap)
-        with closing(_file_batches(file, wanted, labels, limits, progress)) as batches:
-            for batch in batches:
-                yield batch, rows
+def _of_persons(cells: Tally, table: Batches, noise: NoiseSource) -> PersonIntake:
+    packing, columns = Packing(table.domain.shape), len(table.domain.attributes)
+    groups = group_count(table.source.files(), columns + 1, len(packing.groups), table.limits)
+    return PersonIntake(
+        cells=cells,
+        packing=packing,
+        place=columns,
+        splitter=Splitter.draw(groups, noise),
+        most=table.unit.rows,
+        memory=table.limits.memory,
+        noise=noise,
+    )
 
 
-def _file_batches(file: TableFile, wanted: Any, labels: list[str], limits: Limits, progress: Progress) -> Any:
-    if file.kind == "csv":
-        return csv_batches(file, tuple(wanted), limits, progress)
-    return parquet_batches(file, wanted, limits, progress, dictionaries=labels)
+def _refuse_miscounted(intake: Intake, unit: PrivacyUnit, declared: int | None) -> None:
+    if declared is not None and intake.units != declared:
+        what = "records" if unit.column is None else f"persons in column {unit.column!r}"
+        raise DataError(f"the table does not hold the declared number of {what}, {declared}; correct --n or the table")
 
 
 def _refuse_failed(failed: set[str], source: TableSource, domain: Domain, limits: Limits) -> None:
@@ -108,10 +143,6 @@ def _refuse_failed(failed: set[str], source: TableSource, domain: Domain, limits
         raise DataError(
             f"the count column {source.count_column!r} must hold whole numbers from 0 to {limits.records}; mend it"
         )
-
-
-def _sealed(cells: Tally) -> Private[Counts]:
-    return Private(cells.histogram())
 
 
 def _unexpected(_: Exception) -> str:

@@ -22,6 +22,7 @@ class CodedRows:
 
     codes: one array an attribute, shape (rows,), every code a cell. counts: records a row, or None for one each.
     read: records in the batch, with those of the dropped rows. failed: the columns whose `fail` rule was broken.
+    places: where in the batch the rows stood; None where all of it is kept.
     """
 
     codes: tuple[AnyArray, ...]
@@ -29,6 +30,12 @@ class CodedRows:
     counts: IntArray | None
     read: int
     failed: frozenset[str]
+    places: AnyArray | None = None
+
+    @property
+    def kept(self) -> int:
+        """Records that the rows stand for."""
+        return self.rows if self.counts is None else _total(self.counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +108,12 @@ class RowEncoder:
                 failed.add(batch.schema.names[-1])
                 counts = np.zeros(batch.num_rows, dtype=np.int64)
         read = batch.num_rows if counts is None else _total(counts)
-        codes, counts, rows = _kept(encoded, counts, batch.num_rows)
-        return CodedRows(codes=codes, rows=rows, counts=counts, read=read, failed=frozenset(failed))
+        codes, places = tuple(each.codes for each in encoded), _passed(encoded)
+        if places is not None:
+            codes = tuple(each[places] for each in codes)
+            counts = None if counts is None else counts[places]
+        rows = batch.num_rows if places is None else len(places)
+        return CodedRows(codes=codes, rows=rows, counts=counts, read=read, failed=frozenset(failed), places=places)
 
 
 def record_counts(cells: Any, cap: int) -> IntArray | None:
@@ -137,16 +148,11 @@ def _has_failed(encoded: Encoded) -> bool:
     return not encoded.clean and bool((encoded.codes == FAILED).any())
 
 
-def _kept(
-    encoded: Sequence[Encoded], counts: IntArray | None, rows: int
-) -> tuple[tuple[AnyArray, ...], IntArray | None, int]:
-    """The rows none of whose cells is dropped."""
-    codes = tuple(each.codes for each in encoded)
+def _passed(encoded: Sequence[Encoded]) -> AnyArray | None:
+    """Places of the rows none of whose cells is dropped; None for all of them."""
     lost = [each.codes < 0 for each in encoded if not each.clean]
-    keep = ~np.logical_or.reduce(lost) if lost else None
-    if keep is None or keep.all():
-        return codes, counts, rows
-    return tuple(each[keep] for each in codes), None if counts is None else counts[keep], int(keep.sum())
+    dropped = np.logical_or.reduce(lost) if lost else None
+    return None if dropped is None or not dropped.any() else np.flatnonzero(~dropped)
 
 
 def _total(counts: IntArray) -> int:

@@ -5,24 +5,27 @@ from __future__ import annotations
 from typing import Any
 
 from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.io.tables.csv_table import csv_names
 from dpqr.io.tables.encoders import encoder
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet_table import Accepts, parquet_schema
+from dpqr.io.tables.person import person_refusal
 from dpqr.io.tables.row_encoder import count_refusal
 from dpqr.io.tables.source import TableFile, TableSource
 
 _LARGEST_ATTRIBUTE = 2**32
+_ROW = PrivacyUnit()
 
 
-def check_table(source: TableSource, domain: Domain, limits: Limits) -> int | None:
+def check_table(source: TableSource, domain: Domain, limits: Limits, unit: PrivacyUnit = _ROW) -> int | None:
     """Check files, columns and types against the domain; no row is used. Returns the table's bytes on disk.
 
     None: the table comes by standard input, which can be read once only and is checked when it is loaded.
     Errors: DataError on a structural fault, in constant words.
     """
-    wanted = wanted_columns(source, domain)
+    wanted = wanted_columns(source, domain, unit)
     if source.from_stdin:
         return None
     files = source.files()
@@ -36,8 +39,18 @@ def check_table(source: TableSource, domain: Domain, limits: Limits) -> int | No
     return sum(file.bytes or 0 for file in files)
 
 
-def wanted_columns(source: TableSource, domain: Domain) -> dict[str, Accepts]:
-    """The columns that are read, in order: the domain's, then the count column; each with the types it may have."""
+def refuse_published_unit(domain: Domain, unit: PrivacyUnit) -> None:
+    """UsageFault where the domain would count by the very column that says who a row belongs to."""
+    if unit.column in domain.names:
+        raise UsageFault(
+            f"--unit {unit.column!r} is a column of the domain too; answers cannot be given by person: leave it out of "
+            "the domain file"
+        )
+
+
+def wanted_columns(source: TableSource, domain: Domain, unit: PrivacyUnit = _ROW) -> dict[str, Accepts]:
+    """The columns that are read, in order: the domain's, then the count or the unit column; each with the types it
+    may have."""
     if not domain.attributes:
         raise DocumentError("the domain has no columns; name at least one column of the table")
     for attribute in domain.attributes:
@@ -46,6 +59,11 @@ def wanted_columns(source: TableSource, domain: Domain) -> dict[str, Accepts]:
     wanted = {attribute.name: _accepts(encoder(attribute).refusal) for attribute in domain.attributes}
     if source.count_column in wanted:
         raise UsageFault(f"the count column {source.count_column!r} is a column of the domain too; name another one")
+    refuse_published_unit(domain, unit)
+    if unit.column is not None:
+        if source.count_column is not None:
+            raise UsageFault("--unit cannot go with --counts: a row that stands for several records has no one person")
+        wanted[unit.column] = _accepts(person_refusal)
     if source.count_column is not None:
         wanted[source.count_column] = _accepts(count_refusal)
     return wanted

@@ -10,7 +10,7 @@ import pytest
 
 from dpqr.data.domain import Domain
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_counts
+from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.sealed import SealKey
 
@@ -23,7 +23,7 @@ def load() -> Load:
 
     def counts(domain: Domain, *paths: Any, source: dict[str, Any] | None = None, **limits: int) -> np.ndarray:
         table = TableSource(paths=tuple(str(path) for path in paths), **(source or {}))
-        histogram = load_counts(table, domain, Limits(**limits))._unseal(SealKey())
+        histogram = load_table(table, domain, Limits(**limits)).counts._unseal(SealKey())
         return histogram.marginal(tuple(range(len(domain.shape))))
 
     return counts

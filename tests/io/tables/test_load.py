@@ -18,7 +18,7 @@ from dpqr.data.attribute import Attribute, Bins, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_counts
+from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.tally import DenseTally
 from dpqr.privacy.sealed import Private, SealKey
@@ -162,7 +162,7 @@ def test_a_histogram_given_as_counts(tmp_path, load, rows, data) -> None:
 
 def test_the_value_is_sealed_and_a_table_without_rows_counts_nothing(tmp_path) -> None:
     write_csv(tmp_path / "t.csv", [])
-    sealed = load_counts(TableSource(paths=(str(tmp_path / "t.csv"),)), DOMAIN, Limits())
+    sealed = load_table(TableSource(paths=(str(tmp_path / "t.csv"),)), DOMAIN, Limits()).counts
     assert isinstance(sealed, Private)
     assert int(sealed._unseal(SealKey()).marginal(())) == 0
 
@@ -173,7 +173,7 @@ def test_a_domain_that_fits_no_memory(tmp_path) -> None:
     write_csv(tmp_path / "t.csv", rows, names)
     wide = Domain(tuple(Attribute(name=name, axis=Codes(10)) for name in names))
     source = TableSource(paths=(str(tmp_path / "t.csv"),))
-    histogram = load_counts(source, wide, Limits())._unseal(SealKey())
+    histogram = load_table(source, wide, Limits()).counts._unseal(SealKey())
     assert histogram.marginal((119, 0))[9, 9] == 2
     assert histogram.marginal((119, 0))[0, 0] == 1
     assert histogram.counts.tolist() == [1, 2]
@@ -194,7 +194,7 @@ def test_a_broken_fail_rule_has_one_message_and_no_history(tmp_path, fault) -> N
         write_csv(tmp_path / "t.csv", rows)
         seen: list[int] = []
         with pytest.raises(DataError) as caught:
-            load_counts(
+            load_table(
                 TableSource(paths=(str(tmp_path / "t.csv"),)), strict(fault), Limits(row_bytes=64), progress=seen.append
             )
         told.add(str(caught.value))
@@ -247,13 +247,13 @@ def test_a_declared_number_of_records_must_be_met(tmp_path) -> None:
     """Rows that a rule drops are among them: whether a row is dropped is private, so it may not decide the outcome."""
     write_csv(tmp_path / "t.csv", [("f", "1", "5"), ("f", "1", "5"), ("f", "", "5")])
     source = TableSource(paths=(str(tmp_path / "t.csv"),))
-    load_counts(source, DOMAIN, Limits(), records=3)
+    load_table(source, DOMAIN, Limits(), declared=3)
     write_csv(tmp_path / "t.csv", [("f", "1", "5"), ("f", "", "5"), ("odd", "1", "5")])
-    load_counts(source, DOMAIN, Limits(), records=3)
+    load_table(source, DOMAIN, Limits(), declared=3)
     told = set()
     for records in (2, 4, 0):
         with pytest.raises(DataError, match="declared number of records") as caught:
-            load_counts(source, DOMAIN, Limits(), records=records)
+            load_table(source, DOMAIN, Limits(), declared=records)
         told.add(str(caught.value).replace(str(records), "n"))
     assert len(told) == 1
 
@@ -266,7 +266,7 @@ def test_what_goes_wrong_unexpectedly_is_told_in_constant_words(tmp_path, monkey
 
     monkeypatch.setattr("dpqr.io.tables.tally.DenseTally.add", explode)
     with pytest.raises(DataError, match="cannot be read") as caught:
-        load_counts(TableSource(paths=(str(tmp_path / "t.csv"),)), DOMAIN, Limits())
+        load_table(TableSource(paths=(str(tmp_path / "t.csv"),)), DOMAIN, Limits())
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
 
 
@@ -290,7 +290,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch, kind) -> None
     domain = Domain((Attribute(name="k", axis=Codes(3)),))
     tracemalloc.start()
     try:
-        load_counts(TableSource(paths=(str(path),)), domain, Limits(batch_rows=2**13, row_bytes=2**14))
+        load_table(TableSource(paths=(str(path),)), domain, Limits(batch_rows=2**13, row_bytes=2**14))
     finally:
         tracemalloc.stop()
     assert len(held) >= 32

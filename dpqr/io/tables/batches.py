@@ -1,0 +1,45 @@
+"""Batches: one pass over every file of a table, in Arrow record batches of the columns that are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any
+
+from dpqr.data.attribute import Labels
+from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
+from dpqr.io.tables.csv_table import csv_batches
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet_table import Accepts, parquet_batches
+from dpqr.io.tables.row_encoder import RowEncoder
+from dpqr.io.tables.source import TableFile, TableSource
+from dpqr.io.tables.structure import wanted_columns
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """A table that can be walked over. progress: is given newly read bytes, never rows."""
+
+    source: TableSource
+    domain: Domain
+    unit: PrivacyUnit
+    limits: Limits
+    progress: Callable[[int], None]
+
+    def walk(self) -> Iterator[tuple[Any, RowEncoder]]:
+        """Every batch of every file, with what encodes it: the domain's columns, then the count or unit column."""
+        wanted = wanted_columns(self.source, self.domain, self.unit)
+        cap = None if self.source.count_column is None else self.limits.records
+        for file in self.source.files():
+            rows = RowEncoder.of(self.domain, text=file.kind == "csv", count_cap=cap)
+            with closing(self._of_file(file, wanted)) as batches:
+                for batch in batches:
+                    yield batch, rows
+
+    def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
+        if file.kind == "csv":
+            return csv_batches(file, tuple(wanted), self.limits, self.progress)
+        labels = [attribute.name for attribute in self.domain.attributes if isinstance(attribute.axis, Labels)]
+        return parquet_batches(file, wanted, self.limits, self.progress, dictionaries=labels)

@@ -1,0 +1,126 @@
+"""Intakes: what becomes of a table's batches, where the unit is a row and where it is a person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpqr.data.packing import Packing
+from dpqr.io.tables.bounding import Bounding
+from dpqr.io.tables.person import persons
+from dpqr.io.tables.row_encoder import RowEncoder
+from dpqr.io.tables.splitter import Splitter
+from dpqr.io.tables.tally import Tally
+from dpqr.noise.source import NoiseSource
+
+_UNPACKED = 2**20
+
+
+class Intake(Protocol):
+    """Takes every batch of a table, pass after pass. All of it is private.
+
+    read: records seen in the pass under way. units: rows (or persons) that the table holds, those included of which
+    nothing is kept. dropped: records that were left out.
+    """
+
+    read: int
+    units: int
+    dropped: int
+
+    @property
+    def passes(self) -> int: ...
+
+    def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
+        """Count a batch; the columns whose `fail` rule (or whose contract of counts) was broken in it."""
+        ...
+
+    def close(self) -> None:
+        """End a pass."""
+        ...
+
+
+@dataclass(slots=True, kw_only=True)
+class RowIntake:
+    """Every row counts at once, by its own codes only."""
+
+    cells: Tally
+    read: int = 0
+    units: int = 0
+    dropped: int = 0
+
+    @property
+    def passes(self) -> int:
+        return 1
+
+    def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
+        coded = rows.encode(batch)
+        self.cells.add(coded.codes, coded.rows, coded.counts)
+        self.read += coded.read
+        self.units += coded.read
+        self.dropped += coded.read - coded.kept
+        return coded.failed
+
+    def close(self) -> None:
+        """Nothing waits."""
+
+
+@dataclass(slots=True, kw_only=True)
+class PersonIntake:
+    """One group of persons a pass: rows of nobody are left out, then rows that a rule drops, then rows beyond K.
+
+    place: of the unit column in a batch. A row counts as left out only if somebody has it: nothing bounds how many
+    rows without a person one person may have brought.
+    """
+
+    cells: Tally
+    packing: Packing
+    place: int
+    splitter: Splitter
+    most: int
+    memory: int
+    noise: NoiseSource
+    read: int = 0
+    units: int = 0
+    dropped: int = 0
+    _group: int = 0
+    _bounding: Bounding | None = None
+
+    @property
+    def passes(self) -> int:
+        return self.splitter.groups
+
+    def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
+        self.read += batch.num_rows
+        people, chosen = persons(batch.column(self.place))
+        mine = self.splitter.group(people) == self._group
+        if not mine.all():
+            people = people.filter(_mask(mine))
+            chosen[chosen] = mine
+        coded = rows.encode(batch if chosen.all() else batch.filter(_mask(chosen)))
+        places = np.arange(len(people)) if coded.places is None else coded.places
+        self._open.add(people, places, self.packing.pack(coded.codes, coded.rows))
+        return coded.failed
+
+    def close(self) -> None:
+        bounded = self._open.finish()
+        for start in range(0, bounded.rows.shape[1], _UNPACKED):
+            codes = self.packing.unpack(bounded.rows[:, start : start + _UNPACKED])
+            self.cells.add(tuple(codes.T), len(codes), None)
+        self.units += bounded.persons
+        self.dropped += bounded.lost
+        self.read, self._group, self._bounding = 0, self._group + 1, None
+
+    @property
+    def _open(self) -> Bounding:
+        if self._bounding is None:
+            words = len(self.packing.groups)
+            self._bounding = Bounding(self.most, words, self.memory, self.noise)
+        return self._bounding
+
+
+def _mask(chosen: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.array(chosen)

@@ -1,0 +1,44 @@
+"""The number of passes comes from file sizes and declared limits."""
+
+import pytest
+
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.passes import group_count
+from dpqr.io.tables.source import TableFile
+
+
+def csv(size, path="t.csv", kind="csv"):
+    return TableFile(path=path, kind=kind, delimiter=",", bytes=size)
+
+
+def groups(files, columns=3, words=1, **limits):
+    return group_count(files, columns, words, Limits(**limits))
+
+
+def test_a_small_table_is_read_once_and_a_large_one_several_times() -> None:
+    assert groups([csv(10**6)]) == 1
+    assert groups([csv(10**10)]) > groups([csv(5 * 10**9)]) > 1
+
+
+def test_a_larger_memory_or_a_smaller_cap_on_records_means_fewer_passes() -> None:
+    many = groups([csv(10**10)], memory=2**30)
+    assert groups([csv(10**10)], memory=2**33) < many
+    assert groups([csv(10**10)], memory=2**30, records=10**6) == 1
+
+
+def test_only_sizes_and_kinds_count() -> None:
+    whole = groups([csv(6 * 10**9)])
+    assert groups([csv(10**9, f"{part}.csv") for part in range(6)]) == whole
+    assert groups([csv(6 * 10**9, "t.csv.gz")]) == groups([csv(6 * 10**9, "t.pq", "parquet")]) > 3 * whole
+
+
+def test_standard_input_is_read_once() -> None:
+    assert groups([csv(None, "-")], memory=2**28) == 1
+
+
+@pytest.mark.parametrize("columns", [2, 9])
+def test_a_group_fits_with_a_quarter_to_spare(columns) -> None:
+    for size in (10**8, 10**9, 10**11):
+        rows, found = size / (2 * columns + 4), groups([csv(size)], columns=columns)
+        if found > 1:
+            assert rows / found * 6 * 8 * 7 * 1.25 <= 2**32
