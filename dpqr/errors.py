@@ -48,3 +48,9 @@ class DataError(DpqrError):
     """The private table cannot be read, or breaks the contract that was declared for it."""
 
     exit_code = 5
+
+
+class LedgerError(DpqrError):
+    """The ledger is locked by others, damaged, edited or rolled back; nothing is spent from it until that is mended."""
+
+    exit_code = 7

@@ -16,6 +16,7 @@ from dpqr.errors import DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
+    "budget": "Open and read the budgets that datasets have for life.",
     "check": "Check domain and queries together; no data is opened.",
     "domain": "Write the skeleton of a domain file from a table's column types.",
     "schema": "Print the JSON Schema of a document.",

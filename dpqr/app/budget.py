@@ -1,0 +1,126 @@
+"""Budgets of datasets: open one, look at it, walk through the ledger that holds them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import UsageFault
+from dpqr.io.ledger.anchor import Anchor
+from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
+from dpqr.io.ledger.place import anchor_path, ledger_path
+from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.privacy.budget import SMALLEST_DELTA, PrivacyBudget, decimal
+from dpqr.privacy.currency import currency
+from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetRequest:
+    """A budget for life, as its owner asks for it; epsilon, delta and cap are decimal text.
+
+    accountant: basic or zcdp; None: zcdp where there is a delta, else basic. cap: epsilon of the largest release.
+    unit: column that names persons, whose budget it then is; None: of rows.
+    """
+
+    dataset: str
+    epsilon: str
+    delta: str | None = None
+    accountant: str | None = None
+    cap: str | None = None
+    neighbours: str = Neighbours.ADD_REMOVE.value
+    unit: str | None = None
+    kind: str = DataKind.PRIVATE.value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PricedAccount:
+    """An account, and what its whole history costs at `delta` under every accountant: shown, never charged."""
+
+    account: Account
+    delta: Fraction
+    prices: dict[str, Fraction | None]
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return account_document(self.account, self.prices, self.delta)
+
+
+def configured_ledger(ledger: str | None, anchor: str | None) -> SqliteLedger:
+    """The ledger that options, environment or custom name (in this order). Nothing is opened or made yet."""
+    outside = anchor_path(anchor)
+    return SqliteLedger(path=ledger_path(ledger), anchor=Anchor(path=outside) if outside else None)
+
+
+def open_budget(ledger: SqliteLedger, request: BudgetRequest) -> PricedAccount:
+    """Give a dataset its budget, once and for life."""
+    return priced(ledger.open(terms(request)))
+
+
+def terms(request: BudgetRequest) -> Terms:
+    """The terms that a request asks for. UsageFault for one that no accountant can keep."""
+    budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    unit = PrivacyUnit(neighbours=Neighbours(request.neighbours), column=request.unit)
+    charged = currency(request.accountant or ("basic" if budget.pure else "zcdp"))
+    cap = None if request.cap is None else _cap(request.cap, budget)
+    return Terms(
+        dataset=request.dataset,
+        budget=budget,
+        accountant=charged.accountant,
+        limit=charged.limit(budget),
+        cap=None if cap is None else charged.limit(cap),
+        neighbours=unit.neighbours,
+        unit=unit.whom,
+        kind=DataKind(request.kind),
+    )
+
+
+def budgets(ledger: SqliteLedger, dataset: str | None, delta: str | None) -> tuple[PricedAccount, ...]:
+    """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
+    accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
+    at = None if delta is None else decimal(delta, option="--delta")
+    if at is not None and at and not SMALLEST_DELTA <= at < 1:
+        raise UsageFault(f"--delta {delta}: delta must be 0 or lie in [1e-30, 1), for example 1e-9")
+    return tuple(priced(account, at) for account in accounts)
+
+
+def priced(account: Account, delta: Fraction | None = None) -> PricedAccount:
+    """The account with the price of its history under every accountant."""
+    from dpqr.privacy.accountants.known import ACCOUNTANTS  # brings numpy, which no other use of a ledger needs
+
+    at = account.terms.budget.delta if delta is None else delta
+    prices = {name: accountant.epsilon(account.events, at) for name, accountant in ACCOUNTANTS.items()}
+    return PricedAccount(account=account, delta=at, prices=prices)
+
+
+def history(ledger: SqliteLedger, dataset: str | None) -> tuple[Entry, ...]:
+    """The entries of one dataset, or all of them. UsageFault for a name without a budget."""
+    if dataset is None:
+        return ledger.entries()
+    ledger.account(dataset)
+    return tuple(entry for entry in ledger.entries() if entry.dataset == dataset)
+
+
+def history_documents(ledger: SqliteLedger, dataset: str | None) -> list[dict[str, Any]]:
+    """The same as plain JSON values."""
+    return [entry_document(entry) for entry in history(ledger, dataset)]
+
+
+def export(ledger: SqliteLedger) -> Iterator[str]:
+    """The whole record, one JSON line an entry, from which anybody can check the chain."""
+    return map(entry_line, ledger.entries())
+
+
+def verify(ledger: SqliteLedger) -> dict[str, Any]:
+    """Walk everything; what was found, as plain JSON values. LedgerError at the first fault."""
+    return verdict_document(ledger.verify())
+
+
+def _cap(text: str, budget: PrivacyBudget) -> PrivacyBudget:
+    cap = PrivacyBudget.parse(text)
+    if cap.epsilon > budget.epsilon:
+        raise UsageFault(f"--cap-eps {text}: is above the whole budget's epsilon; give at most that, or leave it out")
+    return PrivacyBudget(cap.epsilon, budget.delta)

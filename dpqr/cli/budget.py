@@ -1,0 +1,154 @@
+"""`dpqr budget`: the ledger of what every dataset may spend, and has spent, in its life."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def place(command: Command) -> Command:
+    """--ledger and --anchor."""
+    for option in (
+        click.option("--anchor", metavar="FILE", help="File outside the ledger that finds rollbacks. [DPQR_ANCHOR]"),
+        click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
+    ):
+        command = option(command)
+    return command
+
+
+as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+
+
+@click.group("budget")
+def command() -> None:
+    """Budgets for a dataset's whole life, shared by all jobs.
+
+    \b
+    dpqr budget init survey --eps 5 --cap-eps 1
+    dpqr budget init survey --eps 5 --delta 1e-9 --anchor /other/disk/survey.anchor
+    dpqr budget show survey
+    """
+
+
+@command.command("init")
+@click.argument("dataset")
+@click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together.")
+@click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy.")
+@click.option("--accountant", metavar="NAME", help="What is charged: basic, or zcdp. [zcdp with a delta, else basic]")
+@click.option("--cap-eps", "cap", metavar="E", help="Epsilon of the largest single release. [no cap]")
+@click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove", show_default=True)
+@click.option("--unit", metavar="COLUMN", help="Column that says whose row it is; the budget then protects persons.")
+@click.option("--kind", type=click.Choice(["private", "public", "synthetic"]), default="private", show_default=True)
+@place
+@as_json
+def init(ledger: str | None, anchor: str | None, as_json: bool, **given: Any) -> None:
+    """Give DATASET its budget, once: there is no reset."""
+    from dpqr.app.budget import BudgetRequest, configured_ledger, open_budget
+
+    opened = open_budget(configured_ledger(ledger, anchor), BudgetRequest(epsilon=given.pop("eps"), **given))
+    _show((opened,), opened.document() if as_json else None)
+
+
+@command.command("show")
+@click.argument("dataset", required=False)
+@click.option("--delta", metavar="D", help="Where the history is priced. [each budget's own]")
+@place
+@as_json
+def show(dataset: str | None, delta: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """Show what DATASET, or every dataset, has spent and has left.
+
+    The history is priced under every accountant; the one that the budget was opened with is charged.
+    """
+    from dpqr.app.budget import budgets, configured_ledger
+
+    shown = budgets(configured_ledger(ledger, anchor), dataset, delta)
+    _show(shown, [one.document() for one in shown] if as_json else None)
+
+
+@command.command("history")
+@click.argument("dataset", required=False)
+@place
+@as_json
+def history(dataset: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """List the entries of DATASET, or all: budgets, reservations, settlements."""
+    from dpqr.app import budget
+
+    opened = budget.configured_ledger(ledger, anchor)
+    if as_json:
+        click.echo(json.dumps(budget.history_documents(opened, dataset), indent=2))
+        return
+    from dpqr.report.budget_view import history_view
+
+    _print(history_view(budget.history(opened, dataset)))
+
+
+@command.command("verify")
+@place
+@as_json
+def verify(ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """Walk the whole ledger: structure, chain, anchor, rules, prices. Exit code 7 at the first fault."""
+    from dpqr.app.budget import configured_ledger
+    from dpqr.app.budget import verify as walk
+
+    found = walk(configured_ledger(ledger, anchor))
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+        return
+    click.echo(f"sound: {found['entries']} entries, seal {found['seal']}")
+    click.echo(_anchor_words(found["anchor"], found["entries"]), err=True)
+
+
+@command.command("export")
+@place
+def export(ledger: str | None, anchor: str | None) -> None:
+    """Print the record as JSON lines, from which anybody can check the chain."""
+    from dpqr.app.budget import configured_ledger
+    from dpqr.app.budget import export as lines
+
+    for line in lines(configured_ledger(ledger, anchor)):
+        click.echo(line)
+
+
+@command.command("anchor")
+@place
+def anchor(ledger: str | None, anchor: str | None) -> None:
+    """Write the anchor of a ledger that has none yet, or whose anchor was lost.
+
+    The ledger is taken as it is: an older anchor that disagrees is not replaced.
+    """
+    from dpqr.app.budget import configured_ledger
+
+    mark = configured_ledger(ledger, anchor).renew_anchor()
+    click.echo(f"anchored at {mark.entries} entries, seal {mark.seal}", err=True)
+
+
+def _show(shown: tuple[Any, ...], document: Any) -> None:
+    if document is not None:
+        click.echo(json.dumps(document, indent=2))
+        return
+    from dpqr.report.budget_view import account_view, accounts_view
+
+    _print(accounts_view(account_view(one.account, one.prices, one.delta) for one in shown))
+
+
+def _print(view: Any) -> None:
+    import sys
+
+    from rich.console import Console
+
+    from dpqr.cli.screen import WIDE
+
+    width = None if sys.stdout.isatty() else WIDE
+    Console(width=width, highlight=False, soft_wrap=False).print(view)
+
+
+def _anchor_words(anchored: dict[str, Any] | None, entries: int) -> str:
+    if anchored is None:
+        return "no anchor was named: entries missing at the end, or an older copy, would not be found"
+    behind = entries - anchored["entries"]
+    return f"the anchor lags by {behind} entries and agrees" if behind else "the anchor agrees"

@@ -1,0 +1,138 @@
+"""Book: the state of all budgets, replayed from the entries, and the rules that every entry must obey.
+
+Why replayed each time: a balance that is stored beside its entries can be edited without them. The rules that refuse
+a request and the rules that find a forged entry are the same lines.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.io.ledger.refusals import over_cap, over_limit
+from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.ledger import Account, Entry, Terms
+
+
+@dataclass(slots=True)
+class Standing:
+    """A dataset while its entries are replayed."""
+
+    terms: Terms
+    spent: Fraction = Fraction(0)
+    reservations: int = 0
+    unsettled: dict[int, Entry] = field(default_factory=dict)
+    events: Counter[PrivacyEvent] = field(default_factory=Counter)
+
+    @property
+    def account(self) -> Account:
+        return Account(
+            terms=self.terms,
+            spent=self.spent,
+            pending=sum((entry.cost for entry in self.unsettled.values()), Fraction(0)),
+            reservations=self.reservations,
+            unsettled=len(self.unsettled),
+            events=tuple(self.events.items()),
+        )
+
+    def charge(self, events: Composition, times: int) -> None:
+        for event, count in events:
+            self.events[event] += times * count
+            if not self.events[event]:
+                del self.events[event]
+
+
+@dataclass(slots=True)
+class Book:
+    """Entries in order; `add` admits one more or raises."""
+
+    entries: list[Entry] = field(default_factory=list)
+    standings: dict[str, Standing] = field(default_factory=dict)
+
+    @classmethod
+    def replayed(cls, entries: Iterable[Entry]) -> Book:
+        """LedgerError for an entry that no ledger would have admitted."""
+        book = cls()
+        for entry in entries:
+            try:
+                book.add(entry)
+            except DpqrError:
+                raise LedgerError(
+                    f"the ledger was forged or is damaged: entry {entry.number} breaks the rules of a ledger"
+                ) from None
+        return book
+
+    def account(self, dataset: str) -> Account:
+        """UsageFault for a name that has no budget here."""
+        return self._standing(dataset).account
+
+    def unsettled(self, number: int) -> Entry:
+        """The reservation of that number. BudgetRefused: there is none, or it is settled."""
+        for standing in self.standings.values():
+            if number in standing.unsettled:
+                return standing.unsettled[number]
+        raise BudgetRefused(f"entry {number} is no reservation that waits for a settlement; each is settled once")
+
+    def add(self, entry: Entry) -> None:
+        """Errors: BudgetRefused or UsageFault, and nothing is changed."""
+        if entry.number != len(self.entries) or (entry.kind == "open") != (entry.number == 0):
+            raise LedgerError("an entry is out of order")
+        if entry.kind == "init":
+            self._init(entry)
+        elif entry.kind == "reserve":
+            self._reserve(entry)
+        elif entry.kind == "settle":
+            self._settle(entry)
+        elif entry.kind != "open":
+            raise LedgerError("an entry of an unknown kind")
+        self.entries.append(entry)
+
+    def _init(self, entry: Entry) -> None:
+        taken = {name.casefold(): name for name in self.standings}.get(entry.dataset.casefold())
+        if taken is not None:
+            raise BudgetRefused(
+                f"dataset {taken!r} has its budget already, and it holds for life: there is no reset; "
+                "`dpqr budget show` prints it"
+            )
+        if entry.terms is None or entry.terms.dataset != entry.dataset or entry.terms.limit <= 0:
+            raise LedgerError("an init entry without terms")
+        _ = entry.terms.currency
+        self.standings[entry.dataset] = Standing(terms=entry.terms)
+
+    def _reserve(self, entry: Entry) -> None:
+        standing = self._standing(entry.dataset)
+        terms, spent = standing.terms, standing.spent + entry.cost
+        if terms.cap is not None and entry.cost > terms.cap:
+            raise over_cap(standing.account, entry.cost)
+        if spent > terms.limit:
+            raise over_limit(standing.account, entry.cost)
+        standing.spent = spent
+        standing.reservations += 1
+        standing.unsettled[entry.number] = entry
+        standing.charge(entry.events, 1)
+
+    def _settle(self, entry: Entry) -> None:
+        paid = self.unsettled(entry.settles if entry.settles is not None else -1)
+        if paid.dataset != entry.dataset:
+            raise BudgetRefused(f"entry {paid.number} is a reservation of another dataset")
+        if entry.cost > paid.cost:
+            raise BudgetRefused(
+                f"a settlement may not pass what entry {paid.number} has reserved; it stays spent in full"
+            )
+        standing = self._standing(entry.dataset)
+        del standing.unsettled[paid.number]
+        standing.spent += entry.cost - paid.cost
+        standing.charge(paid.events, -1)
+        standing.charge(entry.events, 1)
+
+    def _standing(self, dataset: str) -> Standing:
+        if dataset not in self.standings:
+            known = ", ".join(sorted(self.standings)[:5]) or "none yet"
+            raise UsageFault(
+                f"dataset {dataset!r} has no budget in this ledger (known: {known}); "
+                "open one with `dpqr budget init`, or mend the name"
+            )
+        return self.standings[dataset]

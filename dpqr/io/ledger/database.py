@@ -1,0 +1,124 @@
+"""Database: one SQLite file, opened for one transaction at a time, and its faults in words.
+
+Why a rollback journal and never WAL: WAL keeps committed entries in a second file, so that a copy of the ledger alone
+loses them, and it needs memory that all jobs share. Why synchronous EXTRA and not FULL: in DELETE mode a transaction
+commits when its journal is unlinked, and only EXTRA syncs the directory after that; with FULL a power loss can bring
+the journal back, and with it roll back a budget that was already paid (sqlite.org, "PRAGMA synchronous"; the order of
+the system calls was checked).
+Why a new connection for every transaction: none is ever carried through a fork.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from dpqr.errors import LedgerError
+from dpqr.io.ledger.chain import Link, links
+
+TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
+MARK = 0x64707172
+"""The application id in the file's header: "dpqr"."""
+
+_SETTINGS = (
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA fullfsync = ON",
+    "PRAGMA journal_mode = DELETE",
+    "PRAGMA synchronous = EXTRA",
+)
+_BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
+_REASONS = {
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_IOERR: "the disk failed or is full",
+    sqlite3.SQLITE_READONLY: "it is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_PERM: "permission denied",
+}
+
+
+@contextmanager
+def reading(path: Path, wait: float) -> Iterator[sqlite3.Connection]:
+    """A transaction that sees one state of the file and changes nothing."""
+    with _faults(path, wait), _connected(path, wait) as connection:
+        connection.execute("PRAGMA query_only = ON")
+        connection.execute("BEGIN")
+        yield connection
+
+
+@contextmanager
+def writing(path: Path, wait: float) -> Iterator[sqlite3.Connection]:
+    """A transaction that holds the only right to write from its first look at the file on.
+
+    It is rolled back unless the block calls `commit`. The lock is kept after that until the block ends, so that
+    nobody comes between a commit and what belongs to it (the anchor).
+    """
+    with _faults(path, wait), _connected(path, wait) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        # Not before BEGIN: a connection that waits for its turn in this mode would keep its shared lock meanwhile,
+        # and the writer before it could never commit.
+        connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        yield connection
+
+
+def commit(connection: sqlite3.Connection) -> None:
+    """Make the transaction durable: when this returns, no loss of power undoes it."""
+    connection.execute("COMMIT")
+
+
+def stored_links(connection: sqlite3.Connection) -> tuple[Link, ...]:
+    """All entries, their chain checked; none in a file that is still empty. LedgerError: it is no sound ledger."""
+    schema = connection.execute("SELECT sql FROM sqlite_master").fetchall()
+    mark = connection.execute("PRAGMA application_id").fetchone()[0]
+    if not schema and not mark:
+        return ()
+    if schema != [(TABLE,)] or mark != MARK:
+        raise LedgerError("the file is no ledger of dpqr, or was changed by another program; give a ledger's path")
+    return links(connection.execute("SELECT number, entry, seal FROM entries ORDER BY number").fetchall())
+
+
+def append(connection: sqlite3.Connection, number: int, link: Link) -> None:
+    """Add one entry, and what a new file needs before its first."""
+    if number == 0:
+        connection.execute(TABLE)
+        connection.execute(f"PRAGMA application_id = {MARK}")
+    connection.execute("INSERT INTO entries (number, entry, seal) VALUES (?, ?, ?)", (number, link.text, link.seal))
+
+
+def require_integrity(connection: sqlite3.Connection) -> None:
+    """LedgerError where SQLite finds its own structures damaged."""
+    if connection.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:
+        raise LedgerError("the ledger's file is damaged; restore it from a backup")
+
+
+@contextmanager
+def _connected(path: Path, wait: float) -> Iterator[sqlite3.Connection]:
+    address = f"{path.as_uri()}?mode=rw"
+    with closing(sqlite3.connect(address, uri=True, timeout=wait, isolation_level=None)) as connection:
+        for setting in _SETTINGS:
+            connection.execute(setting)
+        yield connection
+
+
+@contextmanager
+def _faults(path: Path, wait: float) -> Iterator[None]:
+    """SQLite's errors in the words of the house. Closing a connection rolls back what was not committed."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _fault(path, wait, getattr(error, "sqlite_errorcode", None)) from None
+    except LedgerError as error:
+        raise LedgerError(f"--ledger {path}: {error}") from None
+
+
+def _fault(path: Path, wait: float, code: int | None) -> LedgerError:
+    primary = (code or 0) & 0xFF
+    if primary in _BUSY:
+        return LedgerError(
+            f"--ledger {path}: other jobs have held it for {wait:g} seconds, and nothing was spent; try again later"
+        )
+    if primary in _REASONS:
+        return LedgerError(f"--ledger {path}: {_REASONS[primary]}; mend that and try again")
+    return LedgerError(f"--ledger {path}: is damaged, or is no ledger; restore it from a backup")

@@ -1,0 +1,80 @@
+"""Accounts, entries and verdicts as plain JSON values. Rationals are exact text with a rounded decimal beside it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from dpqr.io.ledger.entry_codec import canonical, encode_entry
+from dpqr.io.ledger.event_codec import LONGEST, encode_events
+from dpqr.io.ledger.sqlite_ledger import Verified
+from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.ledger import Account, Entry
+
+Prices = Mapping[str, Fraction | None]
+
+
+def account_document(account: Account, prices: Prices, delta: Fraction) -> dict[str, Any]:
+    """Terms, what is spent and left, and the epsilon of the whole history at `delta` under every accountant."""
+    terms = account.terms
+    return {
+        "dataset": terms.dataset,
+        "kind": terms.kind.value,
+        "neighbours": terms.neighbours.value,
+        "unit": terms.unit,
+        "budget": {"epsilon": _up(terms.budget.epsilon), "delta": _up(terms.budget.delta)},
+        "accountant": terms.accountant,
+        "currency": terms.currency.name,
+        "limit": _down(terms.limit),
+        "cap": None if terms.cap is None else _down(terms.cap),
+        "spent": _up(account.spent),
+        "unsettled": {"reservations": account.unsettled, "cost": _up(account.pending)},
+        "left": _down(account.left),
+        "largest": {**_down(account.largest), "options": account.request},
+        "reservations": account.reservations,
+        "prices": {
+            "delta": _up(delta),
+            "epsilon": {name: None if price is None else _up(price) for name, price in prices.items()},
+        },
+        "events": encode_events(account.events),
+    }
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    """The entry as it is hashed, and its seal."""
+    return {**json.loads(encode_entry(entry)), "seal": entry.hash}
+
+
+def entry_line(entry: Entry) -> str:
+    """One line of an export: {"entry": ..., "seal": ...}.
+
+    The seal is the SHA-256 of the seal before it, a line feed, and the canonical text of `entry`.
+    """
+    return f'{{"entry":{encode_entry(entry)},"seal":{canonical(entry.hash)}}}'
+
+
+def verdict_document(verified: Verified) -> dict[str, Any]:
+    """How far the ledger has come, and how far the anchor knows."""
+    anchored = verified.anchored
+    return {
+        "sound": True,
+        "entries": verified.mark.entries,
+        "seal": verified.mark.seal,
+        "datasets": [account.terms.dataset for account in verified.accounts],
+        "anchor": None if anchored is None else {"entries": anchored.entries, "seal": anchored.seal},
+    }
+
+
+def _up(value: Fraction) -> dict[str, str | None]:
+    return {"exact": _exact(value), "decimal": upward_text(value)}
+
+
+def _down(value: Fraction) -> dict[str, str | None]:
+    return {"exact": _exact(value), "decimal": downward_text(value)}
+
+
+def _exact(value: Fraction) -> str | None:
+    """Sums of very many different prices may take more digits than anybody reads."""
+    return str(value) if max(value.numerator, value.denominator) < 10**LONGEST else None

@@ -1,0 +1,108 @@
+"""Entries as canonical JSON and back. The text is what is hashed, so an entry has exactly one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from dpqr.data.unit import Neighbours
+from dpqr.errors import DpqrError, LedgerError
+from dpqr.io.ledger.event_codec import decode_events, encode_events, exact_text, parse_exact
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.ledger import DataKind, Entry, Terms
+
+FORMAT = "dpqr ledger/1"
+_FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
+
+
+def encode_entry(entry: Entry) -> str:
+    """Canonical JSON: keys sorted, no blanks, ASCII. Everything but the hash, which is of this text."""
+    document = {"entry": entry.kind, "number": entry.number, "time": entry.time, **_content(entry)}
+    return canonical(document)
+
+
+def decode_entry(text: str, digest: str) -> Entry:
+    """The entry of a link in a sound chain. LedgerError where the text is not one that `encode_entry` writes.
+
+    Whether it holds more than that, only encoding it again tells (`dpqr.io.ledger.proofs`).
+    """
+    try:
+        return _entry(json.loads(text), digest)
+    except _FAULTS:
+        raise LedgerError(
+            "the ledger holds an entry that this version of dpqr cannot read; it is damaged, or from a newer version"
+        ) from None
+
+
+def canonical(document: Any) -> str:
+    """The one JSON text of a document."""
+    return json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def _content(entry: Entry) -> dict[str, Any]:
+    if entry.kind == "open":
+        return {"format": FORMAT, "ledger": entry.note}
+    if entry.kind == "init":
+        return {"dataset": entry.dataset, **_terms_document(entry.terms)}
+    content = {
+        "dataset": entry.dataset,
+        "cost": exact_text(entry.cost),
+        "events": encode_events(entry.events),
+        "note": entry.note,
+    }
+    return content if entry.kind == "reserve" else {**content, "settles": entry.settles}
+
+
+def _terms_document(terms: Terms | None) -> dict[str, Any]:
+    if terms is None:
+        raise ValueError("an init entry states its terms")
+    return {
+        "epsilon": exact_text(terms.budget.epsilon),
+        "delta": exact_text(terms.budget.delta),
+        "accountant": terms.accountant,
+        "limit": exact_text(terms.limit),
+        "cap": None if terms.cap is None else exact_text(terms.cap),
+        "neighbours": terms.neighbours.value,
+        "unit": terms.unit,
+        "kind": terms.kind.value,
+    }
+
+
+def _entry(document: dict[str, Any], digest: str) -> Entry:
+    kind, number = document["entry"], document["number"]
+    if not isinstance(number, int) or not isinstance(document["time"], str):
+        raise ValueError("no number or no time")
+    same = {"kind": kind, "number": number, "time": document["time"], "hash": digest}
+    if kind == "open":
+        return Entry(**same, note=_text(document["ledger"]))
+    dataset = _text(document["dataset"])
+    if kind == "init":
+        return Entry(**same, dataset=dataset, terms=_terms(dataset, document))
+    return Entry(
+        **same,
+        dataset=dataset,
+        cost=parse_exact(document["cost"]),
+        events=decode_events(document["events"]),
+        settles=document["settles"] if kind == "settle" else None,
+        note=_text(document["note"]),
+    )
+
+
+def _terms(dataset: str, document: dict[str, Any]) -> Terms:
+    cap = document["cap"]
+    return Terms(
+        dataset=dataset,
+        budget=PrivacyBudget(parse_exact(document["epsilon"]), parse_exact(document["delta"])),
+        accountant=_text(document["accountant"]),
+        limit=parse_exact(document["limit"]),
+        cap=None if cap is None else parse_exact(cap),
+        neighbours=Neighbours(document["neighbours"]),
+        unit=_text(document["unit"]),
+        kind=DataKind(document["kind"]),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise ValueError("not a text")
+    return value

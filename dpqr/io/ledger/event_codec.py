@@ -1,0 +1,99 @@
+"""Events as JSON and back, without loss: kind, exact parameters as text, count."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import MISSING, Field, fields
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any, get_args, get_type_hints
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.events import Composition, PrivacyEvent
+
+LONGEST = 1000
+"""Digits of a numerator or denominator. More would make every later use of the ledger slow."""
+CACHED = 4096
+"""Most ledgers hold the same few events over and over."""
+
+_WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
+_EXACT = re.compile(rf"[0-9]{{1,{LONGEST}}}(/[1-9][0-9]{{0,{LONGEST - 1}}})?")
+
+
+def exact_text(value: Fraction) -> str:
+    """ "3" or "1/10". BudgetRefused beyond LONGEST digits."""
+    if max(value.numerator, value.denominator) >= 10**LONGEST:
+        raise BudgetRefused(
+            f"the exact cost takes more than {LONGEST} digits to write down; "
+            "give epsilon and delta with fewer digits, or plan fewer different draws"
+        )
+    return str(value)
+
+
+@lru_cache(maxsize=CACHED)
+def parse_exact(text: object) -> Fraction:
+    """The inverse of `exact_text`. ValueError for anything that it does not write."""
+    if not isinstance(text, str) or not _EXACT.fullmatch(text):
+        raise ValueError("not an exact figure")
+    value = Fraction(text)
+    if str(value) != text:
+        raise ValueError("not in lowest terms")
+    return value
+
+
+def encode_events(events: Composition) -> list[dict[str, Any]]:
+    """Plain JSON values, from which `decode_events` makes the same events."""
+    return [{"kind": _kind(type(event)), **_parameters(event), "count": count} for event, count in events]
+
+
+def decode_events(parts: Any) -> Composition:
+    """Errors: ValueError, KeyError or TypeError for what `encode_events` of this or an older version did not write."""
+    return tuple((_decode(_without_count(part)), _count(part["count"])) for part in parts)
+
+
+def _parameters(event: PrivacyEvent) -> dict[str, str]:
+    stated = {field.name: getattr(event, field.name) for field in fields(event)}
+    return {name: exact_text(Fraction(value)) for name, value in stated.items() if value is not None}
+
+
+@lru_cache(maxsize=CACHED)
+def _decode(items: tuple[tuple[str, object], ...]) -> PrivacyEvent:
+    part = dict(items)
+    made = _KINDS[part["kind"]]
+    hints = get_type_hints(made)
+    known = [field.name for field in fields(made) if field.name in part or _required(field)]
+    if set(part) != {*known, "kind"}:
+        raise ValueError("an unknown parameter")
+    event: PrivacyEvent = made(**{name: _read(hints[name], part[name]) for name in known})
+    return event
+
+
+def _read(kind: object, text: object) -> int | Fraction:
+    value = parse_exact(text)
+    if kind is Fraction:
+        return value
+    if kind not in (int, int | None) or value.denominator != 1:
+        raise ValueError("not a whole number")
+    return value.numerator
+
+
+def _without_count(part: dict[str, Any]) -> tuple[tuple[str, object], ...]:
+    return tuple((name, value) for name, value in part.items() if name != "count")
+
+
+def _required(field: Field[Any]) -> bool:
+    """A parameter that came with a later version has a default, and older entries do not state it."""
+    return field.default is MISSING and field.default_factory is MISSING
+
+
+def _count(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError("not a count")
+    return value
+
+
+def _kind(made: type) -> str:
+    return _WORD_START.sub("-", made.__name__).lower().removesuffix("-event")
+
+
+_KINDS: dict[object, Any] = {_kind(made): made for made in get_args(PrivacyEvent)}

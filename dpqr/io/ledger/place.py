@@ -1,0 +1,105 @@
+"""Place: where a ledger lies, and which paths are no place for one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from dpqr.errors import UsageFault
+from dpqr.io.ledger.file_systems import network_type
+
+LEDGER = "DPQR_LEDGER"
+ANCHOR = "DPQR_ANCHOR"
+FILE = "ledger.sqlite"
+
+
+def ledger_path(given: str | None, environment: Mapping[str, str] = os.environ) -> Path:
+    """The path that was given, else the one in DPQR_LEDGER, else the user's own ledger."""
+    named = _named(given, "--ledger") or _named(environment.get(LEDGER) or None, LEDGER)
+    return named or user_directory(environment) / FILE
+
+
+def anchor_path(given: str | None, environment: Mapping[str, str] = os.environ) -> Path | None:
+    """The path that was given, else the one in DPQR_ANCHOR, else None: without an anchor."""
+    return _named(given, "--anchor") or _named(environment.get(ANCHOR) or None, ANCHOR)
+
+
+def user_directory(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
+    """Where this user's data of dpqr lies, by the custom of the platform."""
+    home = Path(environment.get("USERPROFILE") or Path.home()) if platform == "win32" else Path.home()
+    if platform == "win32":
+        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "dpqr"
+    if platform == "darwin":
+        return home / "Library" / "Application Support" / "dpqr"
+    declared = environment.get("XDG_DATA_HOME", "")
+    return (Path(declared) if os.path.isabs(declared) else home / ".local" / "share") / "dpqr"
+
+
+def require_place(path: Path) -> bool:
+    """Whether a ledger file is there. UsageFault for a path where none may be.
+
+    Why the file itself is never opened here: on POSIX systems closing a file drops the locks that this process holds
+    on it by another descriptor, SQLite's among them.
+    """
+    try:
+        _require_directory(path)
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _fault(path, f"cannot be looked at ({error.strerror}); choose another path") from None
+    if stat.S_ISLNK(status.st_mode):
+        raise _fault(path, "is a symbolic link; give the ledger's own path")
+    if not stat.S_ISREG(status.st_mode):
+        raise _fault(path, "is no regular file; give the path of a file on a local disk")
+    if status.st_nlink > 1:
+        raise _fault(path, "has a second name (a hard link), and two names make two journals; keep one name only")
+    return True
+
+
+def create(path: Path) -> None:
+    """An empty file that only its owner can read. Directories are made for the user's own ledger, not for others."""
+    try:
+        if path.parent == user_directory():
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
+        sync_directory(path.parent)
+    except FileExistsError:
+        require_place(path)
+    except OSError as error:
+        raise _fault(path, f"cannot be made ({error.strerror}); choose a writable directory that exists") from None
+
+
+def sync_directory(directory: Path) -> None:
+    """Sync a directory's entries, on systems that let a directory be opened."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _require_directory(path: Path) -> None:
+    network = network_type(path.parent)
+    if network:
+        raise _fault(
+            path,
+            f"lies on a network file system ({network}), whose locks cannot be trusted; choose a path on a local disk",
+        )
+
+
+def _named(text: str | None, origin: str) -> Path | None:
+    if text is None:
+        return None
+    if not text or "\0" in text or not os.path.basename(text):
+        raise UsageFault(f"{origin} {text!r}: give the path of a file")
+    return Path(os.path.abspath(text))
+
+
+def _fault(path: Path, text: str) -> UsageFault:
+    return UsageFault(f"--ledger {path}: {text}")

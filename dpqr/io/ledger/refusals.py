@@ -1,0 +1,61 @@
+"""What a refused request is told: asked, spent, left, and the largest request that would fit; all of it public."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.ledger import Account, Terms
+
+DIGITS = 6
+
+
+def over_limit(account: Account, asked: Fraction) -> BudgetRefused:
+    """The request does not fit what is left for life."""
+    return BudgetRefused(f"{_asked(account, asked)}, {standing_words(account)}\n{fitting_words(account)}")
+
+
+def over_cap(account: Account, asked: Fraction) -> BudgetRefused:
+    """The request is larger than any one release may be."""
+    unit = account.terms.currency.name
+    cap = downward_text(account.terms.cap or Fraction(0), DIGITS)
+    return BudgetRefused(
+        f"{_asked(account, asked)}, above the cap of {unit} {cap} for one release; "
+        f"{standing_words(account)}\n{fitting_words(account)}"
+    )
+
+
+def require_unit(terms: Terms, unit: PrivacyUnit) -> None:
+    """BudgetRefused unless the request protects whom the budget protects: costs of other units do not add up."""
+    if unit.neighbours is not terms.neighbours:
+        raise BudgetRefused(
+            f"dataset {terms.dataset!r}: asked under --neighbours {unit.neighbours.value}, but its budget is for "
+            f"--neighbours {terms.neighbours.value}; release under that"
+        )
+    if unit.whom != terms.unit:
+        raise BudgetRefused(
+            f"dataset {terms.dataset!r}: a release would protect {unit.whom}, but its budget protects {terms.unit}; "
+            "release for that unit"
+        )
+
+
+def standing_words(account: Account) -> str:
+    """What is spent and what is left, each rounded to the safe side."""
+    spent, limit = upward_text(account.spent, DIGITS), downward_text(account.terms.limit, DIGITS)
+    waiting = f" ({upward_text(account.pending, DIGITS)} of it not settled)" if account.pending else ""
+    return f"spent {spent} of {limit}{waiting}, left {downward_text(account.left, DIGITS)}"
+
+
+def fitting_words(account: Account) -> str:
+    """The largest request that fits now, in the ledger's currency and as options of a release."""
+    if account.request is None:
+        return "nothing more can be released from this dataset"
+    largest = f"{account.terms.currency.name} {downward_text(account.largest, DIGITS)}"
+    return f"the largest request that fits is {largest}, as in {account.request}"
+
+
+def _asked(account: Account, asked: Fraction) -> str:
+    unit = account.terms.currency.name
+    return f"dataset {account.terms.dataset!r}: asked {unit} {upward_text(asked, DIGITS)}"

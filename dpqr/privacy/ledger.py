@@ -1,0 +1,158 @@
+"""Ledger: the budgets of datasets for their whole life, shared by concurrent jobs, and the record of what was spent.
+
+A dataset name belongs to one table and its later versions, which share its budget. Nothing private is ever recorded:
+a ledger holds declared names, prices and the events that were charged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.currency import Currency, currency
+from dpqr.privacy.events import Composition
+from dpqr.privacy.figures import downward_text
+
+
+class DataKind(Enum):
+    """What a dataset is by its owner's declaration; only `public` and `synthetic` may be evaluated exactly."""
+
+    PRIVATE = "private"
+    PUBLIC = "public"
+    SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is fixed when a dataset is opened, and holds for life.
+
+    limit, cap: the most that all releases together, and any one release (None: no cap), may cost; exact, in the
+    currency of `accountant`. unit: `PrivacyUnit.whom`.
+    """
+
+    dataset: str
+    budget: PrivacyBudget
+    accountant: str
+    limit: Fraction
+    cap: Fraction | None
+    neighbours: Neighbours
+    unit: str
+    kind: DataKind
+
+    @property
+    def currency(self) -> Currency:
+        return currency(self.accountant)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """A dataset as the ledger knows it.
+
+    spent: settlements, and reservations in full as long as they are not settled (`pending` is their part of it).
+    events: what was charged so far, settled or reserved, with how often.
+    """
+
+    terms: Terms
+    spent: Fraction = Fraction(0)
+    pending: Fraction = Fraction(0)
+    reservations: int = 0
+    unsettled: int = 0
+    events: Composition = ()
+
+    @property
+    def left(self) -> Fraction:
+        return self.terms.limit - self.spent
+
+    @property
+    def largest(self) -> Fraction:
+        """The most that one release may cost now."""
+        return self.left if self.terms.cap is None else min(self.left, self.terms.cap)
+
+    @property
+    def request(self) -> str | None:
+        """The largest release that fits now, as options: "--eps 0.5"; None: none does."""
+        terms = self.terms
+        epsilon = terms.currency.largest_epsilon(self.largest, terms.budget.delta)
+        if epsilon is None:
+            return None
+        options = f"--eps {downward_text(epsilon)}"
+        if terms.budget.pure:
+            return options
+        return f"{options} --delta {downward_text(terms.budget.delta)} --accountant {terms.accountant}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reservation:
+    """A part of a budget that is paid and durable before any data is opened.
+
+    number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency.
+    """
+
+    dataset: str
+    number: int
+    receipt: str
+    accountant: str
+    cost: Fraction
+    events: Composition
+
+    def guard(self) -> PrivacyFilter:
+        """A filter that admits what was paid for and no more, whatever else guards the run."""
+        return currency(self.accountant).guard(self.cost)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the record; `number` counts from 0, `time` is UTC, `hash` seals it and all before it.
+
+    open: the ledger begins. init: `terms` of a dataset. reserve: `cost` of `events` is paid; `note` says for what.
+    settle: `events` were really charged in the run that entry `settles` had paid for; `note` says how it ended.
+    """
+
+    number: int
+    kind: Literal["open", "init", "reserve", "settle"]
+    time: str
+    hash: str = ""
+    dataset: str = ""
+    terms: Terms | None = None
+    cost: Fraction = Fraction(0)
+    events: Composition = ()
+    settles: int | None = None
+    note: str = ""
+
+
+class Ledger(Protocol):
+    """Every method is one transaction, durable when it returns.
+
+    Errors: LedgerError where the ledger is locked for too long, damaged, edited or rolled back.
+    """
+
+    def open(self, terms: Terms) -> Account:
+        """Give a dataset its budget, once. BudgetRefused for a name that has one: there is no reset."""
+        ...
+
+    def reserve(self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str) -> Reservation:
+        """Pay for the events, in full. BudgetRefused: they do not fit, or the unit is not the one of the budget."""
+        ...
+
+    def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
+        """Replace the reservation by what was really charged; no events: nothing was drawn.
+
+        Once for each reservation, and never upward. A reservation that is not settled stays spent.
+
+        **Privacy** `events` must be a function of the released transcript (the draws that were charged are). The sum
+        of what was charged then stays below the limit on every path, which is all that a filter asks for.
+        """
+        ...
+
+    def account(self, dataset: str) -> Account:
+        """UsageFault for a name that has no budget."""
+        ...
+
+    def accounts(self) -> tuple[Account, ...]: ...
+
+    def entries(self) -> tuple[Entry, ...]: ...

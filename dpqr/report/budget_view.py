@@ -1,0 +1,83 @@
+"""Budgets and their history as text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from fractions import Fraction
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.ledger import Account, Entry
+from dpqr.report.facts import Fact, facts
+from dpqr.report.wording import counted, plain
+
+DIGITS = 6
+
+
+def account_view(account: Account, prices: Mapping[str, Fraction | None], delta: Fraction) -> RenderableType:
+    """Terms, what is spent and left, and what the history costs under every accountant."""
+    return facts([*_terms(account), *_state(account), *_prices(account, prices, delta)])
+
+
+def accounts_view(views: Iterable[RenderableType]) -> RenderableType:
+    """Several of them, with a blank line between."""
+    spaced = [part for view in views for part in (Text(""), view)]
+    return Group(*(spaced[1:] or [Text("no dataset has a budget yet; open one with dpqr budget init")]))
+
+
+def history_view(entries: Iterable[Entry]) -> RenderableType:
+    """One line an entry."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table.add_column("number", justify="right", no_wrap=True)
+    for name in ("time", "entry", "dataset"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("cost", justify="right", no_wrap=True)
+    table.add_column("note", overflow="fold")
+    for entry in entries:
+        table.add_row(*map(Text, _row(entry)))
+    return table
+
+
+def _terms(account: Account) -> Iterator[Fact]:
+    terms = account.terms
+    unit, budget = terms.currency.name, f"eps {downward_text(terms.budget.epsilon)}"
+    if not terms.budget.pure:
+        budget = f"({budget}, delta {downward_text(terms.budget.delta)})"
+    limit = "" if terms.currency.name == "epsilon" else f", which is {unit} {downward_text(terms.limit, DIGITS)}"
+    yield "Dataset", f"{terms.dataset} ({terms.kind.value})"
+    yield "Budget", f"{budget} for life{limit}; charged by {terms.accountant}, in {unit}"
+    yield "Protects", terms.unit
+    if terms.cap is not None:
+        yield "Cap", f"{unit} {downward_text(terms.cap, DIGITS)} for one release"
+
+
+def _state(account: Account) -> Iterator[Fact]:
+    terms = account.terms
+    unit, left = terms.currency.name, downward_text(account.left, DIGITS)
+    yield "Spent", f"{unit} {upward_text(account.spent, DIGITS)} in {counted(account.reservations, 'reservation')}"
+    if account.unsettled:
+        waiting = counted(account.unsettled, "reservation")
+        yield "", f"{upward_text(account.pending, DIGITS)} of it in {waiting} without a settlement, spent in full"
+    largest = f"the largest request that fits is {account.request}" if account.request else "nothing more fits"
+    yield "Left", f"{unit} {left}; {largest}"
+
+
+def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Fraction) -> Iterator[Fact]:
+    """The whole history by every theorem; only the ledger's own is charged."""
+    name = "History"
+    for accountant, price in prices.items():
+        figure = f"eps {upward_text(price, DIGITS)}" if price is not None else "no finite eps"
+        own = " (charged)" if accountant == account.terms.accountant else ", shown only"
+        yield name, f"{accountant}: {figure} at delta {upward_text(delta)}{own}"
+        name = ""
+
+
+def _row(entry: Entry) -> tuple[str, ...]:
+    note = plain(entry.note)
+    if entry.settles is not None:
+        note = f"settles {entry.settles}: {note}"
+    cost = upward_text(entry.cost, DIGITS) if entry.kind in {"reserve", "settle"} else ""
+    return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note

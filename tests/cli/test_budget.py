@@ -1,0 +1,126 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+from ledgers import draws, ledger_in, reserve, tamper
+
+from dpqr.cli.main import main
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.setenv("DPQR_LEDGER", str(tmp_path / "ledger.sqlite"))
+    monkeypatch.setenv("DPQR_ANCHOR", str(tmp_path / "outside.anchor"))
+    return tmp_path
+
+
+def run(*arguments, code=0):
+    done = CliRunner().invoke(main, ["budget", *map(str, arguments)])
+    assert done.exit_code == code, done.output
+    return done
+
+
+@pytest.fixture
+def lived(place):
+    run("init", "survey", "--eps", "5", "--cap-eps", "2")
+    ledger = ledger_in(place)
+    ledger.settle(reserve(ledger, 2), draws("1/2"), note="released")
+    return ledger
+
+
+def test_init_prints_the_budget(place):
+    done = run("init", "survey", "--eps", "5", "--cap-eps", "1", "--neighbours", "replace", "--kind", "public")
+    assert "survey (public)" in done.stdout
+    assert "replaced by another" in done.stdout
+    assert "the largest request that fits is --eps 1 " in done.stdout
+    assert json.loads(run("init", "b", "--eps", "1", "--delta", "1e-9", "--json").stdout)["currency"] == "rho"
+
+
+def test_a_second_init_is_refused(lived):
+    done = run("init", "Survey", "--eps", "9", code=4)
+    assert done.stdout == ""
+    assert "no reset" in done.stderr
+
+
+def test_show_tells_what_is_spent_and_left(lived):
+    done = run("show", "survey")
+    assert "epsilon 0.5 in 1 reservation" in done.stdout
+    assert "the largest request that fits is --eps 2" in done.stdout
+    assert "basic: eps 0.5 at delta 1e-9 (charged)" in run("show", "--delta", "1e-9").stdout
+    (document,) = json.loads(run("show", "--json").stdout)
+    assert document["spent"]["exact"] == "1/2"
+
+
+def test_history_and_export(lived):
+    assert "settles 2: released" in run("history").stdout
+    assert [entry["entry"] for entry in json.loads(run("history", "survey", "--json").stdout)] == [
+        "init",
+        "reserve",
+        "settle",
+    ]
+    assert [json.loads(line)["entry"]["number"] for line in run("export").stdout.splitlines()] == [0, 1, 2, 3]
+
+
+def test_verify_and_anchor(lived, place):
+    done = run("verify")
+    assert done.stdout.startswith("sound: 4 entries, seal ")
+    assert "the anchor agrees" in done.stderr
+    reserve(ledger_in(place, anchored=False), 1)
+    assert "lags by 1 entries" in run("verify").stderr
+    lived.anchor.path.unlink()
+    assert "is missing" in run("verify", code=7).stderr
+    assert "anchored at 5 entries" in run("anchor").stderr
+    assert json.loads(run("verify", "--json").stdout)["anchor"]["entries"] == 5
+
+
+def test_verify_says_when_no_anchor_watches(lived, monkeypatch):
+    monkeypatch.delenv("DPQR_ANCHOR")
+    assert "no anchor was named" in run("verify").stderr
+
+
+def test_a_rolled_back_ledger_ends_with_seven(lived):
+    tamper(lived.path, ("DELETE FROM entries WHERE number = 3", ()))
+    for words in (["show"], ["history"], ["verify"], ["export"], ["anchor"], ["init", "b", "--eps", "1"]):
+        done = run(*words, code=7)
+        assert done.stdout == ""
+        assert "rolled back" in done.stderr
+        assert done.stderr.count("\n") <= 2
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["show", "other"], 2),
+        (["init", "a b", "--eps", "1"], 2),
+        (["init", "a"], 2),
+        (["init", "a", "--eps", "0"], 2),
+        (["init", "a", "--eps", "1", "--accountant", "pld"], 2),
+        (["init", "a", "--eps", "1", "--kind", "secret"], 2),
+        (["show", "--delta", "2"], 2),
+        (["show", "--ledger", "/dev/null"], 2),
+        (["show", "--ledger", ""], 2),
+        (["nothing"], 2),
+    ],
+)
+def test_wrong_usage_ends_with_two(lived, words, code):
+    done = run(*words, code=code)
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+
+
+def test_a_ledger_that_is_not_there(place):
+    assert "dpqr budget init" in run("show", code=2).stderr
+    run("init", "survey", "--eps", "5")
+    assert "is gone" in run("show", "--ledger", place / "other", code=7).stderr
+
+
+def test_walking_a_ledger_needs_no_numpy(lived):
+    code = (
+        "import sys\nfrom dpqr.cli.main import main\n"
+        "try:\n    main(['budget', 'verify'])\nexcept SystemExit as ended:\n"
+        "    print(ended.code, [name for name in ('numpy', 'scipy', 'pyarrow') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0 []"

@@ -1,0 +1,175 @@
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from ledgers import draws, terms
+
+from dpqr.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.io.ledger.book import Book
+from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.ledger import Entry
+
+
+def book(*opened):
+    made = Book()
+    made.add(Entry(number=0, kind="open", time=""))
+    for one in opened or (terms(),):
+        made.add(Entry(number=len(made.entries), kind="init", time="", dataset=one.dataset, terms=one))
+    return made
+
+
+def reserve(made, cost, dataset="survey"):
+    number = len(made.entries)
+    cost = Fraction(cost)
+    made.add(Entry(number=number, kind="reserve", time="", dataset=dataset, cost=cost, events=draws(cost)))
+    return number
+
+
+def settle(made, number, cost, dataset="survey", events=None):
+    events = draws(cost) if events is None else events
+    entry = Entry(number=len(made.entries), kind="settle", time="", dataset=dataset, cost=Fraction(cost), events=events)
+    made.add(replace(entry, settles=number))
+
+
+def test_thirds_and_tenths_add_up_to_the_last_digit():
+    made = book(terms("a", "1"), terms("b", "1"))
+    for _ in range(3):
+        reserve(made, "1/3", "a")
+    for _ in range(10):
+        reserve(made, "0.1", "b")
+    for dataset in "ab":
+        assert made.account(dataset).spent == 1
+        assert made.account(dataset).left == 0
+        with pytest.raises(BudgetRefused):
+            reserve(made, Fraction(1, 10**300), dataset)
+
+
+def test_the_smallest_excess_is_refused_and_changes_nothing():
+    made = book(terms(epsilon="1"))
+    reserve(made, "0.5")
+    before = made.account("survey")
+    with pytest.raises(BudgetRefused):
+        reserve(made, Fraction(1, 2) + Fraction(1, 10**300))
+    assert made.account("survey") == before
+    assert len(made.entries) == 3
+
+
+def test_spends_too_small_for_floats_count():
+    made = book(terms(epsilon="1"))
+    reserve(made, 1 - Fraction(1, 10**100))
+    assert made.account("survey").left == Fraction(1, 10**100)
+
+
+def test_a_reservation_is_spent_until_it_is_settled():
+    made = book()
+    number = reserve(made, 3)
+    account = made.account("survey")
+    assert (account.spent, account.pending, account.unsettled, account.reservations) == (3, 3, 1, 1)
+    settle(made, number, "1/2")
+    account = made.account("survey")
+    assert (account.spent, account.pending, account.unsettled, account.reservations) == (Fraction(1, 2), 0, 0, 1)
+    assert account.events == draws("1/2")
+
+
+def test_a_settlement_at_zero_stays_in_the_history():
+    made = book()
+    settle(made, reserve(made, 3), 0, events=())
+    account = made.account("survey")
+    assert (account.spent, account.reservations, account.events) == (0, 1, ())
+    assert [entry.kind for entry in made.entries] == ["open", "init", "reserve", "settle"]
+
+
+def test_what_was_given_back_can_be_spent_again_and_no_more():
+    made = book(terms(epsilon="1"))
+    settle(made, reserve(made, 1), "1/3")
+    with pytest.raises(BudgetRefused):
+        reserve(made, "0.67")
+    reserve(made, "2/3")
+    assert made.account("survey").left == 0
+
+
+def test_a_settlement_never_goes_up():
+    made = book()
+    number = reserve(made, 1)
+    with pytest.raises(BudgetRefused, match="stays spent in full"):
+        settle(made, number, Fraction(1) + Fraction(1, 10**50))
+    assert made.account("survey").spent == 1
+
+
+def test_each_reservation_is_settled_once():
+    made = book()
+    number = reserve(made, 1)
+    settle(made, number, 1)
+    for again in (number, 0, 1, 99, -1, number + 1):
+        with pytest.raises(BudgetRefused, match="no reservation"):
+            settle(made, again, 0, events=())
+    assert made.account("survey").spent == 1
+
+
+def test_a_settlement_stays_with_its_dataset():
+    made = book(terms("a"), terms("b"))
+    number = reserve(made, 1, "a")
+    with pytest.raises(BudgetRefused, match="another dataset"):
+        settle(made, number, 0, "b", events=())
+
+
+def test_budgets_of_datasets_are_apart():
+    made = book(terms("a", "1"), terms("b", "1"))
+    reserve(made, 1, "a")
+    reserve(made, 1, "b")
+    assert made.account("a").left == made.account("b").left == 0
+
+
+def test_one_release_is_capped():
+    made = book(terms(cap="0.5"))
+    with pytest.raises(BudgetRefused, match="cap"):
+        reserve(made, "0.51")
+    for _ in range(10):
+        reserve(made, "0.5")
+    assert made.account("survey").largest == 0
+
+
+def test_events_of_equal_parameters_are_counted_together():
+    made = book()
+    reserve(made, 1)
+    reserve(made, 1)
+    assert made.account("survey").events == ((ExponentialEvent(epsilon=Fraction(1)), 2),)
+
+
+@pytest.mark.parametrize("name", ["survey", "SURVEY", "Survey"])
+def test_a_dataset_is_opened_once_whatever_the_case_of_its_name(name):
+    with pytest.raises(BudgetRefused, match="no reset"):
+        book(terms(), terms(name, "9"))
+
+
+def test_an_unknown_dataset_is_named_beside_the_known_ones():
+    with pytest.raises(UsageFault, match=r"'surway'.*known: survey"):
+        book().account("surway")
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        Entry(number=2, kind="reserve", time="", dataset="survey", cost=Fraction(6)),
+        Entry(number=2, kind="reserve", time="", dataset="nobody", cost=Fraction(1)),
+        Entry(number=2, kind="init", time="", dataset="survey", terms=terms()),
+        Entry(number=2, kind="init", time="", dataset="other", terms=terms()),
+        Entry(number=2, kind="init", time="", dataset="other"),
+        Entry(number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), accountant="advanced")),
+        Entry(number=2, kind="open", time=""),
+        Entry(number=3, kind="reserve", time="", dataset="survey", cost=Fraction(1)),
+        Entry(number=2, kind="settle", time="", dataset="survey", settles=1),
+        Entry(number=2, kind="settle", time="", dataset="survey"),
+        Entry(number=2, kind="reset", time="", dataset="survey"),
+    ],
+)
+def test_a_forged_entry_is_found_in_a_replay(forged):
+    honest = book().entries
+    assert Book.replayed(honest).account("survey").left == 5
+    with pytest.raises(LedgerError):
+        Book.replayed([*honest, forged])
+
+
+def test_a_record_that_does_not_begin_is_found():
+    with pytest.raises(LedgerError):
+        Book.replayed([Entry(number=0, kind="init", time="", dataset="survey", terms=terms())])

@@ -1,0 +1,159 @@
+import sqlite3
+import time
+
+import pytest
+from ledgers import ledger_in, tamper, terms
+
+from dpqr.errors import LedgerError
+from dpqr.io.ledger.database import commit, reading, require_integrity, stored_links, writing
+
+WAIT = 0.05
+
+
+@pytest.fixture
+def path(tmp_path):
+    ledger_in(tmp_path).open(terms())
+    return tmp_path / "ledger.sqlite"
+
+
+def test_a_commit_is_synced_through_a_rollback_journal(path):
+    with writing(path, WAIT) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+
+
+def test_nothing_is_kept_without_a_commit(path):
+    with writing(path, WAIT) as connection:
+        connection.execute("DELETE FROM entries")
+    with reading(path, WAIT) as connection:
+        assert len(stored_links(connection)) == 2
+
+
+def test_a_failure_rolls_back(path):
+    def fail(connection):
+        connection.execute("DELETE FROM entries")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError), writing(path, WAIT) as connection:
+        fail(connection)
+    with reading(path, WAIT) as connection:
+        assert len(stored_links(connection)) == 2
+
+
+def test_a_reader_cannot_write(path):
+    with pytest.raises(LedgerError, match="read-only"), reading(path, WAIT) as connection:
+        connection.execute("DELETE FROM entries")
+
+
+def test_the_wait_for_a_writer_is_bounded(path):
+    with writing(path, WAIT):
+        began = time.monotonic()
+        with pytest.raises(LedgerError, match=r"other jobs have held it for 0\.05 seconds"), writing(path, WAIT):
+            raise AssertionError
+        assert time.monotonic() - began < 5
+
+
+def test_the_lock_outlasts_the_commit(path):
+    """So that the anchor is renewed before anybody else sees the new entry."""
+    with writing(path, WAIT) as connection:
+        connection.execute("PRAGMA user_version = 7")
+        commit(connection)
+        with pytest.raises(LedgerError, match="other jobs"), reading(path, WAIT):
+            raise AssertionError
+    with reading(path, WAIT) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (7,)
+
+
+def test_readers_do_not_disturb_each_other(path):
+    with reading(path, WAIT) as first, reading(path, WAIT) as second:
+        assert stored_links(first) == stored_links(second)
+
+
+def test_a_job_that_waits_for_its_turn_does_not_hold_up_the_one_before_it(path):
+    with writing(path, WAIT) as connection:
+        connection.execute("PRAGMA user_version = 7")
+        with pytest.raises(LedgerError), writing(path, WAIT):
+            raise AssertionError
+        commit(connection)
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TABLE more (x)",
+        "CREATE VIEW more AS SELECT 1",
+        "CREATE INDEX more ON entries (seal)",
+        "CREATE TRIGGER more AFTER INSERT ON entries BEGIN DELETE FROM entries; END",
+        "ALTER TABLE entries ADD COLUMN more",
+        "DROP TABLE entries",
+        "PRAGMA application_id = 7",
+        "UPDATE entries SET entry = CAST(x'ff' AS TEXT) WHERE number = 1",
+        "UPDATE entries SET entry = x'00' WHERE number = 1",
+        "UPDATE entries SET seal = NULL || 'x' || seal WHERE number = 0 AND 0; DELETE FROM entries WHERE number = 0",
+    ],
+)
+def test_a_changed_file_is_no_ledger(path, statement):
+    for part in statement.split("; ") if "TRIGGER" not in statement else [statement]:
+        tamper(path, (part, ()))
+    with pytest.raises(LedgerError, match="--ledger"), reading(path, WAIT) as connection:
+        stored_links(connection)
+
+
+@pytest.mark.parametrize("content", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000, b"%PDF-1.4"])
+def test_garbage_is_no_ledger(tmp_path, content):
+    path = tmp_path / "ledger"
+    path.write_bytes(content)
+    with pytest.raises(LedgerError, match="damaged, or is no ledger"), reading(path, WAIT) as connection:
+        stored_links(connection)
+
+
+def test_another_programs_database_is_not_taken_over(tmp_path):
+    path = tmp_path / "ledger"
+    tamper(path, ("CREATE TABLE mine (x)", ()))
+    with pytest.raises(LedgerError, match="no ledger of dpqr"), writing(path, WAIT) as connection:
+        stored_links(connection)
+
+
+def test_a_file_that_was_put_in_wal_mode_is_brought_back(path):
+    connection = sqlite3.connect(path)
+    assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
+    connection.close()
+    with writing(path, WAIT) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+        assert len(stored_links(connection)) == 2
+
+
+def test_a_flipped_byte_is_found(path):
+    sound = path.read_bytes()
+    with reading(path, WAIT) as connection:
+        require_integrity(connection)
+    at = sound.index(b'"survey"') + 3
+    path.write_bytes(sound[:at] + b"V" + sound[at + 1 :])
+    with pytest.raises(LedgerError, match="edited or is damaged"), reading(path, WAIT) as connection:
+        stored_links(connection)
+
+
+def test_a_page_of_zeros_is_found(path):
+    sound = path.read_bytes()
+    path.write_bytes(sound[:-4096] + bytes(4096))
+    with pytest.raises(LedgerError), reading(path, WAIT) as connection:
+        stored_links(connection)
+
+
+def test_damage_outside_the_entries_is_found_by_the_integrity_check(path):
+    sound = bytearray(path.read_bytes() + bytes(4096))
+    sound[28:32] = (len(sound) // 4096).to_bytes(4, "big")
+    path.write_bytes(sound)
+    with reading(path, WAIT) as connection:
+        assert len(stored_links(connection)) == 2
+    with pytest.raises(LedgerError, match="damaged"), reading(path, WAIT) as connection:
+        require_integrity(connection)
+
+
+def test_a_path_with_signs_of_an_address_is_taken_as_it_is(tmp_path):
+    odd = tmp_path / "a?mode=memory#x% y"
+    odd.mkdir()
+    ledger = ledger_in(odd)
+    ledger.open(terms())
+    assert ledger.account("survey").left == 5
+    assert sorted(path.name for path in odd.iterdir()) == ["ledger.sqlite", "outside.anchor"]

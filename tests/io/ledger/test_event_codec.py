@@ -1,0 +1,101 @@
+from dataclasses import fields
+from fractions import Fraction
+from typing import get_args, get_type_hints
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpqr.errors import BudgetRefused
+from dpqr.io.ledger.event_codec import LONGEST, decode_events, encode_events, exact_text, parse_exact
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    PrivacyEvent,
+)
+
+LAPLACE = {"kind": "discrete-laplace", "sensitivity": "2", "scale": "5/3", "count": 7}
+figures = st.fractions(min_value=Fraction(1, 10**30), max_value=10**30)
+
+
+WHOLE, EXACT, OPTIONAL = (st.integers(1, 10**20), figures, st.none() | st.integers(1, 10**20))
+PARAMETERS = {int: WHOLE, Fraction: EXACT, int | None: OPTIONAL}
+
+
+@st.composite
+def events(draw):
+    made = draw(st.sampled_from(get_args(PrivacyEvent)))
+    hints = get_type_hints(made)
+    return made(**{field.name: draw(PARAMETERS[hints[field.name]]) for field in fields(made)})
+
+
+@given(st.lists(st.tuples(events(), st.integers(0, 10**9)), max_size=4))
+def test_every_event_comes_back_as_it_was(composition):
+    assert decode_events(encode_events(tuple(composition))) == tuple(composition)
+
+
+def test_the_parts_are_plain_text():
+    assert encode_events(((DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(5, 3)), 7),)) == [LAPLACE]
+
+
+def test_kinds_are_told_apart():
+    both = ((ExponentialEvent(epsilon=Fraction(1)), 1), (PermuteAndFlipEvent(epsilon=Fraction(1)), 1))
+    assert [type(event) for event, _ in decode_events(encode_events(both))] == [ExponentialEvent, PermuteAndFlipEvent]
+
+
+def test_gaussian_parameters_keep_their_types():
+    (event, _), *_ = decode_events(
+        encode_events(((DiscreteGaussianEvent(squared_sensitivity=4, variance=Fraction(9)), 1),))
+    )
+    assert type(event.squared_sensitivity) is int
+    assert type(event.variance) is Fraction
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"kind": "laplace"},
+        {"kind": None},
+        {"kind": []},
+        {"scale": "10/6"},
+        {"scale": "1.5"},
+        {"scale": "-1"},
+        {"scale": 1},
+        {"scale": 1.5},
+        {"scale": "1/0"},
+        {"scale": "0"},
+        {"scale": "1e5"},
+        {"scale": "٣"},
+        {"scale": " 1"},
+        {"scale": "9" * (LONGEST + 1)},
+        {"sensitivity": "1/2"},
+        {"sensitivity": None},
+        {"count": -1},
+        {"count": "7"},
+        {"count": True},
+        {"count": 1.0},
+        {"more": "1"},
+    ],
+)
+def test_anything_else_is_refused(changed):
+    with pytest.raises((ValueError, KeyError, TypeError, BudgetRefused)):
+        decode_events([LAPLACE | changed])
+
+
+def test_a_missing_parameter_is_refused():
+    with pytest.raises((ValueError, KeyError)):
+        decode_events([{name: value for name, value in LAPLACE.items() if name != "scale"}])
+
+
+def test_figures_of_many_digits_are_refused_before_they_are_stored():
+    assert parse_exact(exact_text(Fraction(10**LONGEST - 1))) == 10**LONGEST - 1
+    with pytest.raises(BudgetRefused, match="digits"):
+        exact_text(Fraction(1, 10**LONGEST))
+
+
+def test_a_parameter_that_came_later_may_be_left_out():
+    later = [field for made in get_args(PrivacyEvent) for field in fields(made) if field.default is None]
+    assert all(field.name not in LAPLACE for field in later)
+    assert decode_events([LAPLACE]) == ((DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(5, 3)), 7),)

@@ -1,0 +1,350 @@
+import os
+import shutil
+import stat
+import threading
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from ledgers import UNIT, command, draws, ledger_in, reserve, rows, tamper, terms
+
+from dpqr.data.unit import Neighbours
+from dpqr.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.io.ledger.anchor import Anchor
+from dpqr.io.ledger.chain import seal
+from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = ledger_in(tmp_path)
+    made.open(terms())
+    return made
+
+
+def keep(ledger, directory):
+    """A copy of the ledger's file as it is now."""
+    directory.mkdir()
+    shutil.copy(ledger.path, directory)
+    return directory / ledger.path.name
+
+
+def forge(path, make):
+    """Rewrite all entries and chain them anew, as an owner who knows the format can."""
+    previous, forged = "", []
+    for number, text, _ in rows(path):
+        text = make(number, text)
+        previous = seal(previous, text)
+        forged.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (text, previous, number)))
+    tamper(path, *forged)
+
+
+class TestLife:
+    def test_reserve_and_settle(self, ledger):
+        paid = reserve(ledger, 2)
+        assert ledger.account("survey").spent == paid.cost == 2
+        assert ledger.settle(paid, draws("1/3"), note="released").spent == Fraction(1, 3)
+        assert [entry.kind for entry in ledger.entries()] == ["open", "init", "reserve", "settle"]
+
+    def test_another_process_would_see_it_at_once(self, ledger):
+        reserve(ledger, 2)
+        assert ledger_in(ledger.path.parent).account("survey").left == 3
+
+    def test_a_run_that_drew_nothing_stays_in_the_history(self, ledger):
+        assert ledger.settle(reserve(ledger, 5), (), note="error before the first draw").left == 5
+        assert ledger.entries()[-1].note == "error before the first draw"
+
+    def test_the_receipt_is_the_seal_of_the_entry(self, ledger):
+        paid = reserve(ledger, 1)
+        assert rows(ledger.path)[paid.number][2] == paid.receipt
+
+    def test_events_are_priced_by_the_ledger(self, ledger):
+        events = ((DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(4)), 3), *draws("1/3", 3))
+        assert ledger.reserve("survey", events, unit=UNIT, note="").cost == Fraction(5, 2)
+
+    def test_gaussian_noise_has_no_price_in_epsilon(self, ledger):
+        events = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100)), 1),)
+        with pytest.raises(BudgetRefused, match="zcdp"):
+            ledger.reserve("survey", events, unit=UNIT, note="")
+        ledger.open(terms("z", "1", "1e-9", "zcdp"))
+        assert ledger.reserve("z", events, unit=UNIT, note="").cost == Fraction(1, 200)
+
+    def test_a_refusal_writes_nothing(self, ledger):
+        before = rows(ledger.path)
+        for asked, dataset, neighbours in ((6, "survey", UNIT.neighbours), (1, "survey", Neighbours.REPLACE)):
+            with pytest.raises(BudgetRefused):
+                reserve(ledger, asked, dataset, neighbours)
+        with pytest.raises(UsageFault):
+            reserve(ledger, 1, "other")
+        with pytest.raises(BudgetRefused, match="no reset"):
+            ledger.open(terms(epsilon="100"))
+        assert rows(ledger.path) == before
+
+    def test_a_reservation_of_another_ledger_settles_nothing(self, ledger, tmp_path):
+        (tmp_path / "other").mkdir()
+        other = ledger_in(tmp_path / "other")
+        other.open(terms())
+        mine, theirs = reserve(ledger, 1), reserve(other, 1)
+        assert mine.number == theirs.number
+        with pytest.raises(LedgerError, match="another ledger"):
+            ledger.settle(theirs, (), note="")
+        assert ledger.account("survey").spent == 1
+
+    def test_a_reservation_guards_its_run(self, ledger):
+        guard = reserve(ledger, 1).guard()
+        guard.charge(draws("0.6")[0][0])
+        with pytest.raises(BudgetRefused):
+            guard.charge(draws("0.5")[0][0])
+
+    def test_only_the_owner_reads_the_files(self, ledger):
+        reserve(ledger, 1)
+        for path in (ledger.path, ledger.anchor.path):
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+    def test_no_file_stays_beside_the_ledger(self, ledger):
+        ledger.settle(reserve(ledger, 1), (), note="")
+        assert sorted(os.listdir(ledger.path.parent)) == ["ledger.sqlite", "outside.anchor"]
+
+    def test_only_opening_makes_a_ledger(self, tmp_path):
+        ledger = ledger_in(tmp_path)
+        for use in (ledger.accounts, ledger.entries, ledger.verify, ledger.renew_anchor, lambda: reserve(ledger, 1)):
+            with pytest.raises(UsageFault, match="there is no ledger"):
+                use()
+        assert os.listdir(tmp_path) == []
+
+    def test_an_empty_file_that_a_killed_job_left_is_used(self, tmp_path):
+        (tmp_path / "ledger.sqlite").touch()
+        ledger = ledger_in(tmp_path)
+        assert ledger.accounts() == ()
+        assert ledger.open(terms()).left == 5
+
+    def test_two_ledgers_never_have_the_same_seals(self, tmp_path):
+        found = set()
+        for name in "ab":
+            (tmp_path / name).mkdir()
+            ledger = ledger_in(tmp_path / name, clock=lambda: "now")
+            ledger.open(terms())
+            found.add(rows(ledger.path)[0][2])
+        assert len(found) == 2
+
+    def test_bad_names_and_notes_are_refused_before_the_file_is_touched(self, tmp_path):
+        ledger = ledger_in(tmp_path)
+        with pytest.raises(UsageFault):
+            ledger.open(terms("a b"))
+        with pytest.raises(UsageFault):
+            reserve(ledger, 1, note="a\nb")
+        assert os.listdir(tmp_path) == []
+
+    def test_the_anchor_is_another_file(self, tmp_path):
+        with pytest.raises(UsageFault, match="is the ledger itself"):
+            SqliteLedger(path=tmp_path / "x", anchor=Anchor(path=tmp_path / "x"))
+
+
+class TestTampering:
+    """Everything here is found with the anchor; what is found without it is said."""
+
+    def test_an_untouched_ledger_is_sound(self, ledger):
+        ledger.settle(reserve(ledger, 1), draws("1/2"), note="")
+        found = ledger.verify()
+        assert found.mark.entries == 4
+        assert found.anchored == found.mark
+
+    @pytest.mark.parametrize("anchored", [True, False])
+    def test_an_edited_entry(self, ledger, anchored):
+        reserve(ledger, 4)
+        tamper(ledger.path, ("UPDATE entries SET entry = replace(entry, '\"4\"', '\"1\"')", ()))
+        with pytest.raises(LedgerError, match="edited"):
+            reserve(ledger_in(ledger.path.parent, anchored=anchored), 1)
+
+    @pytest.mark.parametrize("anchored", [True, False])
+    @pytest.mark.parametrize("number", [0, 1, 2])
+    def test_an_entry_taken_out(self, ledger, number, anchored):
+        for _ in range(2):
+            reserve(ledger, 1)
+        tamper(ledger.path, ("DELETE FROM entries WHERE number = ?", (number,)))
+        with pytest.raises(LedgerError, match="missing"):
+            ledger_in(ledger.path.parent, anchored=anchored).account("survey")
+
+    def test_the_last_entry_deleted(self, ledger):
+        reserve(ledger, 4)
+        tamper(ledger.path, ("DELETE FROM entries WHERE number = 2", ()))
+        assert ledger_in(ledger.path.parent, anchored=False).account("survey").spent == 0
+        for use in (ledger.accounts, ledger.verify, lambda: reserve(ledger, 1), lambda: ledger.open(terms("b"))):
+            with pytest.raises(LedgerError, match="rolled back or cut"):
+                use()
+
+    def test_an_old_copy_restored(self, ledger, tmp_path):
+        old = keep(ledger, tmp_path / "old")
+        reserve(ledger, 4)
+        os.replace(old, ledger.path)
+        with pytest.raises(LedgerError, match="rolled back or cut"):
+            reserve(ledger, 4)
+
+    def test_an_old_copy_restored_and_spent_from_without_the_anchor(self, ledger, tmp_path):
+        old = keep(ledger, tmp_path / "old")
+        reserve(ledger, 4)
+        os.replace(old, ledger.path)
+        for _ in range(4):
+            reserve(ledger_in(tmp_path, anchored=False), 1)
+        with pytest.raises(LedgerError, match="another one"):
+            ledger.verify()
+
+    def test_another_ledger_in_its_place(self, ledger, tmp_path):
+        (tmp_path / "other").mkdir()
+        other = ledger_in(tmp_path / "other")
+        other.open(terms(epsilon="100"))
+        for _ in range(9):
+            reserve(other, 1)
+        os.replace(other.path, ledger.path)
+        with pytest.raises(LedgerError, match="another one"):
+            reserve(ledger, 1)
+
+    def test_the_ledger_removed(self, ledger):
+        ledger.path.unlink()
+        for use in (ledger.accounts, lambda: ledger.open(terms())):
+            with pytest.raises(LedgerError, match="is gone"):
+                use()
+        assert not ledger.path.exists()
+
+    def test_the_ledger_emptied(self, ledger):
+        os.truncate(ledger.path, 0)
+        for use in (ledger.accounts, lambda: ledger.open(terms())):
+            with pytest.raises(LedgerError, match="rolled back or cut"):
+                use()
+
+    def test_the_anchor_removed(self, ledger):
+        ledger.anchor.path.unlink()
+        for use in (ledger.accounts, lambda: reserve(ledger, 1), lambda: ledger.open(terms("b"))):
+            with pytest.raises(LedgerError, match="is missing"):
+                use()
+        assert not ledger.anchor.path.exists()
+
+    def test_a_chain_forged_anew(self, ledger):
+        reserve(ledger, 4)
+        forge(ledger.path, lambda number, text: text.replace('"cost":"4"', '"cost":"1"'))
+        with pytest.raises(LedgerError, match="another one"):
+            ledger.account("survey")
+        alone = ledger_in(ledger.path.parent, anchored=False)
+        assert alone.account("survey").spent == 1
+        with pytest.raises(LedgerError, match="less than its events cost"):
+            alone.verify()
+
+    def test_a_damaged_structure(self, ledger):
+        sound = bytearray(ledger.path.read_bytes() + bytes(4096))
+        sound[28:32] = (len(sound) // 4096).to_bytes(4, "big")
+        ledger.path.write_bytes(sound)
+        with pytest.raises(LedgerError, match="file is damaged"):
+            ledger.verify()
+
+    def test_a_limit_forged_anew(self, ledger):
+        forge(ledger.path, lambda number, text: text.replace('"limit":"5"', '"limit":"50"'))
+        with pytest.raises(LedgerError, match="entry 1 states less"):
+            ledger_in(ledger.path.parent, anchored=False).verify()
+
+    def test_words_smuggled_into_an_entry(self, ledger):
+        forge(ledger.path, lambda number, text: text.replace('"cap":null', '"cap":null,"card":7'))
+        with pytest.raises(LedgerError, match="not written as dpqr writes it"):
+            ledger_in(ledger.path.parent, anchored=False).verify()
+
+    def test_an_overdraft_forged_anew(self, ledger):
+        reserve(ledger, 4)
+        forge(ledger.path, lambda number, text: text.replace('"cost":"4"', '"cost":"6"'))
+        with pytest.raises(LedgerError, match="breaks the rules"):
+            ledger_in(ledger.path.parent, anchored=False).account("survey")
+
+
+class TestAnchor:
+    def test_a_crash_between_commit_and_anchor_is_no_finding(self, ledger, monkeypatch):
+        before = ledger.anchor.path.read_bytes()
+        paid = reserve(ledger, 1)
+        ledger.anchor.path.write_bytes(before)
+        assert ledger.account("survey").spent == 1
+        assert ledger.verify().anchored.entries == 2
+        ledger.settle(paid, (), note="")
+        assert ledger.verify().anchored == ledger.verify().mark
+
+    def test_a_draft_that_cannot_be_written_spends_nothing(self, ledger):
+        (ledger.path.parent / ".outside.anchor.draft").mkdir()
+        with pytest.raises(LedgerError, match="nothing was spent"):
+            reserve(ledger, 1)
+        assert ledger.account("survey").spent == 0
+
+    def test_an_anchor_that_cannot_be_renewed_stops_the_run_and_stays_spent(self, ledger, monkeypatch):
+        def refuse(*paths):
+            raise PermissionError(13, "Permission denied")
+
+        monkeypatch.setattr(os, "replace", refuse)
+        with pytest.raises(LedgerError, match="stays spent"):
+            reserve(ledger, 1)
+        monkeypatch.undo()
+        assert ledger.account("survey").spent == 1
+
+    def test_a_lost_anchor_is_written_again_on_demand(self, ledger):
+        ledger.anchor.path.unlink()
+        assert ledger.renew_anchor().entries == 2
+        assert ledger.account("survey").left == 5
+
+    def test_an_anchor_that_disagrees_is_not_replaced(self, ledger):
+        reserve(ledger, 1)
+        tamper(ledger.path, ("DELETE FROM entries WHERE number = 2", ()))
+        before = ledger.anchor.path.read_bytes()
+        with pytest.raises(LedgerError, match="rolled back"):
+            ledger.renew_anchor()
+        assert ledger.anchor.path.read_bytes() == before
+
+    def test_a_forged_ledger_is_not_anchored(self, ledger):
+        forge(ledger.path, lambda number, text: text.replace('"limit":"5"', '"limit":"50"'))
+        ledger.anchor.path.unlink()
+        with pytest.raises(LedgerError, match="forged"):
+            ledger.renew_anchor()
+
+    def test_there_is_nothing_to_anchor_without_a_name_or_an_entry(self, tmp_path):
+        with pytest.raises(UsageFault, match="--anchor"):
+            ledger_in(tmp_path, anchored=False).renew_anchor()
+        (tmp_path / "ledger.sqlite").touch()
+        with pytest.raises(UsageFault, match="no entry"):
+            ledger_in(tmp_path).renew_anchor()
+
+    def test_entries_written_without_the_anchor_are_taken_in(self, ledger, tmp_path):
+        reserve(ledger_in(tmp_path, anchored=False), 1)
+        reserve(ledger, 1)
+        assert ledger.verify().anchored.entries == 4
+
+
+class TestOthers:
+    def test_readers_and_writers_in_threads(self, ledger):
+        failures = []
+
+        def run(use):
+            try:
+                for _ in range(10):
+                    use()
+            except Exception as error:  # whatever it is, the test shows it
+                failures.append(error)
+
+        uses = [lambda: reserve(ledger, "0.01"), lambda: ledger.account("survey"), ledger.verify, ledger.entries]
+        threads = [threading.Thread(target=run, args=(use,)) for use in uses]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failures == []
+        assert ledger.account("survey").spent == Fraction(1, 10)
+
+    def test_a_ledger_that_stays_locked_is_given_up(self, ledger):
+        impatient = replace(ledger, wait=0.05)
+        from dpqr.io.ledger.database import writing
+
+        with writing(ledger.path, 1), pytest.raises(LedgerError, match="other jobs"):
+            reserve(impatient, 1)
+        assert ledger.account("survey").spent == 0
+
+    def test_a_full_disk_leaves_it_sound(self, ledger, tmp_path):
+        met = command("full", tmp_path)
+        assert met["exit"] == 7
+        assert "disk" in met["said"]
+        assert ledger.verify().mark.entries > 2
+        published = {path.name for path in (tmp_path / "published").iterdir()}
+        assert published == {str(entry.number) for entry in ledger.entries() if entry.kind == "reserve"}
+        reserve(ledger, 1)

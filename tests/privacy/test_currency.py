@@ -1,0 +1,88 @@
+from fractions import Fraction
+
+import pytest
+
+from dpqr.errors import BudgetRefused, UsageFault
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.currency import CURRENCIES, currency
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+
+HALF = Fraction(1, 2)
+DELTA = Fraction(1, 10**9)
+EVENTS = ((DiscreteLaplaceEvent(sensitivity=3, scale=Fraction(6)), 2), (PermuteAndFlipEvent(epsilon=HALF), 1))
+
+
+def test_epsilon_adds_up_pure_epsilons():
+    assert currency("basic").price(EVENTS) == Fraction(3, 2)
+    assert currency("basic").price(()) == 0
+
+
+def test_rho_adds_up_by_the_law_of_each_draw():
+    events = (
+        *EVENTS,
+        (ExponentialEvent(epsilon=HALF), 4),
+        (DiscreteGaussianEvent(squared_sensitivity=2, variance=HALF), 1),
+    )
+    assert currency("zcdp").price(events) == 3 * Fraction(1, 8) + 4 * Fraction(1, 32) + 2
+
+
+def test_gaussian_noise_is_not_to_be_had_for_epsilon():
+    with pytest.raises(BudgetRefused):
+        currency("basic").price(((DiscreteGaussianEvent(squared_sensitivity=1, variance=HALF), 1),))
+
+
+@pytest.mark.parametrize("name", ["advanced", "optimal", "pld", "", "rho"])
+def test_only_filters_are_charged_for_life(name):
+    assert set(CURRENCIES) == {"basic", "zcdp"}
+    with pytest.raises(UsageFault, match="basic"):
+        currency(name)
+
+
+def test_the_limit_in_rho_stays_within_the_budget():
+    budget = PrivacyBudget(Fraction(2), DELTA)
+    limit = currency("zcdp").limit(budget)
+    assert converted(limit, DELTA) <= 2 < converted(limit * Fraction(1001, 1000), DELTA)
+
+
+def test_delta_is_asked_where_it_is_needed_and_only_there():
+    assert currency("basic").limit(PrivacyBudget(Fraction(2))) == 2
+    with pytest.raises(UsageFault, match="spends no delta"):
+        currency("basic").limit(PrivacyBudget(Fraction(2), DELTA))
+    with pytest.raises(UsageFault, match="needs a delta"):
+        currency("zcdp").limit(PrivacyBudget(Fraction(2)))
+
+
+@pytest.mark.parametrize("left", [Fraction(1, 3), Fraction(5), Fraction("0.123456789"), Fraction("1e-8")])
+def test_the_largest_epsilon_fits_and_the_next_of_six_digits_does_not(left):
+    found = currency("basic").largest_epsilon(left, Fraction(0))
+    assert found <= left < found * (1 + Fraction(1, 10**5)) + Fraction(1, 10**20)
+
+
+@pytest.mark.parametrize("left", ["0.0881526", "0.01", "1e-6", "3"])
+def test_the_largest_epsilon_in_rho_fits_a_plan_of_that_budget(left):
+    left = Fraction(left)
+    found = currency("zcdp").largest_epsilon(left, DELTA)
+    assert largest_rho(PrivacyBudget(found, DELTA)) <= left
+    assert largest_rho(PrivacyBudget(found * (1 + Fraction(1, 10**5)), DELTA)) > left
+    assert ZeroConcentrated().refusal(PrivacyBudget(found, DELTA)) is None
+
+
+def test_a_budget_that_was_given_is_asked_back_as_it_was():
+    for epsilon in ("1", "0.1", "2.5"):
+        budget = PrivacyBudget(Fraction(epsilon), DELTA)
+        assert currency("zcdp").largest_epsilon(largest_rho(budget), DELTA) == budget.epsilon
+
+
+def test_next_to_nothing_fits_no_run():
+    for left in (Fraction(0), Fraction(1, 10**40)):
+        assert currency("basic").largest_epsilon(left, Fraction(0)) is None
+        assert currency("zcdp").largest_epsilon(left, DELTA) is None
+
+
+def test_a_guard_admits_what_was_paid_and_no_more():
+    guard = currency("basic").guard(Fraction(1))
+    guard.charge(ExponentialEvent(epsilon=HALF))
+    guard.charge(DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2)))
+    with pytest.raises(BudgetRefused):
+        guard.charge(ExponentialEvent(epsilon=Fraction(1, 10**30)))

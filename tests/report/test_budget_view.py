@@ -1,0 +1,63 @@
+from dataclasses import replace
+from fractions import Fraction
+
+from ledgers import draws, terms
+from rich.console import Console
+
+from dpqr.privacy.ledger import Account, Entry
+from dpqr.report.budget_view import account_view, accounts_view, history_view
+
+
+def printed(view):
+    console = Console(width=160, no_color=True, highlight=False)
+    with console.capture() as capture:
+        console.print(view)
+    return "\n".join(line.rstrip() for line in capture.get().rstrip().split("\n"))
+
+
+def test_an_account_in_epsilon():
+    account = Account(
+        terms=terms(cap="1"), spent=Fraction(10, 3), pending=Fraction(1, 3), reservations=7, unsettled=1, events=()
+    )
+    prices = {"basic": Fraction(10, 3), "zcdp": None}
+    assert printed(account_view(account, prices, Fraction(0))) == (
+        "Dataset   survey (private)\n"
+        "Budget    eps 5 for life; charged by basic, in epsilon\n"
+        "Protects  one row of the table added or removed (the number of rows is private)\n"
+        "Cap       epsilon 1 for one release\n"
+        "Spent     epsilon 3.33334 in 7 reservations\n"
+        "          0.333334 of it in 1 reservation without a settlement, spent in full\n"
+        "Left      epsilon 1.66666; the largest request that fits is --eps 1\n"
+        "History   basic: eps 3.33334 at delta 0 (charged)\n"
+        "          zcdp: no finite eps at delta 0, shown only"
+    )
+
+
+def test_an_account_in_rho():
+    opened = terms(epsilon="2", delta="1e-6", accountant="zcdp")
+    said = printed(account_view(Account(terms=opened, spent=opened.limit), {"zcdp": Fraction(2)}, Fraction(1, 10**6)))
+    assert "Budget    (eps 2, delta 1e-6) for life, which is rho 0.0881526; charged by zcdp, in rho\n" in said
+    assert "Left      rho 0; nothing more fits\n" in said
+    assert said.endswith("zcdp: eps 2 at delta 1e-6 (charged)")
+
+
+def test_an_empty_ledger_says_how_to_begin():
+    assert "dpqr budget init" in printed(accounts_view([]))
+    assert printed(accounts_view(["a", "b"])) == "a\n\nb"
+
+
+def test_a_history_has_one_line_an_entry():
+    reserve = Entry(number=2, kind="reserve", time="T", dataset="survey", cost=Fraction(1, 3), events=draws("1/3"))
+    entries = [
+        Entry(number=0, kind="open", time="T", note="00ff"),
+        Entry(number=1, kind="init", time="T", dataset="survey", terms=terms()),
+        replace(reserve, note="release [bold]x[/bold] \x1b[31m"),
+        replace(reserve, number=3, kind="settle", settles=2, cost=Fraction(0), events=(), note="released"),
+    ]
+    assert printed(history_view(entries)).split("\n") == [
+        "number  time  entry    dataset      cost  note",
+        "     0  T     open                        00ff",
+        "     1  T     init     survey",
+        r"     2  T     reserve  survey   0.333334  release [bold]x[/bold] \x1b[31m",
+        "     3  T     settle   survey          0  settles 2: released",
+    ]
