@@ -29,12 +29,18 @@ class Registry:
     """The strategies of one role.
 
     role: what the user calls it, also the option's name. group: the entry-point group of third parties.
-    builtins: name -> "module:attribute".
+    builtins: name -> "module:attribute". on_request: built-ins that are used only where a user names them.
     """
 
     role: str
     group: str
     builtins: Mapping[str, str]
+    on_request: tuple[str, ...] = ()
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The built-ins to choose from where nobody named one."""
+        return tuple(name for name in self.builtins if name not in self.on_request)
 
     def entries(self) -> tuple[Entry, ...]:
         """Every known name, built-ins first; nothing is imported. A plug-in may not take a built-in's name."""

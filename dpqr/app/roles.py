@@ -75,7 +75,7 @@ def _named(request: PlanRequest) -> Iterator[tuple[Registry, str]]:
 
 
 def _offered(registry: Registry, name: str | None, request: PlanRequest) -> tuple[Any, ...]:
-    names = registry.builtins if name is None else (name,)
+    names = registry.offered if name is None else (name,)
     return tuple(_made(registry, one, request) for one in names)
 
 

@@ -55,7 +55,12 @@ class LaplaceAnswers:
 
     @property
     def event(self) -> DiscreteLaplaceEvent:
-        return DiscreteLaplaceEvent(sensitivity=answers_sensitivity(self.blocks, Norm.L1, self.unit), scale=self.scale)
+        alone = sum(block.rows for block in self.blocks) == 1
+        return DiscreteLaplaceEvent(
+            sensitivity=answers_sensitivity(self.blocks, Norm.L1, self.unit),
+            scale=self.scale,
+            coordinates=1 if alone else None,
+        )
 
     def sample(self, value: Counts, noise: NoiseSource) -> Measurement:
         return _measured(self.blocks, self.law, value, noise)

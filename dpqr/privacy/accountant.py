@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.budget import PrivacyBudget
@@ -18,10 +18,12 @@ class Portion:
     """`count` draws that shall cost the same each.
 
     share: how much of the whole budget *one* of them gets, relative to the other portions (any positive scale).
+    event: what a draw at a price will be recorded as, for theorems that know more of it than eps-DP; None: nothing.
     """
 
     share: Fraction
     count: int
+    event: Callable[[Price], PrivacyEvent] | None = None
 
     def __post_init__(self) -> None:
         if self.share <= 0 or self.count < 0:
@@ -70,4 +72,17 @@ class Accountant(Protocol):
         A theorem that is a filter (sums of epsilon or rho) admits anything else within the budget too; one for a
         schedule fixed in advance admits the planned events only, or cheaper ones of the same kind in their place.
         """
+        ...
+
+
+@runtime_checkable
+class FilterAccountant(Accountant, Protocol):
+    """A theorem that stays true where the price of each draw depends on what was released before.
+
+    Sums of epsilon and of rho do (Rogers, Roth, Ullman and Vadhan 2016; Feldman and Zrnic 2021; Whitehouse, Ramdas,
+    Rogers and Wu 2023). Theorems for a schedule fixed in advance have no `filter`, and so cannot be asked for one.
+    """
+
+    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
+        """Admits whatever stays within the budget; BudgetRefused where the theorem does not cover the budget."""
         ...

@@ -7,7 +7,7 @@ refused by every accountant.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpqr.errors import BudgetRefused
@@ -15,12 +15,18 @@ from dpqr.errors import BudgetRefused
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscreteLaplaceEvent:
-    """Integers of L1 sensitivity `sensitivity` plus independent noise, Pr[k] proportional to exp(-|k| / scale)."""
+    """Integers of L1 sensitivity `sensitivity` plus independent noise, Pr[k] proportional to exp(-|k| / scale).
+
+    coordinates: how many of the integers differ, at most, between neighbours; None: not stated.
+    """
 
     sensitivity: int
     scale: Fraction
+    coordinates: int | None = None
 
     def __post_init__(self) -> None:
+        if self.coordinates is not None:
+            _require(self.coordinates, int, positive=True, name="the coordinates of a Laplace event")
         _require(self.sensitivity, int, positive=False, name="the sensitivity of a Laplace event")
         _require(self.scale, Fraction, positive=True, name="the scale of a Laplace event")
 
@@ -64,6 +70,11 @@ PrivacyEvent = DiscreteLaplaceEvent | DiscreteGaussianEvent | ExponentialEvent |
 
 Composition = tuple[tuple[PrivacyEvent, int], ...]
 """Events with how often each happened; the record of a run."""
+
+
+def of_any_blocks(event: PrivacyEvent) -> PrivacyEvent:
+    """What a plan may state of a draw whose blocks are not chosen yet: not how many integers will differ."""
+    return replace(event, coordinates=None) if isinstance(event, DiscreteLaplaceEvent) else event
 
 
 def _require(figure: int | Fraction, kind: type[int] | type[Fraction], *, positive: bool, name: str) -> None:

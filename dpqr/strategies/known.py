@@ -45,8 +45,11 @@ ACCOUNTANTS = Registry(
         "advanced": "dpqr.privacy.accountants.advanced:Advanced",
         "optimal": "dpqr.privacy.accountants.optimal:Optimal",
         "zcdp": "dpqr.privacy.accountants.zcdp:ZeroConcentrated",
+        "pld": "dpqr.privacy.accountants.pld:PrivacyLossDistribution",
     },
+    on_request=("pld",),
 )
+"""Loading the package behind pld takes longer than a whole plan may, and its gain is small: see --accountant pld."""
 ROLES = (SCHEDULES, DISTINGUISHERS, CHECKS, UPDATES, ACCOUNTANTS)
 EXPOSED = (DISTINGUISHERS, CHECKS, ACCOUNTANTS, SCHEDULES)
 """Roles whose code meets private data or guards it: third parties' need `--trust NAME`. Update rules see only

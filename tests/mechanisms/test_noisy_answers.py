@@ -42,7 +42,8 @@ def query(*row: int) -> QueryBlock:
 )
 def test_events_follow_from_the_blocks_and_the_noise(blocks, unit, l1, squared) -> None:
     laplace = LaplaceAnswers(blocks=blocks, unit=unit, scale=SCALE)
-    assert laplace.event == DiscreteLaplaceEvent(sensitivity=l1, scale=SCALE)
+    alone = 1 if len(blocks) == blocks[0].rows == 1 else None
+    assert laplace.event == DiscreteLaplaceEvent(sensitivity=l1, scale=SCALE, coordinates=alone)
     assert laplace.law.scale == SCALE
     gaussian = GaussianAnswers(blocks=blocks, unit=unit, variance=VARIANCE)
     assert gaussian.event == DiscreteGaussianEvent(squared_sensitivity=squared, variance=VARIANCE)

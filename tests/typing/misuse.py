@@ -11,7 +11,12 @@ from dpqr.data.counts import Counts
 from dpqr.data.histogram import DenseHistogram
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import Accountant, PrivacyFilter
+from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
+from dpqr.privacy.accountants.advanced import Advanced
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.optimal import Optimal
+from dpqr.privacy.accountants.pld import PrivacyLossDistribution
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
 from dpqr.privacy.gate import measure
@@ -77,6 +82,18 @@ def past_the_accountant(
     measure(private, mechanism, accountant=accountant, noise=7)  # wrong
     measure(private, foreign, accountant=accountant, noise=noise)  # wrong
     accountant.charge(0.1)  # wrong
+
+
+def adaptive_prices(budget: PrivacyBudget) -> None:
+    filters: list[FilterAccountant] = [Basic(), ZeroConcentrated()]
+    fixed: list[Accountant] = [Advanced(), Optimal(), PrivacyLossDistribution()]
+    filters.append(Advanced())  # wrong
+    filters.append(Optimal())  # wrong
+    filters.append(PrivacyLossDistribution())  # wrong
+    filters.append(fixed[0])  # wrong
+    Basic().filter(budget).charge(ExponentialEvent(epsilon=Fraction(1)))
+    Advanced().filter(budget)  # wrong
+    PrivacyLossDistribution().filter(budget)  # wrong
 
 
 def into_an_update(

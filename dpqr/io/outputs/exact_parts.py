@@ -41,8 +41,9 @@ def events_part(events: Composition) -> list[dict[str, Any]]:
 
 
 def event_part(event: PrivacyEvent) -> dict[str, Any]:
-    """kind: the event's class in words ("discrete-laplace"); then its parameters, exact."""
-    return {"kind": kind(event).removesuffix("-event")} | _parameters(event)
+    """kind: the event's class in words ("discrete-laplace"); then the parameters that it states, exact."""
+    stated = {name: value for name, value in _parameters(event).items() if value is not None}
+    return {"kind": kind(event).removesuffix("-event")} | stated
 
 
 def law_part(law: NoiseLaw) -> dict[str, Any]:

@@ -49,6 +49,10 @@ class Basic:
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """Whatever adds up to the budget's epsilon: the planned events, or others that cost no more."""
         require_affordable(self, budget, planned)
+        return self.filter(budget)
+
+    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
+        """Whatever adds up to the budget's epsilon."""
         return SumFilter(limit=budget.epsilon, cost=require_pure, unit="epsilon")
 
 

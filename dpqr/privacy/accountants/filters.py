@@ -11,10 +11,11 @@ from typing import final
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.losses import pure_epsilon
-from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, PrivacyEvent
 from dpqr.privacy.figures import downward_text, upward_text
 
-Kind = type[object]
+Kind = tuple[type[object], int]
+"""Type of an event; and the sensitivity, where the price of an epsilon depends on it, else 0."""
 SHOWN = 6
 """Significant digits in messages."""
 
@@ -80,29 +81,47 @@ class PlanFilter:
         self._left = defaultdict(Counter)
         for event, count in self.planned:
             if count > 0:
-                self._left[type(event)][require_pure(event)] += count
+                self._left[_kinds(event)[0]][require_pure(event)] += count
         self._costs = {kind: sorted(costs) for kind, costs in self._left.items()}
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
         asked = require_pure(event)
-        costs = self._costs.get(type(event), [])
+        kind = next((kind for kind in _kinds(event) if self._dearest(kind) >= asked), None)
+        if kind is None:
+            raise self._refusal(_kinds(event)[-1], asked)
+        costs, left = self._costs[kind], self._left[kind]
         place = bisect_left(costs, asked)
-        if place == len(costs):
-            raise self._refusal(type(event), asked)
-        left = self._left[type(event)]
         left[costs[place]] -= 1
         if not left[costs[place]]:
             del costs[place]
         self._charged += 1
         return self._charged - 1
 
+    def _dearest(self, kind: Kind) -> Fraction:
+        """The largest epsilon that is left of a kind; below any price where nothing is."""
+        costs = self._costs.get(kind)
+        return costs[-1] if costs else Fraction(-1)
+
     def _refusal(self, kind: Kind, asked: Fraction) -> BudgetRefused:
-        planned = sum(count for event, count in self.planned if type(event) is kind)
+        planned = sum(count for event, count in self.planned if _kinds(event)[0] == kind)
         left = self._left[kind].total() if kind in self._left else 0
-        dearest = f", none above epsilon {downward_text(self._costs[kind][-1], SHOWN)}" if left else ""
+        dearest = f", none above epsilon {downward_text(self._dearest(kind), SHOWN)}" if left else ""
         return BudgetRefused(
             f"a draw asks epsilon {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
             f"of its kind {planned - left} are spent and {left} left{dearest}; "
             "plan more draws, or use a filter (basic, zcdp)"
         )
+
+
+def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
+    """Its own kind, then those whose draws cost at least as much at the same epsilon, under every theorem.
+
+    Laplace noise on the one integer that moves has a curve of its own, which depends on how far it moves; a smaller
+    epsilon at the same sensitivity is that curve after more independent noise (the ratio of the two characteristic
+    functions is a positive mixture of 1 and the wider law's).
+    """
+    general = (type(event), 0)
+    if isinstance(event, DiscreteLaplaceEvent) and event.coordinates == 1 and event.sensitivity > 1:
+        return ((type(event), event.sensitivity), general)
+    return (general,)

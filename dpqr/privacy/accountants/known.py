@@ -9,7 +9,13 @@ from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.advanced import Advanced
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.optimal import Optimal
+from dpqr.privacy.accountants.pld import PrivacyLossDistribution, installed
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 
-_ALL: tuple[Accountant, ...] = (Basic(), Advanced(), Optimal(), ZeroConcentrated())
+_ALL: tuple[Accountant, ...] = (Basic(), Advanced(), Optimal(), ZeroConcentrated(), PrivacyLossDistribution())
 ACCOUNTANTS: Mapping[str, Accountant] = MappingProxyType({accountant.name: accountant for accountant in _ALL})
+
+
+def available() -> Mapping[str, Accountant]:
+    """Those whose packages are installed: the ones that a report can show."""
+    return ACCOUNTANTS if installed() else {name: one for name, one in ACCOUNTANTS.items() if name != "pld"}

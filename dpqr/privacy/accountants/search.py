@@ -24,3 +24,20 @@ def largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
         middle = (low + high) / 2
         low, high = (middle, high) if fits(middle) else (low, middle)
     return low
+
+
+def crossing(level: Callable[[Fraction], float], start: Fraction) -> Fraction:
+    """`largest` where level(x) <= 0 says whether x fits, level rises smoothly, and one look at it is dear.
+
+    start: an x that fits by another proof. Brent's method finds the place; what is returned was tried, or is `start`.
+    """
+    from scipy.optimize import brentq
+
+    low, high = start, 2 * start
+    if level(low) > 0:
+        return start
+    while level(high) <= 0:
+        low, high = high, 2 * high
+    near = brentq(lambda x: level(Fraction(x)), float(low), float(high), xtol=float(low * PRECISION / 8))
+    found = Fraction(near) * (1 - PRECISION / 4)
+    return found if low < found and level(found) <= 0 else largest(lambda x: level(x) <= 0, low)

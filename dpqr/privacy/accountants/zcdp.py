@@ -66,6 +66,11 @@ class ZeroConcentrated:
         limit = max(largest_rho(budget), total_rho(planned))
         return SumFilter(limit=limit, cost=concentrated_rho, unit="rho")
 
+    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
+        """Whatever adds up to the largest rho of the budget."""
+        require_affordable(self, budget, ())
+        return SumFilter(limit=largest_rho(budget), cost=concentrated_rho, unit="rho")
+
 
 def total_rho(events: Composition) -> Fraction:
     """The sum of all rhos, exact."""

@@ -15,6 +15,7 @@ from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.guard import unfit
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
@@ -60,7 +61,7 @@ def _valid(budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> list[Ro
     reasons: list[str] = []
     combinations = []
     for accountant in wishes.accountants:
-        refusal = accountant.refusal(budget)
+        refusal = unfit(accountant, schedule) or accountant.refusal(budget)
         if refusal:
             reasons.append(refusal)
             continue

@@ -24,6 +24,11 @@ class Schedule(Protocol):
         """The distinguisher that the schedule's proof was written for; None: whichever the accountant favours."""
         ...
 
+    @property
+    def adaptive(self) -> bool:
+        """Whether `next` may set prices by what was released: then a `FilterAccountant` alone may charge the run."""
+        ...
+
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The run on paper; InfeasiblePlan where there is none."""
         ...

@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Accountant, Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import Composition
+from dpqr.privacy.events import Composition, of_any_blocks
 from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates, Candidate
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
@@ -43,6 +43,10 @@ class Rounds:
     @property
     def distinguisher(self) -> str | None:
         return None
+
+    @property
+    def adaptive(self) -> bool:
+        return False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Shares: an opening (if any), then per round a selection and a measurement; see `_portions`."""
@@ -110,8 +114,11 @@ def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     if roles.accountant.homogeneous:
         first = selection = measurement = Fraction(1)
     opening = [Portion(share=first, count=openings)] if openings else []
-    adaptive = [Portion(share=selection, count=rounds), Portion(share=measurement, count=rounds)] if rounds else []
-    return opening + adaptive
+    adaptive = [
+        Portion(share=selection, count=rounds, event=roles.distinguisher.event),
+        Portion(share=measurement, count=rounds),
+    ]
+    return opening + (adaptive if rounds else [])
 
 
 def _one_way(problem: Problem) -> tuple[Candidate, ...]:
@@ -162,5 +169,5 @@ def _events(
     if select and measure:
         widest = max(problem.workload.blocks, key=lambda block: roles.check.law((block,), unit, measure).deviation)
         picked = roles.distinguisher.event(select)
-        return (*events, (picked, rounds), (roles.check.event((widest,), unit, measure), rounds))
+        return (*events, (picked, rounds), (of_any_blocks(roles.check.event((widest,), unit, measure)), rounds))
     return events

@@ -14,6 +14,7 @@ from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import of_any_blocks
 from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
@@ -44,6 +45,10 @@ class Theory:
     def distinguisher(self) -> str | None:
         return "exponential"
 
+    @property
+    def adaptive(self) -> bool:
+        return False
+
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         n = _declared(problem)
         candidates = QueryCandidates(blocks=problem.workload.blocks)
@@ -55,7 +60,7 @@ class Theory:
         widest = max(problem.workload.blocks, key=lambda block: block.largest_coefficient)
         events = (
             (roles.distinguisher.event(select), rounds),
-            (roles.check.event((widest.row(0),), problem.unit, measure), rounds),
+            (of_any_blocks(roles.check.event((widest.row(0),), problem.unit, measure)), rounds),
         )
         return Plan(
             problem=replace(problem, alpha=alpha, level=Level(value=alpha / 2, variant=self.variant)),
@@ -103,7 +108,8 @@ class _Case:
     def prices(self, rounds: int) -> tuple[Price, Price]:
         """Equal eps0 for selection and check, as printed: under rho that is 1/8 against 1/2, shares of 1 to 4."""
         measured = Fraction(4) if self.roles.accountant.concentrated else Fraction(1)
-        portions = [Portion(share=Fraction(1), count=rounds), Portion(share=measured, count=rounds)]
+        selection = Portion(share=Fraction(1), count=rounds, event=self.roles.distinguisher.event)
+        portions = [selection, Portion(share=measured, count=rounds)]
         select, measure = self.roles.accountant.cut(self.budget, portions)
         return select, measure
 

@@ -36,6 +36,8 @@ class Stranger:
 
 @pytest.fixture(params=ACCOUNTANTS.values(), ids=ACCOUNTANTS.keys())
 def accountant(request):
+    if request.param.name == "pld":
+        pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
     return request.param
 
 
@@ -45,8 +47,13 @@ def budget(request):
 
 
 def portions_for(accountant, counts):
+    """Draws as in `plan_of`: what a theorem may know of them when it cuts."""
     shares = (1, 1) if accountant.homogeneous else (1, 4)
-    return [Portion(share=Fraction(share), count=count) for share, count in zip(shares, counts, strict=True)]
+    recorded = (lambda price: ExponentialEvent(epsilon=price.bounded_range), None)
+    return [
+        Portion(share=Fraction(share), count=count, event=event)
+        for share, count, event in zip(shares, counts, recorded, strict=True)
+    ]
 
 
 def plan_of(prices, portions, stretch=Fraction(1)):

@@ -3,7 +3,7 @@ from dpqr.strategies import known
 
 
 def test_each_is_known_by_its_own_name_in_a_fixed_order():
-    assert list(ACCOUNTANTS) == ["basic", "advanced", "optimal", "zcdp"]
+    assert list(ACCOUNTANTS) == ["basic", "advanced", "optimal", "zcdp", "pld"]
     assert all(accountant.name == name for name, accountant in ACCOUNTANTS.items())
 
 

@@ -1,0 +1,31 @@
+"""Guard: what stands between a run and its data, as its schedule and its accountant allow."""
+
+from __future__ import annotations
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.interface import Schedule
+
+
+def unfit(accountant: Accountant, schedule: Schedule) -> str | None:
+    """Why this theorem may not charge a run of this schedule, or None."""
+    if not schedule.adaptive or isinstance(accountant, FilterAccountant):
+        return None
+    return (
+        f"--schedule {schedule.name} sets prices by what it releases, which --accountant {accountant.name} does not "
+        "cover; choose --accountant basic or zcdp"
+    )
+
+
+def guarded(plan: Plan) -> PrivacyFilter:
+    """Admits the planned events, or for an adaptive schedule whatever the budget covers.
+
+    Errors: BudgetRefused where the theorem is none for this schedule, or does not cover the plan.
+    """
+    accountant = plan.roles.accountant
+    if not plan.schedule.adaptive:
+        return accountant.guard(plan.budget, plan.events)
+    if isinstance(accountant, FilterAccountant):
+        return accountant.filter(plan.budget)
+    raise BudgetRefused(unfit(accountant, plan.schedule) or "")

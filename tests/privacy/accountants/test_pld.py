@@ -1,0 +1,114 @@
+from fractions import Fraction
+from importlib.util import find_spec
+
+import pytest
+
+from dpqr.errors import BudgetRefused, InfeasiblePlan
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.accountants import pld
+from dpqr.privacy.accountants.advanced import Advanced
+from dpqr.privacy.accountants.known import ACCOUNTANTS, available
+from dpqr.privacy.accountants.pld import PrivacyLossDistribution
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+
+BUDGET = PrivacyBudget.parse("1", "1e-6")
+DELTA = BUDGET.delta
+PLD = PrivacyLossDistribution()
+needs_package = pytest.mark.skipif(
+    find_spec("dp_accounting") is None, reason="dp-accounting is not installed; it comes with dpqr[pld]"
+)
+
+
+def laplace(epsilon):
+    return DiscreteLaplaceEvent(sensitivity=1, scale=1 / Fraction(epsilon))
+
+
+def exponential(price):
+    return ExponentialEvent(epsilon=price.bounded_range)
+
+
+def test_without_the_package_it_says_how_to_get_it(monkeypatch):
+    monkeypatch.setattr(pld, "find_spec", lambda name: None)
+    refusal = PLD.refusal(BUDGET)
+    assert "pip install 'dpqr[pld]'" in refusal
+    assert "\n" not in refusal
+    with pytest.raises(InfeasiblePlan, match="dpqr\\[pld\\]"):
+        PLD.cut(BUDGET, [Portion(share=Fraction(1), count=1)])
+    with pytest.raises(BudgetRefused, match="dpqr\\[pld\\]"):
+        PLD.guard(BUDGET, ((laplace(1), 1),))
+    assert PLD.epsilon(((laplace(1), 1),), DELTA) is None
+    assert list(available()) == [name for name in ACCOUNTANTS if name != "pld"]
+
+
+@needs_package
+def test_with_the_package_it_is_shown_beside_the_others():
+    assert list(available()) == list(ACCOUNTANTS)
+    assert PLD.refusal(BUDGET) is None
+
+
+@needs_package
+def test_bounded_range_makes_selections_cheaper():
+    drawn = [(kind(epsilon=Fraction(1, 200)), 100) for kind in (ExponentialEvent, PermuteAndFlipEvent)]
+    ranged, pure = (PLD.epsilon((one, (laplace("0.005"), 100)), DELTA) for one in drawn)
+    assert float(ranged) == pytest.approx(0.2192, abs=2e-4)
+    assert float(pure) == pytest.approx(0.2723, abs=2e-4)
+
+
+@needs_package
+def test_a_cut_knows_what_its_portions_are_recorded_as():
+    plain, told = (
+        PLD.cut(BUDGET, [Portion(share=Fraction(1), count=50, event=event), Portion(share=Fraction(1), count=50)])
+        for event in (None, exponential)
+    )
+    assert told[0].pure > Fraction(11, 10) * plain[0].pure
+    events = ((exponential(told[0]), 50), (laplace(told[1].pure), 50))
+    assert Fraction(999, 1000) < PLD.epsilon(events, DELTA) <= 1
+
+
+@needs_package
+def test_the_order_of_the_events_does_not_matter_and_equal_ones_count_together():
+    parts = [(laplace("0.02"), 30), (exponential_event("0.01"), 40), (laplace("0.02"), 10)]
+    once = PLD.epsilon(tuple(parts), DELTA)
+    assert PLD.epsilon(tuple(reversed(parts)), DELTA) == pytest.approx(once, rel=1e-9)
+    assert PLD.epsilon((parts[1], (laplace("0.02"), 40)), DELTA) == pytest.approx(once, rel=1e-9)
+
+
+@needs_package
+def test_rounding_of_losses_does_not_add_up():
+    """Draws of 0.0005 rounded up to multiples of its 10^-4, or 10^-3, gain that much each; here they gain nothing."""
+    price = PLD.epsilon(((laplace("0.0005"), 2000),), DELTA)
+    assert float(price) == pytest.approx(0.0801, abs=2e-4)
+
+
+@needs_package
+@pytest.mark.parametrize("events", [((laplace("0.000000001"), 1), (laplace(1), 60)), ((laplace("0.00001"), 10**6),)])
+def test_where_no_grid_would_fit_advanced_composition_answers(events):
+    assert PLD.epsilon(events, DELTA) == Advanced().epsilon(events, DELTA)
+
+
+@needs_package
+def test_one_integer_that_moves_is_cheaper_than_several():
+    alone, together = (
+        PLD.epsilon(((DiscreteLaplaceEvent(sensitivity=50, scale=Fraction(100), coordinates=moved), 60),), DELTA)
+        for moved in (1, 2)
+    )
+    assert alone < Fraction(95, 100) * together
+
+
+@needs_package
+def test_the_guard_tells_one_integer_from_several():
+    """At the same epsilon a draw of several is dearer, so it may not stand in for the planned one; the other way round
+    it may."""
+    one, several = (DiscreteLaplaceEvent(sensitivity=50, scale=Fraction(500), coordinates=moved) for moved in (1, None))
+    guard = PLD.guard(BUDGET, ((one, 1), (several, 1)))
+    guard.charge(several)
+    with pytest.raises(BudgetRefused, match="lacks"):
+        guard.charge(several)
+    guard.charge(one)
+    guard = PLD.guard(BUDGET, ((several, 1),))
+    assert guard.charge(one) == 0
+
+
+def exponential_event(epsilon):
+    return ExponentialEvent(epsilon=Fraction(epsilon))
