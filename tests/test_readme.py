@@ -21,7 +21,7 @@ def test_the_first_command_releases_the_sample_and_the_second_runs_the_tests():
     assert LINES[0].startswith("python3 -m venv .venv && ")
     assert "dpqr release sample_data/" in LINES[0]
     assert LINES[1].startswith("python3 -m venv .venv && ")
-    assert LINES[1].endswith("-m pytest")
+    assert LINES[1].endswith("-m pytest -n auto")
     assert "pytest" in (ROOT / ".ci" / "run").read_text()
 
 
