@@ -17,10 +17,13 @@ from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.queries import QueriesDocument, read_queries
 from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.structure import refuse_published_unit
 from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.choice import least_noise
+from dpqr.strategies.schedules.dropped_count import WithDroppedCount
+from dpqr.strategies.schedules.interface import Schedule
 
 NUMBER = 8
 """Bytes of one count, probability or answer."""
@@ -36,17 +39,19 @@ def read_documents(queries: str, domain: str | None) -> QueriesDocument:
 def plan_release(request: PlanRequest) -> Plan:
     """The plan of least noise that the request allows. Errors: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = PrivacyUnit(neighbours=Neighbours(request.neighbours))
-    schedule, wishes, foreign = chosen_schedule(request), chosen_wishes(request), foreign_notes(request)
-    records = _records(request, unit)
+    unit = _unit(request)
+    schedule, wishes, foreign = _schedule(request), chosen_wishes(request), foreign_notes(request)
+    declared = _declared(request, unit)
     alpha, beta = _fraction(request.alpha, "--alpha"), _fraction(request.beta, "--beta") or Fraction(1, 20)
     document = read_documents(request.queries, request.domain)
     _require_stated_rules(document.domain, unit)
+    refuse_published_unit(document.domain, unit)
     problem = Problem(
         domain=document.domain,
         workload=document.workload,
         unit=unit,
-        n=records,
+        n=None if _of_persons(unit) else declared,
+        persons=declared if _of_persons(unit) else None,
         alpha=alpha,
         beta=beta,
         seed=request.seed,
@@ -58,8 +63,9 @@ def plan_release(request: PlanRequest) -> Plan:
 
 def warnings(problem: Problem, budget: PrivacyBudget) -> Iterator[str]:
     """What is allowed, and yet weaker than the figures look."""
-    if problem.n and budget.delta * problem.n * 10 > 1:
-        yield f"warning: delta {float(budget.delta):g} is not far below 1/n; it lets a mechanism reveal single records"
+    declared, what = problem.n or problem.persons, "persons" if problem.persons else "records"
+    if declared and budget.delta * declared * 10 > 1:
+        yield f"warning: delta {float(budget.delta):g} is not far below 1/n; it lets a mechanism reveal single {what}"
     yield from failing_notes(problem.domain)
 
 
@@ -72,7 +78,33 @@ def failing_notes(domain: Domain) -> Iterator[str]:
         )
 
 
-def _records(request: PlanRequest, unit: PrivacyUnit) -> int | None:
+def _unit(request: PlanRequest) -> PrivacyUnit:
+    if request.unit is not None and request.max_rows is None:
+        raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
+    if request.unit is None and request.max_rows is not None:
+        raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
+    neighbours = Neighbours(request.neighbours)
+    return PrivacyUnit(neighbours=neighbours, column=request.unit, rows=request.max_rows or 1)
+
+
+def _of_persons(unit: PrivacyUnit) -> bool:
+    """Whether a declared number is of persons: what is public then, while the number of their rows stays private."""
+    return unit.neighbours is Neighbours.REPLACE and not unit.rows_public
+
+
+def _schedule(request: PlanRequest) -> Schedule:
+    """The chosen schedule, with a count of what was left out beside it where one is asked for."""
+    schedule, share = chosen_schedule(request), _fraction(request.count_dropped, "--count-dropped")
+    return schedule if share is None else WithDroppedCount(schedule=schedule, share=share)
+
+
+def _declared(request: PlanRequest, unit: PrivacyUnit) -> int | None:
+    """The number that --n states: of rows, or of persons where these are replaced."""
+    if _of_persons(unit) and request.schedule == "theory":
+        raise UsageFault(
+            "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
+            "alone is public; use --neighbours add-remove with a declared --n N0"
+        )
     if unit.neighbours is Neighbours.REPLACE and request.n is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
     if request.n is not None and unit.neighbours is Neighbours.ADD_REMOVE and request.schedule == "rounds":

@@ -10,15 +10,15 @@ from typing import Literal, Protocol
 
 from dpqr.app.planning import plan_release
 from dpqr.app.request import PlanRequest
+from dpqr.construction.dropped import count_dropped
 from dpqr.construction.loop import Draws, Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
-from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.outputs.directory import reserve
 from dpqr.io.outputs.release_directory import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.load import load_counts
+from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -76,13 +76,21 @@ def release(
     planned(plan)
     _require_memory(plan)
     target = reserve(output.directory, force=output.force) if output.directory is not None else None
-    progress.reading(check_table(source, problem.domain, limits))
+    progress.reading(check_table(source, problem.domain, limits, problem.unit))
     guard = plan.roles.accountant.guard(plan.budget, plan.events)
-    public = problem.unit.neighbours is Neighbours.REPLACE
-    data = load_counts(source, problem.domain, limits, records=problem.n if public else None, progress=progress.read)
     source_of_noise = noise or SystemNoise()
-    outcome = iterative_construction(Draws(data=data, accountant=guard, noise=source_of_noise), plan, progress)
-    finished = assemble(plan, outcome, _spent(plan), private=source_of_noise.private)
+    table = load_table(
+        source,
+        problem.domain,
+        limits,
+        unit=problem.unit,
+        noise=source_of_noise,
+        declared=problem.n if problem.unit.rows_public else problem.persons,
+        progress=progress.read,
+    )
+    dropped = count_dropped(table.dropped, plan, accountant=guard, noise=source_of_noise)
+    outcome = iterative_construction(Draws(data=table.counts, accountant=guard, noise=source_of_noise), plan, progress)
+    finished = assemble(plan, outcome, _spent(plan), private=source_of_noise.private, dropped=dropped)
     if target:
         write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
     return finished

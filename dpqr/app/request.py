@@ -15,6 +15,9 @@ class PlanRequest:
     domain: str | None = None
     neighbours: str = "add-remove"
     n: int | None = None
+    unit: str | None = None
+    max_rows: int | None = None
+    count_dropped: str | None = None
     schedule: str = "rounds"
     distinguisher: str | None = None
     check: str | None = None

@@ -70,7 +70,7 @@ def documents(command: Decorated) -> Decorated:
 
 
 def privacy(command: Decorated) -> Decorated:
-    """The guarantee: --eps, --delta, --neighbours, --n."""
+    """The guarantee: --eps, --delta, --neighbours, --unit, --max-rows, --n, --count-dropped."""
     option, related = under("Guarantee"), click.Choice(["add-remove", "replace"])
     return added(
         command,
@@ -83,12 +83,20 @@ def privacy(command: Decorated) -> Decorated:
             show_default=True,
             help="Tables that must look alike: with one row more or less, or with one row replaced.",
         ),
+        option("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is."),
+        option(
+            "--max-rows",
+            metavar="K",
+            type=click.IntRange(1, MOST_RECORDS),
+            help="Rows of each person that are used, drawn at random where there are more.",
+        ),
         option(
             "--n",
             metavar="N",
             type=click.IntRange(1, MOST_RECORDS),
-            help="The public number of rows (replace), or a declared one (theory under add-remove).",
+            help="The public number of rows, or persons (replace); a declared one (theory under add-remove).",
         ),
+        option("--count-dropped", metavar="SHARE", help="Share of the budget for a noisy count of rows left out."),
     )
 
 
@@ -128,6 +136,7 @@ def table(command: Decorated) -> Decorated:
         limit("--max-records", type=records, help="Most rows. [default, and at most: 2^36]"),
         limit("--max-columns", type=count, help="Most columns, with those that are not read. [default: 2^14]"),
         limit("--max-bytes", type=count, help="Most bytes to read, and to unpack to. [default: 2^40]"),
+        limit("--max-memory", type=count, help="Most bytes of memory to draw persons' rows in. [default: 2^32]"),
     )
 
 

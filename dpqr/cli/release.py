@@ -67,7 +67,7 @@ def _plan_request(given: dict[str, Any]) -> Any:
 
     same = ("queries", "delta", "domain", "neighbours", "n", "schedule", "distinguisher", "update", "accountant")
     more = ("rounds", "opening", "alpha", "beta", "variant", "replay", "trust", "seed")
-    taken = {name: given[name] for name in (*same, *more)}
+    taken = {name: given[name] for name in (*same, *more, "unit", "max_rows", "count_dropped")}
     return PlanRequest(epsilon=given["eps"], check=given["checks"], cells=given["max_cells"], **taken)
 
 
@@ -87,5 +87,5 @@ def _output(given: dict[str, Any]) -> Any:
 def _limits(given: dict[str, Any]) -> Any:
     from dpqr.io.tables.limits import Limits
 
-    named = {name: given[f"max_{name}"] for name in ("cells", "records", "columns", "bytes")}
+    named = {name: given[f"max_{name}"] for name in ("cells", "records", "columns", "bytes", "memory")}
     return Limits(**{name: value for name, value in named.items() if value is not None})

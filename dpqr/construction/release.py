@@ -11,6 +11,7 @@ from itertools import accumulate
 import numpy as np
 
 from dpqr.construction.certificate import Certificate, certify
+from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
@@ -40,6 +41,7 @@ class Release:
 
     spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
     guarantee is the plan's budget, whichever of them is smaller.
+    dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
     """
 
@@ -51,9 +53,17 @@ class Release:
     spent: dict[str, Fraction | None]
     trust: tuple[str, ...]
     private: bool
+    dropped: DroppedCount | None = None
 
 
-def assemble(plan: Plan, outcome: Outcome, spent: dict[str, Fraction | None], *, private: bool) -> Release:
+def assemble(
+    plan: Plan,
+    outcome: Outcome,
+    spent: dict[str, Fraction | None],
+    *,
+    private: bool,
+    dropped: DroppedCount | None = None,
+) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured = _measured(plan, outcome.transcript)
     ended = outcome.hypothesis
@@ -67,6 +77,7 @@ def assemble(plan: Plan, outcome: Outcome, spent: dict[str, Fraction | None], *,
         spent=spent,
         trust=_trust(plan, outcome, private=private),
         private=private,
+        dropped=dropped,
     )
 
 

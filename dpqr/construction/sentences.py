@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from dpqr.construction.certificate import Certificate
 from dpqr.construction.release import Release
+from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.figures import upward_text
 from dpqr.strategies.plan import Plan
@@ -25,6 +26,14 @@ def budget_words(budget: PrivacyBudget) -> str:
     if budget.pure:
         return f"Differentially private with epsilon = {epsilon} (pure: delta = 0)"
     return f"Differentially private with epsilon = {epsilon} and delta = {upward_text(budget.delta)}"
+
+
+def dropped_words(unit: PrivacyUnit) -> str:
+    """What a noisy count of the records that were left out counts."""
+    if unit.column is None:
+        return "the records that the domain's rules left out"
+    most = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
+    return f"the rows that the domain's rules or the bound left out, at most {most} of each person counted"
 
 
 def release_guarantee(release: Release) -> str:

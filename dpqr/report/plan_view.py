@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from rich.console import RenderableType
 
-from dpqr.construction.sentences import guarantee
+from dpqr.construction.sentences import dropped_words, guarantee
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
@@ -31,11 +31,15 @@ def _question(plan: Plan) -> Iterator[Fact]:
     yield "Workload", f"{counted(problem.workload.rows, 'query')} in {counted(len(problem.workload.blocks), 'block')}"
     if problem.n is not None:
         yield "Records", f"{problem.n:,}, as declared"
+    if problem.persons is not None:
+        yield "Persons", f"{problem.persons:,}, as declared"
 
 
 def _rounds(plan: Plan) -> Iterator[Fact]:
     """What is drawn, how often, and the price of each draw."""
     yield "Schedule", plan.schedule.name
+    if plan.dropped:
+        yield "Left out", f"a noisy count of {dropped_words(plan.problem.unit)}, {price_words(plan.dropped)}"
     if plan.opening and plan.opening_price:
         openings = counted(len(plan.opening), "measurement")
         covered = "before any selection" if plan.rounds else "for the whole workload, nothing is selected"

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.construction.release import BlockAnswers, Release
-from dpqr.construction.sentences import LEDGER, certainty, release_guarantee
+from dpqr.construction.sentences import LEDGER, certainty, dropped_words, release_guarantee
 from dpqr.data.domain import Domain
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
@@ -52,6 +52,9 @@ def _promise(release: Release) -> Iterator[Fact]:
 def _receipt(release: Release) -> Iterator[Fact]:
     """The price of every planned draw; nothing is given back for rounds that an early stop left out."""
     plan = release.plan
+    if release.dropped and plan.dropped:
+        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(plan.problem.unit)}; {price_words(plan.dropped)}"
     if plan.opening and plan.opening_price:
         yield "Opening", _cost(plan, len(plan.opening), "measurement", plan.opening_price)
     if plan.select and plan.measure:

@@ -18,7 +18,6 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.updates.interface import UpdateRule
 
-
 TINY = 1e-300
 """A deviation that underflows to zero (a budget so large that there is no noise) counts as this."""
 
@@ -51,6 +50,7 @@ class Plan:
 
     opening: what is measured before any selection, each in a step of its own at the price `opening_price`.
     rounds: adaptive rounds, each a selection at `select` and a measurement at `measure`.
+    dropped: price of a noisy count of the records that were left out, drawn before all else; None: not bought.
     threshold: the stop test's 3 alpha / 4 in records, or None where the schedule has none.
     events: everything that will be charged at most; `epsilon`: what the accountant proves for it at the budget's
     delta, rounded up. bytes: peak memory that the plan foresees. notes: sentences for the user.
@@ -65,6 +65,7 @@ class Plan:
     rounds: int = 0
     select: Price | None = None
     measure: Price | None = None
+    dropped: Price | None = None
     threshold: Fraction | None = None
     events: Composition = ()
     epsilon: Fraction = Fraction(0)

@@ -29,7 +29,8 @@ class Level:
 class Problem:
     """Public facts of a run. Nothing here comes from the data.
 
-    n: number of records: public under `replace`; under `add-remove` a declared n0 or None.
+    n: number of records: public under `replace` of rows; under `add-remove` a declared n0 or None.
+    persons: their public number under `replace` of persons, whose number of rows (n) stays private.
     alpha: target accuracy, a fraction of the records; beta: failure probability.
     level: set by the `theory` schedule; None means the practical rounds.
     seed: public seed for hypotheses that sample.
@@ -39,6 +40,7 @@ class Problem:
     workload: Workload
     unit: PrivacyUnit
     n: int | None = None
+    persons: int | None = None
     alpha: Fraction | None = None
     beta: Fraction = Fraction(1, 20)
     level: Level | None = None

@@ -12,7 +12,7 @@ from typing import Any
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.construction.release import Release
-from dpqr.construction.sentences import certainty, guarantee, release_guarantee
+from dpqr.construction.sentences import certainty, dropped_words, guarantee, release_guarantee
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.outputs.exact_parts import (
     budget_part,
@@ -39,6 +39,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "guarantee": guarantee(plan),
         "unit": _unit(plan.problem.unit),
         "n": plan.problem.n,
+        "persons": plan.problem.persons,
         "budget": budget_part(plan.budget),
         **_strategies(plan),
         "domain": domain_part(plan.problem.domain),
@@ -74,6 +75,7 @@ def release_document(
         "spent": _spent(release),
         "certainty": certainty(release),
         "certificate": _certificate(release.certificate),
+        "dropped": _dropped(release),
         "trust": list(release.trust),
         "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
         "synthetic": synthetic,
@@ -84,7 +86,13 @@ def release_document(
 
 
 def _unit(unit: PrivacyUnit) -> dict[str, Any]:
-    return {"neighbours": unit.neighbours.value, "words": unit.words}
+    """max_rows: of each person; null where every row is its own unit."""
+    return {
+        "neighbours": unit.neighbours.value,
+        "column": unit.column,
+        "max_rows": unit.rows if unit.column is not None else None,
+        "words": unit.words,
+    }
 
 
 def _strategies(plan: Plan) -> dict[str, Any]:
@@ -106,6 +114,7 @@ def _schedule(plan: Plan) -> dict[str, Any]:
         "opening": list(openings),
         "rounds": plan.rounds,
         "price": {
+            "dropped": price_part(plan.dropped),
             "opening": price_part(plan.opening_price),
             "selection": price_part(plan.select),
             "measurement": price_part(plan.measure),
@@ -124,6 +133,19 @@ def _spent(release: Release) -> dict[str, Any]:
         "charged": release.plan.roles.accountant.name,
         "delta": rational(release.plan.budget.delta),
         "epsilon": {name: None if spent is None else rational(spent) for name, spent in release.spent.items()},
+    }
+
+
+def _dropped(release: Release) -> dict[str, Any] | None:
+    """The noisy count of the records that were left out; null where none was bought."""
+    found = release.dropped
+    if found is None:
+        return None
+    return {
+        "counts": dropped_words(release.plan.problem.unit),
+        "estimate": found.estimate,
+        "law": law_part(found.measurement.law),
+        "charge": found.charge,
     }
 
 

@@ -81,18 +81,6 @@ def load_table(
     return discreetly(lambda: _load(batches, noise, declared), _unexpected)
 
 
-def load_counts(
-    source: TableSource,
-    domain: Domain,
-    limits: Limits,
-    *,
-    records: int | None = None,
-    progress: Progress = _silent,
-) -> Private[Counts]:
-    """The counts of a table whose rows are their own units."""
-    return load_table(source, domain, limits, declared=records, progress=progress).counts
-
-
 def _load(table: Batches, noise: NoiseSource, declared: int | None) -> LoadedTable:
     domain, limits = table.domain, table.limits
     cells = tally(domain.shape, domain.size, limits.cells)
@@ -114,7 +102,7 @@ def _load(table: Batches, noise: NoiseSource, declared: int | None) -> LoadedTab
 
 def _of_persons(cells: Tally, table: Batches, noise: NoiseSource) -> PersonIntake:
     packing, columns = Packing(table.domain.shape), len(table.domain.attributes)
-    groups = group_count(table.source.files(), columns + 1, len(packing.groups), table.limits)
+    groups = group_count(table.source.files(), table.domain, table.limits)
     return PersonIntake(
         cells=cells,
         packing=packing,

@@ -11,6 +11,7 @@ from dpqr.io.tables.csv_table import csv_names
 from dpqr.io.tables.encoders import encoder
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet_table import Accepts, parquet_schema
+from dpqr.io.tables.passes import group_count
 from dpqr.io.tables.person import person_refusal
 from dpqr.io.tables.row_encoder import count_refusal
 from dpqr.io.tables.source import TableFile, TableSource
@@ -20,7 +21,8 @@ _ROW = PrivacyUnit()
 
 
 def check_table(source: TableSource, domain: Domain, limits: Limits, unit: PrivacyUnit = _ROW) -> int | None:
-    """Check files, columns and types against the domain; no row is used. Returns the table's bytes on disk.
+    """Check files, columns and types against the domain; no row is used. Returns the bytes on disk that will be read,
+    those of every pass.
 
     None: the table comes by standard input, which can be read once only and is checked when it is loaded.
     Errors: DataError on a structural fault, in constant words.
@@ -36,7 +38,8 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
             csv_names(file, tuple(wanted), limits)
         else:
             parquet_schema(file, wanted, limits)
-    return sum(file.bytes or 0 for file in files)
+    passes = 1 if unit.column is None else group_count(files, domain, limits)
+    return passes * sum(file.bytes or 0 for file in files)
 
 
 def refuse_published_unit(domain: Domain, unit: PrivacyUnit) -> None:

@@ -20,8 +20,9 @@ PLAN = {
     "dpqr": "plan/1",
     "version": __version__,
     "guarantee": f"Differentially private with epsilon = 1 (pure: delta = 0), for {UNIT}.",
-    "unit": {"neighbours": "add-remove", "words": UNIT},
+    "unit": {"neighbours": "add-remove", "column": None, "max_rows": None, "words": UNIT},
     "n": None,
+    "persons": None,
     "budget": {"epsilon": {"exact": "1", "float": 1.0}, "delta": {"exact": "0", "float": 0.0}},
     "schedule": {"name": "rounds", "rounds": 2, "opening": True},
     "distinguisher": {"name": "permute-and-flip"},
@@ -50,6 +51,7 @@ PLAN = {
     "opening": [["sex by age"]],
     "rounds": 2,
     "price": {
+        "dropped": None,
         "opening": {"epsilon": {"exact": "1/5", "float": 0.2}},
         "selection": {"epsilon": {"exact": "2/25", "float": 0.08}},
         "measurement": {"epsilon": {"exact": "8/25", "float": 0.32}},
@@ -83,10 +85,10 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "opening", "opening_price", "rounds", "select", "measure"),
-        *("threshold", "events", "epsilon", "forecast", "bytes", "notes"),
+        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes"),
     }
     assert {field.name for field in fields(Problem)} == {
-        *("domain", "workload", "unit", "n", "alpha", "beta", "level", "seed"),
+        *("domain", "workload", "unit", "n", "persons", "alpha", "beta", "level", "seed"),
     }
 
 
@@ -154,6 +156,7 @@ def test_the_whole_release(release):
         },
         "certainty": document["certainty"],
         "certificate": None,
+        "dropped": None,
         "trust": ["ages above 60 are clipped", "the fit is heuristic"],
         "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
         "synthetic": synthetic,
