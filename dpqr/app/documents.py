@@ -46,17 +46,20 @@ def write_new(path: str, text: str) -> None:
     """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left."""
     target = Path(path)
     try:
-        with target.open("x", encoding="utf-8", newline="\n") as file:
-            try:
-                file.write(text)
-                file.flush()
-            except BaseException:
-                target.unlink()
-                raise
+        target.touch(exist_ok=False)
     except FileExistsError:
         raise UsageFault(f"--out {path}: the file exists; choose another name or remove it") from None
     except OSError as error:
-        raise UsageFault(f"--out {path}: cannot be written ({error.strerror}); choose a writable place") from None
+        raise _unwritable(path, error) from None
+    try:
+        target.write_text(text, encoding="utf-8", newline="\n")
+    except BaseException as error:
+        target.unlink()
+        raise _unwritable(path, error) if isinstance(error, OSError) else error from None
+
+
+def _unwritable(path: str, error: OSError) -> UsageFault:
+    return UsageFault(f"--out {path}: cannot be written ({error.strerror}); choose a writable place")
 
 
 def _rules(attribute: Attribute) -> dict[str, str]:

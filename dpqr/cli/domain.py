@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dpqr.cli import options
-from dpqr.cli.screen import product
+from dpqr.cli.screen import product_json
 
 
 @click.command("domain")
@@ -22,9 +22,9 @@ def command(data: str, delimiter: str | None, out: str | None) -> None:
 
     from dpqr.app.documents import domain_skeleton, write_new
 
-    text = json.dumps(domain_skeleton(data, delimiter), indent=2, ensure_ascii=False)
+    skeleton = domain_skeleton(data, delimiter)
     if out is None:
-        product(text)
+        product_json(skeleton)
         return
-    write_new(out, text + "\n")
+    write_new(out, json.dumps(skeleton, indent=2, ensure_ascii=False) + "\n")
     click.echo(f"wrote {out}; fill in labels and bounds, then: dpqr check --domain {out} --queries FILE", err=True)

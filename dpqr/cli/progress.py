@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import click
@@ -52,32 +53,36 @@ class Lines:
 
 
 class Bars:
-    """Bars on a terminal."""
+    """Bars on a terminal, from the moment that the table is read."""
 
     def __init__(self, display: Progress) -> None:
         self.display = display
-        self.bytes: TaskID = display.add_task("reading", total=None)
-        self.rounds: TaskID | None = None
+        self.tasks: list[TaskID] = []
 
     def reading(self, total: int | None) -> None:
-        self.display.update(self.bytes, total=total)
+        self.tasks.append(self.display.add_task("reading", total=total))
+        self.display.start()
 
     def read(self, count: int) -> None:
-        self.display.advance(self.bytes, count)
+        self.display.advance(self.tasks[0], count)
 
     def finished(self, rounds: int, planned: int) -> None:
-        if self.rounds is None:
-            self.display.remove_task(self.bytes)
-            self.rounds = self.display.add_task("measuring", total=planned)
-        self.display.update(self.rounds, completed=rounds)
+        if len(self.tasks) == 1:
+            self.display.remove_task(self.tasks[0])
+            self.tasks.append(self.display.add_task("measuring", total=planned))
+        self.display.update(self.tasks[1], completed=rounds)
+
+    def close(self) -> None:
+        if self.tasks:
+            self.display.stop()
 
 
 @contextmanager
 def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
-    """The display for `mode`: auto (bars on a terminal, else nothing), json or none."""
+    """The display for `mode`: auto (bars on a terminal that can redraw a line, else nothing), json or none."""
     if mode == "json":
         yield Lines()
-    elif mode == "none" or not watched(sys.stderr):
+    elif mode == "none" or not watched(sys.stderr) or os.environ.get("TERM") == "dumb":
         yield Silent()
     else:
         from rich.console import Console
@@ -85,5 +90,6 @@ def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
 
         console = Console(file=sys.stderr, color_system="auto" if coloured(sys.stderr, color) else None)
         columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
-        with Progress(*columns, console=console, transient=True) as display:
-            yield Bars(display)
+        bars = Bars(Progress(*columns, console=console, transient=True))
+        with closing(bars):
+            yield bars

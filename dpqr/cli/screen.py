@@ -37,8 +37,9 @@ def product(text: str) -> None:
 
 
 def product_json(document: Any) -> None:
-    """A document as JSON on stdout."""
-    product(json.dumps(document, indent=2))
+    """A document as JSON on stdout, escaped as far as the stream's encoding may need it."""
+    encoding = getattr(sys.stdout, "encoding", None) or ""
+    product(json.dumps(document, indent=2, ensure_ascii=encoding.lower() not in ("utf-8", "utf8")))
 
 
 def watched(stream: TextIO | None) -> bool:

@@ -1,0 +1,148 @@
+"""`dpqr check`, `dpqr domain` and `dpqr schema`."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from desk import DOMAIN, QUERIES, TABLE
+from pyarrow import parquet
+from refusals import assert_refusal
+
+SAMPLE = Path(__file__).parents[2] / "sample_data"
+CHECKED = """\
+q.json: 13 queries in 2 blocks over 30 cells
+  sex: 2 cells; null: drop, outside: drop
+  age: 5 cells; null: cell, unparsable: drop, nan: drop, infinite: drop, outside: clip
+  income: 3 cells; null: drop, unparsable: drop, nan: drop, infinite: drop, outside: clip
+"""
+SKELETON = {
+    "dpqr": "domain/1",
+    "fields": [
+        {
+            "name": "gr\u00f6\u00dfe",
+            "type": "integer",
+            "constraints": {"minimum": "FILL-IN", "maximum": "FILL-IN"},
+            "dpqr": {"bins": 10, "null": "cell", "otherwise": "drop"},
+        },
+        {
+            "name": "day",
+            "type": "date",
+            "constraints": {"minimum": "FILL-IN", "maximum": "FILL-IN"},
+            "dpqr": {"every": "month", "null": "cell", "otherwise": "drop"},
+        },
+        {
+            "name": "who",
+            "type": "string",
+            "constraints": {"enum": ["FILL-IN"]},
+            "dpqr": {"null": "cell", "otherwise": "drop"},
+        },
+    ],
+}
+
+
+def typed_table():
+    file = io.BytesIO()
+    columns = {
+        "gr\u00f6\u00dfe": pa.array([987654321]),
+        "day": pa.array([1], pa.date32()),
+        "who": pa.array(["PRIVATEVALUE"]),
+    }
+    parquet.write_table(pa.table(columns), file)
+    return file.getvalue()
+
+
+def test_check(desk):
+    ended = desk.run("check", "--queries", "q.json")
+    assert (ended.code, ended.out, ended.err) == (0, CHECKED, "")
+
+
+def test_check_counts_one_of_each(desk):
+    desk.write(q__json={"domain": {"a": 1}, "queries": [{"marginal": []}]})
+    assert desk.run("check", "--queries", "q.json").out.startswith("q.json: 1 query in 1 block over 1 cell\n")
+
+
+def test_check_in_json(desk):
+    found = desk.run("check", "--queries", "q.json", "--json").json
+    assert (found["queries"], found["blocks"], found["cells"]) == (13, 2, 30)
+    assert found["columns"][0] == {"name": "sex", "cells": 2, "rules": {"null": "drop", "outside": "drop"}}
+    assert found["notes"] == []
+
+
+def test_check_with_a_domain_of_its_own(desk):
+    desk.write(d__json=DOMAIN, q__json={"queries": [{"marginal": ["sex"]}]})
+    assert desk.run("check", "--queries", "q.json", "--domain", "d.json").code == 0
+
+
+def test_check_notes(desk):
+    fields = [{**field, "dpqr": {**field["dpqr"], "null": "fail"}} for field in DOMAIN["fields"]]
+    del fields[0]["dpqr"]["otherwise"]
+    desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
+    lines = desk.run("check", "--queries", "q.json").out.splitlines()
+    assert [line for line in lines if line.startswith("note: ")] == [
+        *(
+            f"note: warning: column {name!r} has a rule `fail`: the exit code tells one bit of the data that the "
+            "guarantee does not cover"
+            for name in ("sex", "age", "income")
+        ),
+        "note: --neighbours replace would need every rule stated; not all are for: 'sex'",
+    ]
+
+
+def test_check_opens_no_table(desk):
+    shutil.copytree(SAMPLE, desk.path / "sample")
+    for table in (*(desk.path / "sample").glob("survey.*"), desk.path / "table.csv"):
+        table.unlink()
+    assert desk.run("check", "--queries", "sample/queries.json").code == 0
+
+
+def test_domain_from_parquet(desk):
+    desk.put("t.parquet", typed_table())
+    ended = desk.run("domain", "t.parquet")
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.json == SKELETON
+    assert "gr\u00f6\u00dfe" in ended.out
+
+
+def test_domain_from_csv_reads_names_only(desk):
+    fields = desk.run("domain", "table.csv").json["fields"]
+    assert [(field["name"], field["type"]) for field in fields] == [
+        ("sex", "string"),
+        ("age", "string"),
+        ("income", "string"),
+        ("day", "string"),
+    ]
+    desk.put("t.txt", TABLE.replace(",", "\t"))
+    assert desk.run("domain", "t.txt", "--delimiter", r"\t").json["fields"] == fields
+
+
+def test_domain_to_a_file_that_is_refused_until_it_is_filled_in(desk):
+    desk.put("t.parquet", typed_table())
+    ended = desk.run("domain", "t.parquet", "--out", "d.json")
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err == "wrote d.json; fill in labels and bounds, then: dpqr check --domain d.json --queries FILE\n"
+    assert json.loads((desk.path / "d.json").read_text()) == SKELETON
+    refused = desk.run("check", "--domain", "d.json", "--queries", "q.json")
+    assert refused.code == 3
+    assert "still holds the placeholder FILL-IN" in refused.err
+
+
+def test_domain_that_cannot_be_finished_leaves_no_file(desk, monkeypatch):
+    def full(path, *_, **__):
+        path.touch()
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    assert_refusal(desk.run("domain", "table.csv", "--out", "d.json"), 2, "cannot be written (No space left on device)")
+    assert "d.json" not in desk.everything()
+
+
+@pytest.mark.parametrize("document", ["domain", "queries"])
+def test_schema(desk, document):
+    found = desk.run("schema", document).json
+    assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+    assert found["$id"] == f"urn:dpqr:{document}:1"

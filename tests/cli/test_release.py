@@ -1,0 +1,261 @@
+"""`dpqr release` as a user meets it: what is printed, what is written, what is refused to be opened."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+
+import pyarrow as pa
+import pytest
+from desk import PRIVATE, QUERIES, TABLE
+from pyarrow import csv, parquet
+
+CERTAIN = "1000"
+"""An epsilon at which the chance of any noise is below 1e-36: answers can be compared with the table by eye."""
+
+ANSWERS = """\
+query cells measured noise
+marginal(sex,age) sex=F, age=[0, 25) 0
+marginal(sex,age) sex=F, age=[25, 50) 2
+marginal(sex,age) sex=F, age=[50, 75) 0
+marginal(sex,age) sex=F, age=[75, 99] 0
+marginal(sex,age) sex=F, age=(null) 0
+marginal(sex,age) sex=M, age=[0, 25) 0
+marginal(sex,age) sex=M, age=[25, 50) 0
+marginal(sex,age) sex=M, age=[50, 75) 1
+marginal(sex,age) sex=M, age=[75, 99] 0
+marginal(sex,age) sex=M, age=(null) 1
+prefix(income) < 100 1
+prefix(income) < 200 2
+prefix(income) <= 400 4
+"""
+MEASURED = [0, 2, 0, 0, 0, 0, 0, 1, 0, 1, 1, 2, 4]
+
+PLAN = """\
+Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table added or removed (the \
+number of rows is private).
+Universe    30 cells in 3 columns
+Workload    13 queries in 2 blocks
+Schedule    rounds
+First       2 measurements for the whole workload, nothing is selected, each eps 0.5
+Noise       typically 2.8 on a measured answer (standard deviation, in records)
+            widest 8.48 in 'prefix(income)', narrowest 2.8 in 'marginal(sex,age)'; a sum's is in its column's unit
+Accountant  basic: of those allowed, the one whose plan has the least noise
+            Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
+            it proves eps 1 for this plan, within the budget's eps 1
+Strategies  permute-and-flip selection, laplace noise, multiplicative-weights update
+Memory      about 7.23 kB"""
+
+
+def measured(document):
+    return [answer["measured"] for answer in document["answers"]]
+
+
+def squeezed(text):
+    """The table's lines without the estimates (the update rule's business), blanks made single."""
+    lines = [line.split() for line in text.splitlines()]
+    return [" ".join([*lines[0][:2], *lines[0][3:]]), *(" ".join([*line[:-3], line[-2]]) for line in lines[1:])]
+
+
+def test_the_table(desk):
+    ended = desk.release(eps=CERTAIN)
+    assert ended.code == 0
+    assert squeezed(ended.out) == ANSWERS.splitlines()
+    assert ended.err.startswith("Guarantee  Differentially private with epsilon = 1000 (pure: delta = 0), for one row")
+    assert "Opening    2 measurements, each eps 500, together eps 1000\n" in ended.err
+    assert not any(line != line.rstrip() for line in (ended.out + ended.err).splitlines())
+    assert desk.everything() == {"table.csv", "q.json"}
+
+
+def test_json_is_all_that_stdout_holds(desk):
+    ended = desk.release("--json", eps=CERTAIN)
+    document = ended.json
+    assert measured(document) == MEASURED
+    assert document["plan"]["dpqr"] == "plan/1"
+    assert document["ledger"] == "none"
+    assert [event["count"] for event in document["events"]] == [1, 1]
+    assert document["trust"] == []
+    assert "Guarantee" in ended.err
+
+
+def test_the_files(desk):
+    ended = desk.release("--out", "out", eps=CERTAIN)
+    assert (ended.code, ended.out) == (0, "")
+    assert ended.err.endswith("released to out\n")
+    assert desk.everything() == {"table.csv", "q.json", "out", "out/answers.csv", "out/release.json"}
+    assert csv.read_csv(desk.path / "out/answers.csv")["measured"].to_pylist() == MEASURED
+    record = json.loads((desk.path / "out/release.json").read_text())
+    assert record["files"] == ["answers.csv"]
+    for path in ("out/answers.csv", "out/release.json"):
+        assert not any(hidden in (desk.path / path).read_text() for hidden in PRIVATE)
+
+
+@pytest.mark.parametrize(
+    ("form", "read"),
+    [
+        ("csv", lambda path: csv.read_csv(path).to_pylist()),
+        ("parquet", lambda path: parquet.read_table(path).to_pylist()),
+        ("json", lambda path: json.loads(path.read_text())),
+    ],
+)
+def test_every_form_of_the_answers(desk, form, read):
+    assert desk.release("--out", "out", "--format", form, eps=CERTAIN).code == 0
+    rows = read(desk.path / f"out/answers.{form}")
+    assert [row["measured"] for row in rows] == MEASURED
+    assert rows[4]["sex"] == "F"
+    assert rows[4]["age"] == "(null)"
+
+
+def test_json_beside_the_files(desk):
+    ended = desk.release("--out", "out", "--json", eps=CERTAIN)
+    assert measured(ended.json) == MEASURED
+    assert "released to out" in ended.err
+
+
+def test_synthetic_rows(desk):
+    assert desk.release("--out", "out", "--synthetic", "rows", "--bins", "midpoint", eps=CERTAIN).code == 0
+    rows = parquet.read_table(desk.path / "out/synthetic.parquet")
+    assert rows.column_names == ["sex", "age", "income"]
+    assert rows.num_rows == 4
+    assert set(rows["age"].to_pylist()) <= {12, 37, 62, 87, None}
+    assert json.loads((desk.path / "out/release.json").read_text())["synthetic"]["form"] == "rows"
+
+
+def test_synthetic_cells(desk):
+    assert desk.release("--out", "out", "--synthetic", "cells", eps=CERTAIN).code == 0
+    cells = parquet.read_table(desk.path / "out/synthetic.parquet")
+    assert sum(cells["weight"].to_pylist()) == pytest.approx(4)
+    assert "[25, 50)" in cells["age"].to_pylist()
+
+
+def parquet_bytes(rows=slice(None)):
+    read = csv.read_csv(io.BytesIO(TABLE.encode()), convert_options=csv.ConvertOptions(strings_can_be_null=True))
+    file = io.BytesIO()
+    parquet.write_table(pa.table(read.to_pydict()).take(list(range(5))[rows]), file)
+    return file.getvalue()
+
+
+SOURCES = {
+    "gzip": ("t.csv.gz", {"t.csv.gz": gzip.compress(TABLE.encode())}, ()),
+    "byte-order-mark": ("t.csv", {"t.csv": b"\xef\xbb\xbf" + TABLE.encode()}, ()),
+    "tab": ("t.txt", {"t.txt": TABLE.replace(",", "\t")}, ("--delimiter", r"\t")),
+    "tsv": ("t.tsv", {"t.tsv": TABLE.replace(",", "\t")}, ()),
+    "semicolon": ("t.csv", {"t.csv": TABLE.replace(",", ";")}, ("--delimiter", ";")),
+    "quoted": ("t.csv", {"t.csv": "\n".join(f'"{line}"' for line in TABLE.split("\n")[:-1]).replace(",", '","')}, ()),
+    "windows-lines": ("t.csv", {"t.csv": TABLE.replace("\n", "\r\n")}, ()),
+    "parquet": ("t.parquet", {"t.parquet": parquet_bytes()}, ()),
+    "directory": ("t", {"t/a.parquet": parquet_bytes(slice(2)), "t/b.parquet": parquet_bytes(slice(2, None))}, ()),
+    "glob": ("t/?.pq", {"t/a.pq": parquet_bytes(slice(2)), "t/b.pq": parquet_bytes(slice(2, None))}, ()),
+}
+
+
+@pytest.mark.parametrize(("data", "files", "options"), SOURCES.values(), ids=SOURCES)
+def test_every_kind_of_table(desk, data, files, options):
+    for name, content in files.items():
+        desk.put(name, content)
+    assert measured(desk.release("--json", *options, data=data, eps=CERTAIN).json) == MEASURED
+
+
+def test_standard_input(desk):
+    (desk.path / "table.csv").unlink()
+    ended = desk.release("--json", data="-", stdin=TABLE, eps=CERTAIN)
+    assert measured(ended.json) == MEASURED
+
+
+def test_several_files(desk):
+    header, *rows = TABLE.splitlines()
+    desk.put("a.csv", "\n".join([header, *rows[:2]]))
+    desk.put("b.csv", "\n".join([header, *rows[2:]]))
+    ended = desk.run("release", "a.csv", "b.csv", "--queries", "q.json", "--eps", CERTAIN, "--json")
+    assert measured(ended.json) == MEASURED
+
+
+def test_a_histogram(desk):
+    desk.put("t.csv", "age,income,n,sex\n31,150,1000,F\n64,250,7,M\n31,50,0,F\n")
+    ended = desk.release("--json", "--counts", "n", data="t.csv", eps=CERTAIN)
+    assert measured(ended.json) == [0, 1000, 0, 0, 0, 0, 0, 7, 0, 0, 0, 1000, 1007]
+
+
+def test_replace_with_the_declared_number(desk):
+    ended = desk.release("--json", "--neighbours", "replace", "--n", "5", eps=CERTAIN)
+    assert ended.json["plan"]["n"] == 5
+    assert "one row of the table replaced by another" in ended.json["guarantee"]
+
+
+def test_a_dry_run_opens_nothing(desk, monkeypatch):
+    monkeypatch.setattr("dpqr.app.release.check_table", lambda *_: pytest.fail("the table was looked at"))
+    monkeypatch.setattr("dpqr.app.release.load_table", lambda *_, **__: pytest.fail("the table was read"))
+    for data in ("nowhere.csv", "table.csv", "-"):
+        ended = desk.release("--dry-run", data=data)
+        assert (ended.code, ended.err) == (0, "")
+        assert ended.out.partition(" for the hypo")[0] == PLAN
+    assert desk.everything() == {"table.csv", "q.json"}
+
+
+def test_a_dry_run_with_rounds_and_a_delta(desk):
+    options = ("--dry-run", "--delta", "1e-9", "--accountant", "zcdp", "--check", "gaussian", "--rounds", "1")
+    text = desk.release(*options).out
+    for line in (
+        "Guarantee   Differentially private with epsilon = 1 and delta = 1e-9, for one row",
+        "First       3 measurements before any selection, each rho 0.",
+        "Then        in the one round: choosing costs rho 0.",
+        "Accountant  zcdp: of those allowed",
+        "Strategies  exponential selection, gaussian noise, multiplicative-weights update",
+    ):
+        assert line in text
+
+
+def test_a_dry_run_in_json(desk):
+    plan = desk.release("--dry-run", "--json", data="nowhere.csv").json
+    assert plan["dpqr"] == "plan/1"
+    assert plan["bytes"] > 30 * 8
+    assert plan["budget"]["epsilon"]["exact"] == "1"
+
+
+def test_a_dry_run_finds_what_the_run_would_refuse(desk):
+    ended = desk.release("--dry-run", "--out", "out", "--synthetic", "rows", "--update", "perceptron")
+    assert ended.code == 3
+
+
+@pytest.mark.parametrize("delta", ["0", "0.0", "0e5"])
+def test_delta_zero_is_pure(desk, delta):
+    plan = desk.release("--dry-run", "--json", "--delta", delta).json
+    assert plan["guarantee"].startswith("Differentially private with epsilon = 1 (pure: delta = 0)")
+    assert plan == desk.release("--dry-run", "--json").json
+
+
+def test_notes_reach_plan_receipt_and_record(desk):
+    domain = {"fields": [dict(field) for field in QUERIES["domain"]["fields"]]}
+    domain["fields"][2]["dpqr"] = {**domain["fields"][2]["dpqr"], "null": "fail"}
+    desk.write(q__json={"domain": domain, "queries": [{"sum": "income"}]})
+    options = ("--neighbours", "replace", "--n", "5", "--delta", "0.05", "--accountant", "basic")
+    notes = desk.release("--dry-run", "--json", *options).json["notes"]
+    assert notes == [
+        "sum(income): counts each record with its bin's midpoint: an error of at most 100 a record within the bounds",
+        "warning: delta 0.05 is not far below 1/n; it lets a mechanism reveal single records",
+        "warning: column 'income' has a rule `fail`: the exit code tells one bit of the data that the guarantee does "
+        "not cover",
+    ]
+    ended = desk.release("--json", *options)
+    assert ended.json["trust"] == notes
+    assert ended.err.count("\nNote ") == 3
+
+
+def test_progress_in_json_lines(desk):
+    ended = desk.release("--progress", "json", "--out", "out")
+    events = [json.loads(line) for line in ended.err.splitlines()]
+    size = len(TABLE)
+    assert events[:-1] == [
+        {"event": "read", "bytes": size, "total": size},
+        {"event": "round", "rounds": 1, "planned": 2},
+        {"event": "round", "rounds": 2, "planned": 2},
+    ]
+    assert events[-1]["event"] == "released"
+    assert events[-1]["out"] == "out"
+    assert events[-1]["guarantee"].startswith("Differentially private with epsilon = 1")
+
+
+def test_silence_where_nobody_watches(desk):
+    assert "reading" not in desk.release().err
+    assert "reading" not in desk.release("--progress", "none").err

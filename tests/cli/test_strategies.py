@@ -1,0 +1,152 @@
+"""`dpqr strategies`, and strategies that other distributions bring."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from refusals import assert_refusal
+
+from dpqr.strategies.known import EXPOSED, ROLES
+
+METADATA = "Metadata-Version: 2.1\nName: fake-rules\nVersion: 1.5\n"
+ENTRY_POINTS = """
+[dpqr.update_rules]
+hedge = fake_rules.hedge:Hedge
+broken = fake_rules.broken:Rule
+perceptron = fake_rules.hedge:Hedge
+
+[dpqr.distinguishers]
+fair = fake_rules.fair:Fair
+
+[dpqr.checks]
+fair = fake_rules.fair:FairCheck
+"""
+HEDGE = """
+from dataclasses import dataclass
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+
+class Hedge(MultiplicativeWeights):
+    name = "hedge"
+"""
+FAIR = """
+from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+
+class Fair:
+    name = "fair"
+    _inner = PermuteAndFlip()
+    def mechanism(self, *given): return self._inner.mechanism(*given)
+    def event(self, *given): return self._inner.event(*given)
+    def shortfall(self, *given): return self._inner.shortfall(*given)
+"""
+ROUNDS = ("--rounds", "1")
+LISTED = """\
+  hedge [fake-rules 1.5]: fake_rules.hedge:Hedge
+    sees released values only
+"""
+TRUSTED = """\
+  fair [fake-rules 1.5]: fake_rules.fair:Fair
+    runs with --trust fair only, for it would meet the private data
+"""
+VOUCHED = (
+    "distinguisher 'fair' comes from fake-rules 1.5 and was vouched for by --trust fair: the guarantee holds only if "
+    "its code is right"
+)
+
+
+@pytest.fixture
+def foreign(desk, tmp_path_factory, monkeypatch):
+    """The desk, with an installed distribution that brings strategies."""
+    site = tmp_path_factory.mktemp("site")
+    package, metadata = site / "fake_rules", site / "fake_rules-1.5.dist-info"
+    for folder in (package, metadata):
+        folder.mkdir()
+    (metadata / "METADATA").write_text(METADATA)
+    (metadata / "entry_points.txt").write_text(ENTRY_POINTS)
+    (package / "__init__.py").write_text("")
+    (package / "hedge.py").write_text(HEDGE)
+    (package / "fair.py").write_text(FAIR)
+    (package / "broken.py").write_text("import no_such_module_anywhere\n")
+    monkeypatch.syspath_prepend(site)
+    yield desk
+    import sys
+
+    for name in [name for name in sys.modules if name.startswith("fake_rules")]:
+        del sys.modules[name]
+
+
+def test_every_strategy_of_the_house_says_what_it_is_and_what_for(desk):
+    ended = desk.run("strategies")
+    assert (ended.code, ended.err) == (0, "")
+    listed = desk.run("strategies", "--json").json
+    own = [(registry.role, name) for registry in ROLES for name in registry.builtins]
+    assert [(one["role"], one["name"]) for one in listed if one["origin"] == "dpqr"] == own
+    for one in listed:
+        assert one["what"]
+        assert one["use"].startswith("for ")
+        assert f"  {one['name']}: {one['what']}\n    {one['use']}\n" in ended.out
+
+
+def test_foreign_strategies_are_listed_without_being_imported(foreign):
+    import sys
+
+    ended = foreign.run("strategies")
+    assert LISTED in ended.out
+    assert TRUSTED in ended.out
+    assert "fake_rules" not in sys.modules
+    origins = {(one["role"], one["name"]): one["origin"] for one in foreign.run("strategies", "--json").json}
+    assert origins["update", "hedge"] == "fake-rules 1.5"
+    assert origins["update", "perceptron"] == "dpqr", "a plug-in may not take a name of the house"
+
+
+def test_a_foreign_update_rule_runs_and_is_named(foreign):
+    ended = foreign.release("--json", "--update", "hedge", *ROUNDS)
+    assert ended.code == 0, ended.err
+    assert ended.json["trust"] == ["update 'hedge' comes from fake-rules 1.5; it sees released values only"]
+    assert ended.json["plan"]["update"]["name"] == "hedge"
+
+
+def test_a_foreign_update_rule_needs_no_trust_and_takes_none(foreign):
+    ended = foreign.release("--update", "hedge", "--trust", "hedge")
+    assert_refusal(ended, 2, "--trust hedge: no third party's strategy of that name meets data here")
+
+
+def test_an_option_that_a_foreign_rule_does_not_know_is_not_forced_on_it(foreign):
+    assert foreign.release("--update", "hedge", "--max-cells", "1000").code == 0
+    assert_refusal(foreign.release("--update", "hedge", "--replay"), 2, "--replay goes with")
+
+
+def test_a_foreign_distinguisher_runs_by_trust_only(foreign):
+    before = foreign.everything()
+    refused = foreign.release("--distinguisher", "fair", "--out", "out", *ROUNDS)
+    assert_refusal(refused, 2, "comes from fake-rules 1.5 and would meet the private data; add --trust fair")
+    assert foreign.everything() == before
+    ended = foreign.release("--distinguisher", "fair", "--trust", "fair", "--out", "out", *ROUNDS)
+    assert ended.code == 0, ended.err
+    record = json.loads((foreign.path / "out/release.json").read_text())
+    assert VOUCHED in record["trust"]
+    assert record["plan"]["distinguisher"]["name"] == "fair"
+    assert "vouched for by --trust fair" in " ".join(ended.err.split())
+
+
+def test_the_plan_names_whom_it_trusts(foreign):
+    plan = foreign.release("--dry-run", "--json", "--distinguisher", "fair", "--trust", "fair", *ROUNDS).json
+    assert plan["notes"] == [VOUCHED]
+
+
+def test_untrusted_code_is_not_even_imported(foreign):
+    import sys
+
+    foreign.release("--distinguisher", "fair")
+    assert "fake_rules.fair" not in sys.modules
+
+
+def test_foreign_code_that_does_not_load(foreign):
+    says = "--update broken: fake-rules 1.5 does not load (ModuleNotFoundError: No module named 'no_such_module_any"
+    assert_refusal(foreign.release("--update", "broken"), 2, says)
+    says = "--check fair: fake-rules 1.5 does not load (AttributeError"
+    assert_refusal(foreign.release("--check", "fair", "--trust", "fair"), 2, says)
+
+
+def test_roles_that_meet_data_or_guard_it_need_trust():
+    assert {registry.role for registry in ROLES if registry not in EXPOSED} == {"update"}
