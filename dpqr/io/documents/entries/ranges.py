@@ -15,12 +15,12 @@ from dpqr.data.attribute import Bins
 from dpqr.io.documents.calendar_cuts import moment
 from dpqr.io.documents.decoding import number
 from dpqr.io.documents.entries.frame import Compiled, Frame, called
-from dpqr.io.documents.entries.rows import MAX_ENTRIES, interval_matrix
 from dpqr.io.documents.intervals import edges_around, side
 from dpqr.io.documents.place import Place
 from dpqr.io.documents.query_form import RangesEntry
 from dpqr.noise.public import public_generator
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.ranges import Ranges
 
 
 def compile_ranges(entry: RangesEntry, frame: Frame) -> Compiled:
@@ -125,9 +125,7 @@ def _on_edge(bins: Bins, value: Fraction, place: Place, *, strict: bool) -> int:
 
 
 def _factor(axis: int, bins: Bins, span: IntArray, frame: Frame) -> Factor:
-    if int((span[:, 1] - span[:, 0]).sum()) > MAX_ENTRIES:
-        raise frame.place.fault(f"has more than {MAX_ENTRIES} coefficients; ask fewer ranges, or use wider bins")
     size = frame.domain.attributes[axis].size
-    matrix = interval_matrix(span[:, 0], span[:, 1], size)
+    matrix = Ranges(span[:, 0], span[:, 1], size)
     labels = tuple(bins.span_title(int(start), int(stop) - 1) for start, stop in span)
     return Factor(axes=(axis,), sizes=(size,), matrix=matrix, labels=labels)

@@ -28,17 +28,6 @@ def integer_matrix(rows: IntArray, cells: IntArray, values: IntArray, shape: tup
     return Sparse(csr_array((values, (rows, cells)), shape=shape, dtype=np.int64))
 
 
-def interval_matrix(starts: IntArray, stops: IntArray, cells: int) -> IntMatrix:
-    """Row r counts the cells starts[r] .. stops[r] - 1."""
-    if len(starts) * cells <= DENSE_ENTRIES:
-        places = np.arange(cells)
-        return Dense(((places >= starts[:, None]) & (places < stops[:, None])).astype(np.int64))
-    lengths = stops - starts
-    rows = np.repeat(np.arange(len(starts)), lengths)
-    offsets = np.arange(len(rows)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    return integer_matrix(rows, starts[rows] + offsets, np.ones(len(rows), dtype=np.int64), (len(starts), cells))
-
-
 def coarsest_grid(values: Iterable[Fraction]) -> Fraction:
     """The largest g of which all values are whole multiples; 0 where all are 0."""
     distinct = set(values)

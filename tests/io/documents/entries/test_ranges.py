@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from dpqr.noise.public import public_generator
-from dpqr.workload.matrix import Sparse
+from dpqr.workload.ranges import Ranges
 
 
 def rows(block, factor: int = 0) -> list[list[int]]:
@@ -80,10 +80,9 @@ def test_every_length_and_position_occurs(ask) -> None:
     assert {tuple(row) for row in rows(block)} == {(0,), (1,), (2,), (0, 1), (1, 2), (0, 1, 2)}
 
 
-def test_many_ranges_of_many_cells_are_sparse(ask) -> None:
+def test_ranges_are_kept_as_their_ends(ask) -> None:
     (block,) = ask({"ranges": "k", "random": 500, "seed": 1}, domain={"k": 10_000}).workload.blocks
-    (small,) = ask({"ranges": "k", "random": 400, "seed": 1}, domain={"k": 10_000}).workload.blocks
-    assert isinstance(block.factors[0].matrix, Sparse)
     lengths = public_generator(1).integers(1, 10_001, size=500)
-    assert block.factors[0].matrix.csr.sum(axis=1).tolist() == lengths.tolist()
-    assert not isinstance(small.factors[0].matrix, Sparse)
+    matrix = block.factors[0].matrix
+    assert isinstance(matrix, Ranges)
+    assert (matrix.stops - matrix.starts).tolist() == lengths.tolist()

@@ -1,0 +1,117 @@
+"""Ranges: intervals of an ordered axis, kept as their two ends; and what other matrices are in those terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray, frozen
+from dpqr.workload.columns import PAIRWISE_WORK
+from dpqr.workload.matrix import Identity, IntMatrix, Prefix
+
+
+@dataclass(frozen=True, eq=False)
+class Ranges:
+    """Row r counts the cells starts[r] .. stops[r] - 1. Products are differences of running sums.
+
+    starts, stops: int64, 0 <= start <= stop <= cells. Memory grows with rows plus cells, never with their product.
+    """
+
+    starts: IntArray
+    stops: IntArray
+    cells: int
+
+    def __post_init__(self) -> None:
+        for name in ("starts", "stops"):
+            ends = getattr(self, name).astype(np.int64, casting="safe", copy=False).view()
+            object.__setattr__(self, name, frozen(ends))
+
+    @property
+    def rows(self) -> int:
+        return len(self.starts)
+
+    def apply(self, tensor: AnyArray) -> AnyArray:
+        sums = np.zeros((self.cells + 1, *tensor.shape[1:]), dtype=tensor.dtype)
+        np.cumsum(tensor, axis=0, out=sums[1:])
+        return np.asarray(sums[self.stops] - sums[self.starts])
+
+    def adjoint(self, tensor: AnyArray) -> AnyArray:
+        steps = np.zeros((self.cells + 1, *tensor.shape[1:]), dtype=tensor.dtype)
+        np.add.at(steps, self.starts, tensor)
+        np.subtract.at(steps, self.stops, tensor)
+        return np.cumsum(steps, axis=0)[:-1]
+
+    def row(self, index: int) -> IntArray:
+        row = np.zeros(self.cells, dtype=np.int64)
+        row[self.starts[index] : self.stops[index]] = 1
+        return row
+
+    def table(self, start: int, stop: int) -> IntArray:
+        places = np.arange(self.cells)
+        inside = (places >= self.starts[start:stop, None]) & (places < self.stops[start:stop, None])
+        return inside.astype(np.int64)
+
+    @property
+    def smallest(self) -> int:
+        return 0
+
+    @cached_property
+    def _cover(self) -> IntArray:
+        """How many ranges hold each cell."""
+        steps = np.bincount(self.starts, minlength=self.cells + 1) - np.bincount(self.stops, minlength=self.cells + 1)
+        return np.cumsum(steps)[: self.cells].astype(np.int64)
+
+    def column_norm(self, power: int) -> int:
+        most = int(self._cover.max(initial=0))
+        return min(most, 1) if power == 0 else most
+
+    @cached_property
+    def _distance(self) -> int | None:
+        """Largest number of ranges that hold exactly one of two cells: held by one, plus by the other, minus twice
+        by both. None beyond the work limit (for cells squared)."""
+        if self.cells**2 > PAIRWISE_WORK // 32:
+            return None
+        ends = np.zeros((self.cells + 1, self.cells + 1), dtype=np.int64)
+        np.add.at(ends, (self.starts, self.stops), 1)
+        both = np.cumsum(np.cumsum(ends[:, ::-1], axis=1)[:, ::-1], axis=0)[:-1, 1:]
+        apart = self._cover[:, None] + self._cover - 2 * both
+        return int(np.triu(apart).max(initial=0))
+
+    def column_distance(self, power: int) -> int | None:
+        if power == 0:
+            return int(((self.stops > self.starts) & (self.stops - self.starts < self.cells)).any())
+        return self._distance
+
+
+def everything(cells: int) -> Ranges:
+    """The one query that counts every cell."""
+    return Ranges(np.zeros(1, dtype=np.int64), np.full(1, cells, dtype=np.int64), cells)
+
+
+def spans(matrix: IntMatrix) -> tuple[IntArray, IntArray] | None:
+    """Starts and stops of a matrix whose rows are all intervals by its form; None of any other."""
+    if isinstance(matrix, Ranges):
+        return matrix.starts, matrix.stops
+    if isinstance(matrix, Identity):
+        return np.arange(matrix.size), np.arange(1, matrix.size + 1)
+    if isinstance(matrix, Prefix):
+        return np.zeros(matrix.size, dtype=np.int64), np.arange(1, matrix.size + 1)
+    return None
+
+
+def group_sums(matrix: IntMatrix, edges: IntArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
+    """Of the rows start .. stop - 1: coefficients and their squares summed over groups of neighbouring cells.
+
+    edges: 0 = edges[0] < .. < edges[-1] = cells. Two arrays of shape (stop - start, groups).
+    """
+    known = spans(matrix)
+    if known is not None:
+        starts, stops = (ends[start:stop, None] for ends in known)
+        overlap = np.minimum(stops, edges[1:]) - np.maximum(starts, edges[:-1])
+        lengths = np.maximum(overlap, 0).astype(np.float64)
+        return lengths, lengths
+    table = matrix.table(start, stop).astype(np.float64)
+    first = np.asarray(edges[:-1])
+    return np.add.reduceat(table, first, axis=1), np.add.reduceat(table**2, first, axis=1)

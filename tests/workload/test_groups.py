@@ -1,0 +1,21 @@
+from universes import marginal
+
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.groups import axis_groups, home
+
+SHAPE = (2, 3, 2, 4)
+
+
+def test_groups_are_the_largest_sets_of_attributes() -> None:
+    asked = [(1,), (2, 0), (0, 2), (3,), (0,)]
+    blocks = [marginal(axes, SHAPE, name=f"q{index}") for index, axes in enumerate(asked)]
+    assert axis_groups([*blocks, QueryBlock(name="total")]) == ((1,), (0, 2), (3,))
+    assert axis_groups([QueryBlock(name="total")]) == ((),)
+
+
+def test_a_block_is_at_home_in_the_smallest_group_that_holds_it() -> None:
+    groups = ((0, 1, 2), (0, 2), (3,))
+    assert home((2,), groups) == (0, 2)
+    assert home((2, 1), groups) == (0, 1, 2)
+    assert home((), groups) == (3,)
+    assert home((1, 3), groups) is None

@@ -1,0 +1,89 @@
+"""p-Identity strategies against their written-out coefficients, their inverse against the pseudo-inverse."""
+
+import numpy as np
+import pytest
+
+from dpqr.workload import columns, p_identity
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.ranges import everything
+
+
+def made(widths, diagonal, sums) -> PIdentity:
+    rows = np.array(sums, dtype=np.int64).reshape(-1, len(widths))
+    return PIdentity(np.array(widths), np.array(diagonal), rows)
+
+
+CASES = {
+    "cells as groups": made([1, 1, 1, 1], [3, 1, 4, 2], [[1, 5, 0, 2], [2, 0, 0, 7]]),
+    "groups": made([3, 2, 1], [5, 2, 8], [[1, 0, 2], [3, 3, 1]]),
+    "one group": made([4], [3], [[2]]),
+    "one cell": made([1], [3], [[2]]),
+    "no sums": made([2, 2], [1, 3], []),
+    "negative": made([2, 1], [1, 3], [[-2, 1]]),
+}
+every_case = pytest.mark.parametrize("matrix", CASES.values(), ids=CASES.keys())
+
+
+def written(matrix) -> np.ndarray:
+    cells = np.repeat(np.arange(len(matrix.widths)), matrix.widths)
+    return np.concatenate([np.diag(matrix.diagonal[cells]), matrix.sums[:, cells]])
+
+
+@every_case
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
+    table = written(matrix)
+    assert (matrix.rows, matrix.cells) == table.shape
+    for start in range(matrix.rows):
+        np.testing.assert_array_equal(matrix.row(start), table[start])
+        for stop in range(start, matrix.rows + 1):
+            np.testing.assert_array_equal(matrix.table(start, stop), table[start:stop])
+    right = (np.arange(3 * matrix.cells).reshape(-1, 3) % 7 - 2).astype(dtype)
+    left = (np.arange(2 * matrix.rows).reshape(-1, 2) % 5 - 1).astype(dtype)
+    assert matrix.apply(right).dtype == matrix.adjoint(left).dtype == dtype
+    np.testing.assert_array_equal(matrix.apply(right), table @ right)
+    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
+
+
+@every_case
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_column_figures_are_those_of_the_coefficients(matrix, power) -> None:
+    dense = Dense(written(matrix))
+    assert matrix.column_norm(power) == dense.column_norm(power)
+    assert matrix.column_distance(power) == dense.column_distance(power)
+    assert matrix.smallest <= written(matrix).min()
+
+
+def test_a_distance_that_is_too_dear_is_unknown(monkeypatch) -> None:
+    monkeypatch.setattr(columns, "PAIRWISE_WORK", 10)
+    matrix = made([3, 2, 1], [5, 2, 8], [[1, 0, 2], [3, 3, 1]])
+    assert matrix.column_distance(1) is None
+    assert matrix.column_distance(0) == 8
+
+
+@every_case
+def test_recovery_is_the_pseudo_inverse(matrix) -> None:
+    values = np.arange(2.0 * matrix.rows).reshape(-1, 2) ** 2 % 11
+    np.testing.assert_allclose(matrix.recover(values), np.linalg.pinv(written(matrix)) @ values, atol=1e-10)
+
+
+@every_case
+def test_variances_are_the_quadratic_form(matrix, monkeypatch) -> None:
+    monkeypatch.setattr(p_identity, "SLICE", 2 * matrix.cells)
+    inverse = np.linalg.inv(written(matrix).T @ written(matrix))
+    signed = Dense(np.arange(5 * matrix.cells).reshape(5, -1) % 7 - 3)
+    for queries in (Prefix(matrix.cells), Identity(matrix.cells), everything(matrix.cells), signed):
+        rows = queries.table(0, queries.rows)
+        np.testing.assert_allclose(matrix.variances(queries), ((rows @ inverse) * rows).sum(axis=1), atol=1e-12)
+
+
+def test_a_multiple_has_every_coefficient_multiplied() -> None:
+    matrix = CASES["groups"]
+    np.testing.assert_array_equal(written(matrix.scaled(3)), 3 * written(matrix))
+
+
+@pytest.mark.parametrize(("widths", "diagonal"), [([1, 0], [1, 1]), ([1, 1], [1, 0])])
+def test_groups_without_cells_and_cells_without_weight_are_refused(widths, diagonal) -> None:
+    with pytest.raises(ValueError, match="positive weight"):
+        made(widths, diagonal, [])

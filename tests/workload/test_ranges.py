@@ -1,0 +1,98 @@
+"""Intervals by their ends against their coefficients written out."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from dpqr.workload import ranges
+from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.ranges import Ranges, everything, group_sums, spans
+
+
+def intervals(pairs, cells: int) -> Ranges:
+    starts, stops = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
+    return Ranges(starts, stops, cells)
+
+
+EVERY = list(itertools.combinations(range(6), 2))
+CASES = {
+    "every": intervals(EVERY, 5),
+    "some": intervals([(0, 4), (2, 3), (1, 5), (2, 3)], 5),
+    "an empty one": intervals([(2, 2), (0, 1)], 3),
+    "one": intervals([(1, 3)], 4),
+    "everything": everything(3),
+    "everything twice": intervals([(0, 2), (0, 2)], 2),
+    "one cell": everything(1),
+}
+every_case = pytest.mark.parametrize("matrix", CASES.values(), ids=CASES.keys())
+
+
+@every_case
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
+    table = matrix.table(0, matrix.rows)
+    right = (np.arange(3 * matrix.cells).reshape(matrix.cells, 3) % 7 - 2).astype(dtype)
+    left = (np.arange(2 * matrix.rows).reshape(matrix.rows, 2) % 5 - 1).astype(dtype)
+    assert matrix.apply(right).dtype == matrix.adjoint(left).dtype == dtype
+    np.testing.assert_array_equal(matrix.apply(right), table @ right)
+    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
+    for index in range(matrix.rows):
+        np.testing.assert_array_equal(matrix.row(index), table[index])
+        np.testing.assert_array_equal(matrix.table(index, index + 1), table[[index]])
+
+
+@every_case
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_column_figures_are_those_of_all_columns_and_pairs(matrix, power) -> None:
+    columns = [tuple(column) for column in matrix.table(0, matrix.rows).T.tolist()]
+    gaps = [[abs(a - b) for a, b in zip(one, two, strict=True)] for one in columns for two in columns]
+    figure = max if power == 0 else sum
+    assert matrix.column_norm(power) == max(figure(column) for column in columns)
+    assert matrix.column_distance(power) == max(figure(gap) for gap in gaps)
+    assert matrix.smallest <= matrix.table(0, matrix.rows).min()
+
+
+def test_a_distance_that_is_too_dear_is_unknown_but_the_largest_entry_is_not(monkeypatch) -> None:
+    monkeypatch.setattr(ranges, "PAIRWISE_WORK", 32 * 24)
+    matrix = intervals([(0, 4), (2, 3)], 5)
+    assert matrix.column_distance(1) is None
+    assert matrix.column_distance(2) is None
+    assert matrix.column_distance(0) == 1
+
+
+def test_memory_does_not_grow_with_rows_times_cells() -> None:
+    """10^5 ranges of 10^6 cells would be 10^11 coefficients."""
+    cells, rows = 10**6, 10**5
+    starts = np.arange(rows, dtype=np.int64)
+    matrix = Ranges(starts, starts + cells // 2, cells)
+    counts = np.ones((cells, 1), dtype=np.int64)
+    assert (matrix.apply(counts) == cells // 2).all()
+    assert matrix.column_norm(1) == rows
+    assert matrix.adjoint(np.ones((rows, 1)))[cells // 2 - 1, 0] == rows
+
+
+def test_ends_cannot_be_written_through_the_matrix() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        intervals([(0, 1)], 2).starts[0] = 1
+
+
+@pytest.mark.parametrize("matrix", [Identity(4), Prefix(3, 2), intervals([(1, 3), (0, 4)], 5)])
+def test_the_spans_are_the_rows(matrix) -> None:
+    starts, stops = spans(matrix)
+    np.testing.assert_array_equal(
+        Ranges(starts, stops, matrix.cells).table(0, matrix.rows), matrix.table(0, matrix.rows)
+    )
+    assert spans(Dense(np.eye(2, dtype=np.int64))) is None
+
+
+@pytest.mark.parametrize(
+    "matrix", [Prefix(5), intervals(EVERY, 5), Dense(np.array([[1, -2, 3, 0, 4], [0, 0, 1, 1, 1]]))]
+)
+def test_group_sums_are_those_of_the_coefficients(matrix) -> None:
+    edges = np.array([0, 2, 3, 5])
+    table = matrix.table(0, matrix.rows)
+    sums, squares = group_sums(matrix, edges, 1, matrix.rows)
+    for group, (first, last) in enumerate(itertools.pairwise(edges)):
+        np.testing.assert_array_equal(sums[:, group], table[1:, first:last].sum(axis=1))
+        np.testing.assert_array_equal(squares[:, group], (table[1:, first:last] ** 2).sum(axis=1))
