@@ -1,0 +1,153 @@
+"""From a request to a plan: what is asked, what it needs, what a reader is warned of."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from desk import DOMAIN, QUERIES
+
+from dpqr.app.planning import plan_release
+from dpqr.app.request import PlanRequest
+from dpqr.data.unit import Neighbours
+from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.io.tables.limits import Limits
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+
+
+def plan(**wishes):
+    return plan_release(PlanRequest(**{"queries": "q.json", "epsilon": "1", **wishes}))
+
+
+def sizes(desk, queries, **domain):
+    desk.write(q__json={"domain": domain, "queries": queries})
+
+
+def test_the_request_becomes_the_problem(desk):
+    made = plan(neighbours="replace", n=1_000_000_000, schedule="theory", alpha="0.3", beta="0.01", seed=9)
+    problem = made.problem
+    assert problem.unit.neighbours is Neighbours.REPLACE
+    assert (problem.n, problem.alpha, problem.beta, problem.seed) == (10**9, Fraction(3, 10), Fraction(1, 100), 9)
+    assert (made.budget.epsilon, made.budget.delta) == (1, 0)
+
+
+def test_defaults(desk):
+    made = plan()
+    assert (made.schedule.name, made.roles.update.name, made.roles.accountant.name) == (
+        "rounds",
+        "multiplicative-weights",
+        "basic",
+    )
+    assert (made.problem.n, made.problem.alpha, made.problem.beta) == (None, None, Fraction(1, 20))
+    assert made.notes == ()
+
+
+@pytest.mark.parametrize("replay", [True, False])
+def test_options_reach_the_strategies(desk, replay):
+    made = plan(rounds=1, opening=False, replay=replay, cells=30)
+    assert (made.schedule.rounds, made.schedule.opening) == (1, False)
+    assert made.roles.update == MultiplicativeWeights(replay=replay, cells=30)
+    assert plan(schedule="theory", n=10**9, variant="sharp").problem.level.variant == "sharp"
+
+
+def test_named_roles_are_taken(desk):
+    made = plan(delta="1e-9", accountant="zcdp", check="laplace", distinguisher="permute-and-flip", update="perceptron")
+    names = [getattr(made.roles, role).name for role in ("accountant", "check", "distinguisher", "update")]
+    assert names == ["zcdp", "laplace", "permute-and-flip", "perceptron"]
+
+
+def test_the_domain_of_the_option_goes_before_that_of_the_queries(desk):
+    desk.write(d__json={"fields": [{**field, "dpqr": {**field["dpqr"], "null": "cell"}} for field in DOMAIN["fields"]]})
+    made = plan(domain="d.json")
+    assert made.problem.domain.shape == (3, 5, 4)
+    assert made.notes == ("the domain in q.json is not used: another is given",)
+
+
+def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk):
+    sizes(desk, [{"marginal": ["a"]}, {"marginal": ["b", "c"]}], a=10, b=20, c=30)
+    made = plan()
+    update = MultiplicativeWeights().footprint(made.problem).bytes
+    assert made.bytes == update + 8 * (6000 + 600)
+    assert update >= 8 * 8 * 6000
+
+
+def test_memory_of_a_sparse_histogram_is_private_and_left_out(desk, monkeypatch):
+    sizes(desk, [{"marginal": ["a"]}], a=100)
+    assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100 + 100)
+    monkeypatch.setattr("dpqr.app.planning.Limits", lambda: Limits(cells=99))
+    assert plan(update="perceptron").bytes == 8 * (3 * 100 + 100)
+
+
+def test_too_many_cells_say_which_columns_make_them(desk):
+    sizes(desk, [{"marginals": {"ways": 1}}], **{f"c{index}": index + 2 for index in range(9)})
+    with pytest.raises(InfeasiblePlan) as caught:
+        plan(cells=1000)
+    assert str(caught.value).splitlines()[1] == "cells: c8 10 x c7 9 x c6 8 x c5 7 x c4 6 x c3 5 x others 24"
+
+
+def test_more_cells_than_an_array_can_have(desk):
+    sizes(desk, [{"marginals": {"ways": 2}}], **{f"c{index}": 1000 for index in range(10)})
+    with pytest.raises(InfeasiblePlan, match="1000000000000000000000000000000 cells"):
+        plan()
+
+
+def test_one_column_needs_no_list_of_sizes(desk):
+    sizes(desk, [{"marginal": ["a"]}], a=100)
+    with pytest.raises(InfeasiblePlan) as caught:
+        plan(cells=10)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("delta", "warned"), [("1e-9", False), ("0.0001", False), ("0.00011", True), ("0.5", True)])
+def test_a_delta_not_far_below_one_record_is_warned_of(desk, delta, warned):
+    notes = plan(delta=delta, neighbours="replace", n=1000, accountant="zcdp").notes
+    assert any("is not far below 1/n" in note for note in notes) is warned
+
+
+def test_a_rule_fail_is_warned_of(desk):
+    fields = [dict(field) for field in DOMAIN["fields"]]
+    fields[0]["dpqr"] = {"null": "fail", "otherwise": "drop"}
+    desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
+    (note,) = plan().notes
+    assert note.startswith("warning: column 'sex' has a rule `fail`: the exit code tells one bit")
+
+
+def test_the_error_that_bins_add_to_a_sum_is_stated(desk):
+    desk.write(q__json={**QUERIES, "queries": [{"sum": "income", "by": ["sex"]}]})
+    (note,) = plan().notes
+    assert note.startswith("sum(income) by sex: counts each record with its bin's midpoint: an error of at most 100 ")
+
+
+@pytest.mark.parametrize("option", ["alpha", "beta", "variant"])
+def test_options_of_theory_are_refused_elsewhere(desk, option):
+    value = "printed" if option == "variant" else "0.1"
+    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule theory, not with rounds"):
+        plan(**{option: value})
+
+
+@pytest.mark.parametrize(("option", "value"), [("rounds", 3), ("opening", True), ("opening", False)])
+def test_options_of_rounds_are_refused_elsewhere(desk, option, value):
+    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule rounds, not with theory"):
+        plan(schedule="theory", n=10**9, **{option: value})
+
+
+def test_options_are_refused_before_any_document_is_read():
+    with pytest.raises(UsageFault, match="no such check"):
+        plan(queries="nowhere.json", check="x")
+    with pytest.raises(UsageFault, match="add --n N"):
+        plan(queries="nowhere.json", neighbours="replace")
+
+
+def test_replace_needs_every_rule(desk):
+    fields = [dict(field) for field in DOMAIN["fields"]]
+    fields[1]["dpqr"] = {"width": 25, "null": "cell", "nan": "drop", "infinite": "drop"}
+    desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
+    with pytest.raises(
+        DocumentError, match="column 'age': --neighbours replace needs a stated rule for unparsable, outs"
+    ):
+        plan(neighbours="replace", n=5)
+
+
+def test_the_same_request_gives_the_same_plan(desk):
+    wishes = {"delta": "1e-9", "rounds": 1}
+    assert plan(**wishes).events == plan(**wishes).events
