@@ -21,6 +21,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DpqrError
 from dpqr.io.ledger.anchor import Anchor
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.noise.source import SystemNoise
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import currency
 from dpqr.privacy.events import ExponentialEvent
@@ -199,6 +200,7 @@ def main():
     parser.add_argument("--crowd", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     given = parser.parse_args()
+    SystemNoise().words(1)  # numpy is here before the jobs are forked, whose lives are short
     (given.directory / "published").mkdir(exist_ok=True)
     if given.what == "race":
         print(json.dumps(race(given.directory, given.jobs)))

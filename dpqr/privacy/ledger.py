@@ -15,7 +15,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
-from dpqr.privacy.events import Composition
+from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.figures import downward_text
 
 
@@ -106,15 +106,32 @@ class Reservation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """How far the run that a reservation pays for has come, where it keeps a transcript.
+
+    note: of the reservation. begun: events of the draws that were begun, in their order. recorded: how many of them
+    are known to lie in the transcript; at most the last is not. transcript: running hash of the transcript that far.
+    """
+
+    reservation: Reservation
+    note: str
+    begun: tuple[PrivacyEvent, ...] = ()
+    recorded: int = 0
+    transcript: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
     """One line of the record; `number` counts from 0, `time` is UTC, `hash` seals it and all before it.
 
     open: the ledger begins. init: `terms` of a dataset. reserve: `cost` of `events` is paid; `note` says for what.
+    draw: the run that entry `run` has paid for begins a draw; `transcript` is the running hash of all before it.
+    record: the draw lies in the transcript, whose hash is now `transcript`.
     settle: `events` were really charged in the run that entry `settles` had paid for; `note` says how it ended.
     """
 
     number: int
-    kind: Literal["open", "init", "reserve", "settle"]
+    kind: Literal["open", "init", "reserve", "draw", "record", "settle"]
     time: str
     hash: str = ""
     dataset: str = ""
@@ -123,6 +140,8 @@ class Entry:
     events: Composition = ()
     settles: int | None = None
     note: str = ""
+    run: int | None = None
+    transcript: str = ""
 
 
 class Ledger(Protocol):
@@ -147,6 +166,26 @@ class Ledger(Protocol):
         **Privacy** `events` must be a function of the released transcript (the draws that were charged are). The sum
         of what was charged then stays below the limit on every path, which is all that a filter asks for.
         """
+        ...
+
+    def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
+        """Say that draw `number` of the run (from 0) is about to be made; from now on it counts as spent.
+
+        transcript: running hash of the transcript so far. Errors: LedgerError where the ledger knows another one, or
+        another number: somebody else continues the run, or the transcript is not the one it was begun with.
+        """
+        ...
+
+    def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
+        """Say that draw `number` lies in the transcript, durably, and what its running hash is now."""
+        ...
+
+    def run(self, dataset: str, number: int, receipt: str) -> Run | None:
+        """The run that reservation `number` pays for; None: it is settled. LedgerError: there is no such."""
+        ...
+
+    def key(self, reservation: Reservation) -> bytes:
+        """A random key of this reservation alone. It is never exported, and erased with the settlement."""
         ...
 
     def account(self, dataset: str) -> Account:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.io.ledger.open_run import OpenRun
 from dpqr.io.ledger.refusals import over_cap, over_limit
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry, Terms
@@ -24,7 +25,7 @@ class Standing:
     terms: Terms
     spent: Fraction = Fraction(0)
     reservations: int = 0
-    unsettled: dict[int, Entry] = field(default_factory=dict)
+    runs: dict[int, OpenRun] = field(default_factory=dict)
     events: Counter[PrivacyEvent] = field(default_factory=Counter)
 
     @property
@@ -32,9 +33,9 @@ class Standing:
         return Account(
             terms=self.terms,
             spent=self.spent,
-            pending=sum((entry.cost for entry in self.unsettled.values()), Fraction(0)),
+            pending=sum((run.paid.cost for run in self.runs.values()), Fraction(0)),
             reservations=self.reservations,
-            unsettled=len(self.unsettled),
+            unsettled=len(self.runs),
             events=tuple(self.events.items()),
         )
 
@@ -56,24 +57,28 @@ class Book:
     def replayed(cls, entries: Iterable[Entry]) -> Book:
         """LedgerError for an entry that no ledger would have admitted."""
         book = cls()
+        book.replay(entries)
+        return book
+
+    def replay(self, entries: Iterable[Entry]) -> None:
+        """The same after what was replayed before."""
         for entry in entries:
             try:
-                book.add(entry)
+                self.add(entry)
             except DpqrError:
                 raise LedgerError(
                     f"the ledger was forged or is damaged: entry {entry.number} breaks the rules of a ledger"
                 ) from None
-        return book
 
     def account(self, dataset: str) -> Account:
         """UsageFault for a name that has no budget here."""
         return self._standing(dataset).account
 
-    def unsettled(self, number: int) -> Entry:
-        """The reservation of that number. BudgetRefused: there is none, or it is settled."""
+    def unsettled(self, number: int) -> OpenRun:
+        """The run that this reservation pays for. BudgetRefused: there is none, or it is settled."""
         for standing in self.standings.values():
-            if number in standing.unsettled:
-                return standing.unsettled[number]
+            if number in standing.runs:
+                return standing.runs[number]
         raise BudgetRefused(f"entry {number} is no reservation that waits for a settlement; each is settled once")
 
     def add(self, entry: Entry) -> None:
@@ -84,6 +89,8 @@ class Book:
             self._init(entry)
         elif entry.kind == "reserve":
             self._reserve(entry)
+        elif entry.kind in ("draw", "record"):
+            self._continue(entry)
         elif entry.kind == "settle":
             self._settle(entry)
         elif entry.kind != "open":
@@ -111,19 +118,33 @@ class Book:
             raise over_limit(standing.account, entry.cost)
         standing.spent = spent
         standing.reservations += 1
-        standing.unsettled[entry.number] = entry
+        standing.runs[entry.number] = OpenRun(paid=entry)
         standing.charge(entry.events, 1)
 
+    def _continue(self, entry: Entry) -> None:
+        run = self._run(entry, entry.run)
+        if entry.kind == "record":
+            run.record(entry)
+        else:
+            run.begin(entry, self._standing(entry.dataset).terms.currency)
+
+    def _run(self, entry: Entry, number: int | None) -> OpenRun:
+        run = self.unsettled(number if number is not None else -1)
+        if run.paid.dataset != entry.dataset:
+            raise BudgetRefused(f"entry {run.paid.number} is a reservation of another dataset")
+        return run
+
     def _settle(self, entry: Entry) -> None:
-        paid = self.unsettled(entry.settles if entry.settles is not None else -1)
-        if paid.dataset != entry.dataset:
-            raise BudgetRefused(f"entry {paid.number} is a reservation of another dataset")
+        run = self._run(entry, entry.settles)
+        paid = run.paid
+        if entry.cost < run.drawn:
+            raise BudgetRefused(f"the draws that entry {paid.number} has begun cost more than that settlement")
         if entry.cost > paid.cost:
             raise BudgetRefused(
                 f"a settlement may not pass what entry {paid.number} has reserved; it stays spent in full"
             )
         standing = self._standing(entry.dataset)
-        del standing.unsettled[paid.number]
+        del standing.runs[paid.number]
         standing.spent += entry.cost - paid.cost
         standing.charge(paid.events, -1)
         standing.charge(entry.events, 1)

@@ -19,12 +19,15 @@ from dpqr.errors import LedgerError
 from dpqr.io.ledger.chain import Link, links
 
 TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
+KEYS = "CREATE TABLE keys (reservation INTEGER PRIMARY KEY, key BLOB NOT NULL)"
+"""Secrets of reservations that wait for their settlement; the chain does not hold them and no export shows them."""
 MARK = 0x64707172
 """The application id in the file's header: "dpqr"."""
 
 _SETTINGS = (
     "PRAGMA trusted_schema = OFF",
     "PRAGMA cell_size_check = ON",
+    "PRAGMA secure_delete = ON",
     "PRAGMA fullfsync = ON",
     "PRAGMA journal_mode = DELETE",
     "PRAGMA synchronous = EXTRA",
@@ -74,7 +77,7 @@ def stored_links(connection: sqlite3.Connection) -> tuple[Link, ...]:
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     if not schema and not mark:
         return ()
-    if schema != [(TABLE,)] or mark != MARK:
+    if schema != [(TABLE,), (KEYS,)] or mark != MARK:
         raise LedgerError("the file is no ledger of dpqr, or was changed by another program; give a ledger's path")
     return links(connection.execute("SELECT number, entry, seal FROM entries ORDER BY number").fetchall())
 
@@ -83,6 +86,7 @@ def append(connection: sqlite3.Connection, number: int, link: Link) -> None:
     """Add one entry, and what a new file needs before its first."""
     if number == 0:
         connection.execute(TABLE)
+        connection.execute(KEYS)
         connection.execute(f"PRAGMA application_id = {MARK}")
     connection.execute("INSERT INTO entries (number, entry, seal) VALUES (?, ?, ?)", (number, link.text, link.seal))
 

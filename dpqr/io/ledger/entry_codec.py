@@ -44,6 +44,9 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {"format": FORMAT, "ledger": entry.note}
     if entry.kind == "init":
         return {"dataset": entry.dataset, **_terms_document(entry.terms)}
+    if entry.kind in ("draw", "record"):
+        begun = {"events": encode_events(entry.events)} if entry.kind == "draw" else {}
+        return {"dataset": entry.dataset, "run": entry.run, "transcript": entry.transcript, **begun}
     content = {
         "dataset": entry.dataset,
         "cost": exact_text(entry.cost),
@@ -78,6 +81,10 @@ def _entry(document: dict[str, Any], digest: str) -> Entry:
     dataset = _text(document["dataset"])
     if kind == "init":
         return Entry(**same, dataset=dataset, terms=_terms(dataset, document))
+    if kind in ("draw", "record"):
+        events = decode_events(document["events"]) if kind == "draw" else ()
+        transcript = _text(document["transcript"])
+        return Entry(**same, dataset=dataset, events=events, run=document["run"], transcript=transcript)
     return Entry(
         **same,
         dataset=dataset,

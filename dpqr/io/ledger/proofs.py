@@ -27,8 +27,8 @@ def require_proofs(book: Book, chain: Sequence[Link]) -> None:
 def _paid(book: Book, entry: Entry) -> bool:
     if entry.terms is not None:
         return _covered(entry.terms)
-    if not entry.dataset:
-        return True
+    if not entry.dataset or entry.kind in ("draw", "record"):
+        return True  # a draw is held against its reservation by the rules of the book
     try:
         return entry.cost >= book.standings[entry.dataset].terms.currency.price(entry.events)
     except DpqrError:

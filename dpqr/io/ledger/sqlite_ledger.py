@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,13 +24,15 @@ from dpqr.io.ledger.anchor import Anchor, Mark
 from dpqr.io.ledger.book import Book
 from dpqr.io.ledger.chain import BEGINNING, Link, seal
 from dpqr.io.ledger.database import append, commit, reading, require_integrity, stored_links, writing
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
+from dpqr.io.ledger.entry_codec import encode_entry
+from dpqr.io.ledger.keys import erase_key, store_key, stored_key
 from dpqr.io.ledger.naming import require_name, require_text
 from dpqr.io.ledger.place import create, require_place
 from dpqr.io.ledger.proofs import require_proofs
 from dpqr.io.ledger.refusals import require_unit
-from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import Account, Entry, Reservation, Terms
+from dpqr.io.ledger.replays import Replays
+from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms
 
 WAIT = 30.0
 """Seconds that a job waits for its turn."""
@@ -61,6 +63,7 @@ class SqliteLedger:
     anchor: Anchor | None = None
     wait: float = WAIT
     clock: Callable[[], str] = utc_now
+    _replays: Replays = field(default_factory=Replays, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.anchor and self.anchor.path == self.path:
@@ -84,15 +87,34 @@ class SqliteLedger:
             cost = terms.currency.price(events)
             return self._entry(book, kind="reserve", dataset=dataset, cost=cost, events=events, note=note)
 
-        entry, book = self._add(paid)
-        return Reservation(
-            dataset=dataset,
-            number=entry.number,
-            receipt=entry.hash,
-            accountant=book.account(dataset).terms.accountant,
-            cost=entry.cost,
-            events=events,
-        )
+        entry, book = self._add(paid, lambda connection, entry: store_key(connection, entry.number, _words(4)))
+        return book.unsettled(entry.number).public(book.account(dataset).terms.accountant).reservation
+
+    def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
+        """See `Ledger.begin`."""
+        self._draw(reservation, number, kind="draw", events=((event, 1),), transcript=transcript)
+
+    def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
+        """See `Ledger.record`."""
+        self._draw(reservation, number, kind="record", transcript=transcript)
+
+    def run(self, dataset: str, number: int, receipt: str) -> Run | None:
+        """See `Ledger.run`."""
+        book = self._read()
+        paid = book.entries[number] if 0 <= number < len(book.entries) else None
+        if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", dataset, receipt):
+            raise LedgerError(
+                f"--ledger {self.path}: holds no reservation {number} of dataset {dataset!r} with that seal; the "
+                "transcript is of another ledger or dataset, or was edited"
+            )
+        standing = book.standings[dataset]
+        return standing.runs[number].public(standing.terms.accountant) if number in standing.runs else None
+
+    def key(self, reservation: Reservation) -> bytes:
+        """See `Ledger.key`."""
+        self._require_file()
+        with reading(self.path, self.wait) as connection:
+            return stored_key(connection, reservation.number)
 
     def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
         """See `Ledger.settle`."""
@@ -100,14 +122,13 @@ class SqliteLedger:
         dataset, number = reservation.dataset, reservation.number
 
         def settled(book: Book) -> Entry:
-            if book.unsettled(number).hash != reservation.receipt:
-                raise LedgerError(f"entry {number} is not the reservation of this run, but another ledger's")
+            _require_own(book, reservation)
             cost = book.account(dataset).terms.currency.price(events)
             return self._entry(
                 book, kind="settle", dataset=dataset, cost=cost, events=events, settles=number, note=note
             )
 
-        _, book = self._add(settled)
+        _, book = self._add(settled, lambda connection, _: erase_key(connection, number))
         return book.account(dataset)
 
     def account(self, dataset: str) -> Account:
@@ -153,21 +174,36 @@ class SqliteLedger:
             self.anchor.publish()
         return mark
 
-    def _add(self, make: Callable[[Book], Entry]) -> tuple[Entry, Book]:
-        """One transaction: check everything, admit one entry, make it durable, renew the anchor."""
+    def _draw(self, reservation: Reservation, number: int, **content: Any) -> None:
+        def continued(book: Book) -> Entry:
+            _require_own(book, reservation)
+            book.unsettled(reservation.number).require_next(number)
+            return self._entry(book, dataset=reservation.dataset, run=reservation.number, **content)
+
+        self._add(continued)
+
+    def _add(
+        self,
+        make: Callable[[Book], Entry],
+        beside: Callable[[sqlite3.Connection, Entry], None] = lambda _, __: None,
+    ) -> tuple[Entry, Book]:
+        """One transaction: check everything, admit one entry and what goes beside it, make it durable, renew the
+        anchor."""
         self._require_file()
         with writing(self.path, self.wait) as connection:
             chain, _ = self._checked(connection)
-            book = _replayed(chain)
+            book = self._replays.take(chain)
             if not chain:
                 chain = (*chain, self._append(connection, chain, book, self._beginning()))
             entry = make(book)
             chain = (*chain, self._append(connection, chain, book, entry))
+            beside(connection, entry)
             if self.anchor:
                 self.anchor.draft(Mark.of(chain))
             commit(connection)
             if self.anchor:
                 self.anchor.publish()
+        self._replays.keep(chain, book)
         return book.entries[-1], book
 
     def _append(self, connection: sqlite3.Connection, chain: tuple[Link, ...], book: Book, entry: Entry) -> Link:
@@ -216,14 +252,22 @@ class SqliteLedger:
 
     def _beginning(self) -> Entry:
         """The first entry makes two ledgers with the same history two different ledgers."""
-        from dpqr.noise.source import SystemNoise  # brings numpy, which no later use of a ledger needs
-
-        name = SystemNoise().words(2).tobytes().hex()
-        return Entry(number=0, kind="open", time=self.clock(), note=name)
+        return Entry(number=0, kind="open", time=self.clock(), note=_words(2).hex())
 
     def _entry(self, book: Book, **content: Any) -> Entry:
         return Entry(number=len(book.entries), time=self.clock(), **content)
 
 
 def _replayed(chain: tuple[Link, ...]) -> Book:
-    return Book.replayed(decode_entry(link.text, link.seal) for link in chain)
+    return Replays().take(chain)
+
+
+def _require_own(book: Book, reservation: Reservation) -> None:
+    if book.unsettled(reservation.number).paid.hash != reservation.receipt:
+        raise LedgerError(f"entry {reservation.number} is not the reservation of this run, but another ledger's")
+
+
+def _words(count: int) -> bytes:
+    from dpqr.noise.source import SystemNoise  # brings numpy, which looking at a ledger does not need
+
+    return SystemNoise().words(count).tobytes()

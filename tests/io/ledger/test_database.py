@@ -135,7 +135,7 @@ def test_a_flipped_byte_is_found(path):
 
 def test_a_page_of_zeros_is_found(path):
     sound = path.read_bytes()
-    path.write_bytes(sound[:-4096] + bytes(4096))
+    path.write_bytes(sound[:4096] + bytes(4096) + sound[8192:])
     with pytest.raises(LedgerError), reading(path, WAIT) as connection:
         stored_links(connection)
 

@@ -1,0 +1,29 @@
+"""Keys: one random secret for each reservation that is not settled, beside the chain and never in it.
+
+It marks the table of a run, so that the run can be continued on that table only. Whoever copies the record, as
+`dpqr budget export` prints it, has no key; after the settlement nobody has it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+
+from dpqr.errors import LedgerError
+
+
+def store_key(connection: sqlite3.Connection, reservation: int, key: bytes) -> None:
+    """Keep the key of a new reservation."""
+    connection.execute("INSERT INTO keys (reservation, key) VALUES (?, ?)", (reservation, key))
+
+
+def stored_key(connection: sqlite3.Connection, reservation: int) -> bytes:
+    """LedgerError where there is none."""
+    found = connection.execute("SELECT key FROM keys WHERE reservation = ?", (reservation,)).fetchone()
+    if found is None or not isinstance(found[0], bytes):
+        raise LedgerError(f"the key of reservation {reservation} is missing, so its run cannot be continued")
+    return found[0]
+
+
+def erase_key(connection: sqlite3.Connection, reservation: int) -> None:
+    """Overwrite and remove it (SQLite's secure_delete is on)."""
+    connection.execute("DELETE FROM keys WHERE reservation = ?", (reservation,))

@@ -1,0 +1,83 @@
+"""OpenRun: the draws of a run that is paid and not settled, and the order in which a ledger lets them happen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpqr.errors import LedgerError
+from dpqr.privacy.currency import Currency
+from dpqr.privacy.events import PrivacyEvent
+from dpqr.privacy.ledger import Entry, Reservation, Run
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenRun:
+    """Draws one after another: each is begun on the transcript that holds all before it, then recorded.
+
+    paid: the reservation's entry. drawn: exact cost of the draws that were begun. A transcript in any other state
+    than the last one that is known here (shortened, edited, copied earlier) finds no way to go on.
+    """
+
+    paid: Entry
+    begun: list[PrivacyEvent] = field(default_factory=list)
+    recorded: int = 0
+    transcript: str = ""
+    drawn: Fraction = Fraction(0)
+
+    def begin(self, entry: Entry, currency: Currency) -> None:
+        """Admit one more draw. LedgerError: the last is not recorded, the transcript is another, or it is not paid."""
+        (event, count), *others = entry.events or ((None, 0),)
+        if event is None or count != 1 or others:
+            raise LedgerError("an entry of a draw that names no single event")
+        self._require(entry, recorded=len(self.begun))
+        if self.begun and entry.transcript != self.transcript:
+            raise self._fault()
+        cost = self.drawn + currency.cost(event)
+        if cost > self.paid.cost:
+            raise LedgerError(f"entry {self.paid.number} does not pay for another draw")
+        self.begun.append(event)
+        self.drawn = cost
+        self.transcript = entry.transcript
+
+    def record(self, entry: Entry) -> None:
+        """Admit that the last draw lies in the transcript."""
+        self._require(entry, recorded=len(self.begun) - 1)
+        self.recorded += 1
+        self.transcript = entry.transcript
+
+    def require_next(self, number: int) -> None:
+        """LedgerError unless draw `number` is the next to be begun, or the begun one that is not recorded."""
+        if number != self.recorded:
+            raise self._fault()
+
+    def public(self, accountant: str) -> Run:
+        """The same for everybody to read."""
+        paid = self.paid
+        return Run(
+            reservation=Reservation(
+                dataset=paid.dataset,
+                number=paid.number,
+                receipt=paid.hash,
+                accountant=accountant,
+                cost=paid.cost,
+                events=paid.events,
+            ),
+            note=paid.note,
+            begun=tuple(self.begun),
+            recorded=self.recorded,
+            transcript=self.transcript,
+        )
+
+    def _require(self, entry: Entry, *, recorded: int) -> None:
+        if self.recorded != recorded or not _DIGEST.fullmatch(entry.transcript):
+            raise self._fault()
+
+    def _fault(self) -> LedgerError:
+        return LedgerError(
+            f"the run of entry {self.paid.number} has come to another place than its transcript says; another job "
+            "continues it, or the transcript is not the newest one"
+        )
