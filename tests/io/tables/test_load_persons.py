@@ -15,6 +15,7 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables import load as loading
+from dpqr.io.tables import structure
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
@@ -145,6 +146,14 @@ def test_progress_counts_the_bytes_of_every_pass(tmp_path, monkeypatch) -> None:
     pieces = []
     loaded(tmp_path / "t.csv", progress=pieces.append)
     assert sum(pieces) == 3 * (tmp_path / "t.csv").stat().st_size
+
+
+def test_the_bytes_of_every_pass_are_announced(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(structure, "group_count", lambda *_: 3)
+    write(tmp_path / "t.csv", ROWS)
+    source, size = TableSource(paths=(str(tmp_path / "t.csv"),)), (tmp_path / "t.csv").stat().st_size
+    assert structure.check_table(source, DOMAIN, Limits(), TWO) == 3 * size
+    assert structure.check_table(source, DOMAIN, Limits()) == size
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,43 @@
+"""The count of what was left out: one draw, paid for, at the price that the plan set aside."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+from fakes import OpenFilter
+from handmade import make_plan
+
+from dpqr.construction.dropped import count_dropped
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import PrivacyUnit
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.price import Price
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.checks.laplace import Laplace
+
+LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))
+
+
+def counted(price, unit=None):
+    plan = make_plan()
+    problem = replace(plan.problem, unit=unit or PrivacyUnit())
+    plan = replace(plan, problem=problem, dropped=price, roles=replace(plan.roles, check=Laplace()))
+    guard = OpenFilter()
+    return count_dropped(LOST, plan, accountant=guard, noise=SeededNoise(3)), guard.charged
+
+
+def test_a_plan_without_it_draws_nothing() -> None:
+    assert counted(None) == (None, [])
+
+
+def test_one_draw_around_the_count() -> None:
+    found, charged = counted(Price(epsilon=Fraction(1, 2)), PrivacyUnit(column="pid", rows=3))
+    assert [(event.sensitivity, event.scale) for event in charged] == [(3, 6)]
+    assert found.charge == 1
+    assert found.deviation == found.measurement.law.deviation
+    assert found.estimate != 12345
+    assert abs(found.estimate - 12345) < 40 * found.deviation
+
+
+def test_at_a_high_price_it_is_the_count() -> None:
+    assert counted(Price(epsilon=Fraction(100)))[0].estimate == 12345

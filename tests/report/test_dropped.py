@@ -1,0 +1,49 @@
+"""The count of what was left out, in the plan and in the receipt."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from fakes import measured
+from printed import printed
+
+from dpqr.construction.dropped import DroppedCount
+from dpqr.data.unit import PrivacyUnit
+from dpqr.privacy.price import Price
+from dpqr.report.plan_view import plan_view
+from dpqr.report.release_view import receipt_view
+from dpqr.strategies.schedules.dropped_count import DROPPED
+
+PERSONS = PrivacyUnit(column="pid", rows=3)
+
+
+def counting(plan, unit):
+    return replace(plan, problem=replace(plan.problem, unit=unit), dropped=Price(epsilon=Fraction(1, 20)))
+
+
+def lines(view):
+    return " ".join(printed(view).split())
+
+
+@pytest.mark.parametrize(
+    ("unit", "words"),
+    [
+        (PrivacyUnit(), "the records that the domain's rules left out"),
+        (PERSONS, "the rows that the domain's rules or the bound left out, at most 3 rows of each person counted"),
+    ],
+)
+def test_it_is_announced_and_told_with_its_noise(plan, release, unit, words) -> None:
+    planned = counting(plan, unit)
+    assert f"Left out a noisy count of {words}, eps 0.05 First" in lines(plan_view(planned))
+    count = DroppedCount(measurement=measured((DROPPED, [-1234])), charge=0)
+    told = lines(receipt_view(replace(release, plan=planned, dropped=count)))
+    assert f"Left out -1,234 +-1.36 (noise): {words}; eps 0.05 Opening" in told
+
+
+def test_nothing_is_said_where_none_was_bought(plan, release) -> None:
+    assert "Left out" not in printed(plan_view(plan)) + printed(receipt_view(release))
+
+
+def test_the_declared_number_of_persons_is_shown(plan) -> None:
+    stated = replace(plan, problem=replace(plan.problem, unit=PERSONS, persons=5000))
+    assert "Persons 5,000, as declared" in lines(plan_view(stated))

@@ -1,0 +1,120 @@
+"""A share of the budget set aside for the count of what was left out, whatever the schedule and the accountant."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.strategies.checks.gaussian import Gaussian
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.plan import Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.dropped_count import DROPPED, WithDroppedCount
+from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import Workload
+
+PURE = PrivacyBudget(Fraction(1))
+APPROXIMATE = PrivacyBudget(Fraction(1), Fraction(1, 10**9))
+TENTH = Fraction(1, 10)
+BLOCKS = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 3),)) for axis in range(4))
+DOMAIN = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(3)) for axis in range(4)))
+
+
+def problem(unit=None, **more):
+    return Problem(domain=DOMAIN, workload=Workload(BLOCKS), unit=unit or PrivacyUnit(), **more)
+
+
+def roles(accountant="basic", check=None):
+    return Roles(
+        distinguisher=Exponential(),
+        check=check or Laplace(),
+        update=MultiplicativeWeights(),
+        accountant=ACCOUNTANTS[accountant],
+    )
+
+
+def counted(schedule=None, share=TENTH):
+    return WithDroppedCount(schedule=schedule or Rounds(rounds=2), share=share)
+
+
+@pytest.mark.parametrize("share", [TENTH, Fraction(1, 3), Fraction(9, 10)])
+@pytest.mark.parametrize("rounds", [2, 9])
+def test_under_basic_composition_the_share_is_exact(share, rounds) -> None:
+    plan = counted(Rounds(rounds=rounds), share).plan(problem(), PURE, roles())
+    rest = Rounds(rounds=rounds).plan(problem(), PrivacyBudget(1 - share), roles())
+    assert plan.dropped.pure == share
+    assert (plan.opening_price, plan.select, plan.measure) == (rest.opening_price, rest.select, rest.measure)
+    assert plan.epsilon == 1
+    assert plan.events == ((DiscreteLaplaceEvent(sensitivity=1, scale=1 / share, coordinates=1), 1), *rest.events)
+
+
+@pytest.mark.parametrize("accountant", ["basic", "advanced", "zcdp"])
+@pytest.mark.parametrize("schedule", [Rounds(rounds=2), Rounds(rounds=9), Rounds(rounds=2, opening=False)])
+def test_no_plan_costs_more_than_its_budget_or_leaves_much(accountant, schedule) -> None:
+    plan = counted(schedule).plan(problem(), APPROXIMATE, roles(accountant))
+    assert 0.9 < float(plan.epsilon) <= 1
+    guard = plan.roles.accountant.guard(plan.budget, plan.events)
+    for event, count in plan.events:
+        for _ in range(count):
+            guard.charge(event)
+
+
+def test_the_noise_is_the_checks() -> None:
+    plan = counted().plan(problem(), APPROXIMATE, roles("zcdp", Gaussian()))
+    event = plan.events[0][0]
+    assert isinstance(event, DiscreteGaussianEvent)
+    assert Fraction(event.squared_sensitivity) / (2 * event.variance) == plan.dropped.concentrated
+    assert float(plan.epsilon) <= 1
+
+
+def test_the_plan_runs_its_own_schedule_with_its_own_roles() -> None:
+    own = roles()
+    plan = counted().plan(problem(), PURE, own)
+    assert plan.schedule == Rounds(rounds=2)
+    assert plan.roles is own
+    assert plan.schedule.next(plan, Transcript()) == counted().next(plan, Transcript())
+    assert (counted().name, counted(Theory()).distinguisher) == ("rounds", "exponential")
+
+
+def test_theory_spends_the_rest() -> None:
+    stated = problem(PrivacyUnit(neighbours=Neighbours.REPLACE), n=10**9)
+    plan = counted(Theory()).plan(stated, PURE, roles())
+    alone = Theory().plan(stated, PURE, roles())
+    assert plan.dropped.pure == TENTH
+    assert plan.rounds * (plan.select.pure + plan.measure.pure) == 1 - TENTH
+    assert plan.problem.alpha > alone.problem.alpha
+
+
+def test_equal_draws_only_cannot_have_a_share_apart() -> None:
+    with pytest.raises(InfeasiblePlan, match="--count-dropped"):
+        counted().plan(problem(), APPROXIMATE, roles("optimal"))
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+@pytest.mark.parametrize("most", [1, 4])
+def test_a_person_moves_the_count_by_the_rows_that_count(relation, most) -> None:
+    unit = PrivacyUnit(neighbours=relation, column="pid", rows=most)
+    assert sensitivity((DROPPED,), Norm.L1, unit) == most
+    plan = counted().plan(problem(unit), PURE, roles())
+    assert plan.events[0][0].sensitivity == most
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_the_total_is_bought_where_the_number_of_persons_alone_is_public(relation) -> None:
+    unit = PrivacyUnit(neighbours=relation, column="pid", rows=2)
+    stated = replace(problem(unit), persons=50 if relation is Neighbours.REPLACE else None)
+    plan = Rounds(rounds=2, opening=False).plan(stated, PURE, roles())
+    assert [blocks[0].axes for blocks in plan.opening] == [()]
