@@ -160,6 +160,11 @@ def make_release(plan=None):
         spent={"basic": Fraction(1), "zcdp": None, "optimal": Fraction(2, 3)},
         trust=("ages above 60 are clipped", "the fit is heuristic"),
         private=True,
+        costs={
+            "opening": {"basic": Fraction(1, 5), "zcdp": None},
+            "selection": {"basic": Fraction(4, 25), "zcdp": None},
+            "measurement": {"basic": Fraction(16, 25), "zcdp": None},
+        },
     )
 
 
@@ -177,6 +182,7 @@ def make_theory_plan():
         plan,
         problem=problem,
         budget=PrivacyBudget.parse("0.5", "1e-9"),
+        asked=frozenset({"check"}),
         roles=replace(plan.roles, accountant=ZeroConcentrated(), distinguisher=Stub("exponential")),
         schedule=Theory(),
         opening=(),
@@ -201,5 +207,13 @@ def make_stopped_release():
         transcript.add(replace(finished, stopped=finished.choice == 0))
     certificate = Certificate(records=198.0041, fraction=0.0495010001, confidence=0.95)
     return replace(
-        release, transcript=transcript, certificate=certificate, spent={"basic": None, "zcdp": Fraction(1, 3)}, trust=()
+        release,
+        transcript=transcript,
+        certificate=certificate,
+        spent={"basic": None, "zcdp": Fraction(1, 3)},
+        trust=(),
+        costs={
+            "selection": {"basic": None, "zcdp": Fraction(1, 10)},
+            "measurement": {"basic": None, "zcdp": Fraction(3, 10)},
+        },
     )

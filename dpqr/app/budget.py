@@ -89,10 +89,10 @@ def budgets(ledger: SqliteLedger, dataset: str | None, delta: str | None) -> tup
 
 def priced(account: Account, delta: Fraction | None = None) -> PricedAccount:
     """The account with the price of its history under every accountant."""
-    from dpqr.privacy.accountants.known import ACCOUNTANTS  # brings numpy, which no other use of a ledger needs
+    from dpqr.privacy.accountants.known import available  # brings numpy, which no other use of a ledger needs
 
     at = account.terms.budget.delta if delta is None else delta
-    prices = {name: accountant.epsilon(account.events, at) for name, accountant in ACCOUNTANTS.items()}
+    prices = {name: accountant.epsilon(account.events, at) for name, accountant in available().items()}
     return PricedAccount(account=account, delta=at, prices=prices)
 
 

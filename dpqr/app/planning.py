@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpqr.app.request import PlanRequest
-from dpqr.app.roles import chosen_schedule, chosen_wishes, foreign_notes
+from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain
 from dpqr.data.faults import failing_attributes, unstated_faults
@@ -58,7 +58,7 @@ def plan_release(request: PlanRequest) -> Plan:
     )
     plan = least_noise(problem, budget, schedule, wishes)
     notes = (*foreign, *plan.notes, *document.notes, *warnings(problem, budget))
-    return replace(plan, notes=notes, bytes=max(plan.bytes, _memory(plan, request)))
+    return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, _memory(plan, request)))
 
 
 def warnings(problem: Problem, budget: PrivacyBudget) -> Iterator[str]:

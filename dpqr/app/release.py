@@ -10,8 +10,10 @@ from typing import Literal, Protocol
 
 from dpqr.app.planning import plan_release
 from dpqr.app.request import PlanRequest
+from dpqr.construction.costs import Costs, priced_phases
+from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import count_dropped
-from dpqr.construction.loop import Draws, Observer, iterative_construction
+from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.outputs.directory import reserve
@@ -22,7 +24,8 @@ from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.accountants.known import available
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
 
@@ -77,7 +80,7 @@ def release(
     _require_memory(plan)
     target = reserve(output.directory, force=output.force) if output.directory is not None else None
     progress.reading(check_table(source, problem.domain, limits, problem.unit))
-    guard = plan.roles.accountant.guard(plan.budget, plan.events)
+    (spent, costs), guard = _prices(plan), guarded(plan)
     source_of_noise = noise or SystemNoise()
     table = load_table(
         source,
@@ -88,19 +91,23 @@ def release(
         declared=problem.n if problem.unit.rows_public else problem.persons,
         progress=progress.read,
     )
-    dropped = count_dropped(table.dropped, plan, accountant=guard, noise=source_of_noise)
-    outcome = iterative_construction(Draws(data=table.counts, accountant=guard, noise=source_of_noise), plan, progress)
-    finished = assemble(plan, outcome, _spent(plan), private=source_of_noise.private, dropped=dropped)
+    draws = Draws(data=table.counts, accountant=guard, noise=source_of_noise)
+    dropped = count_dropped(draws.of(table.dropped), plan)
+    outcome = iterative_construction(draws, plan, progress)
+    finished = assemble(plan, outcome, spent, private=source_of_noise.private, dropped=dropped, costs=costs)
     if target:
         write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
     return finished
 
 
-def _spent(plan: Plan) -> dict[str, Fraction | None]:
-    """The whole schedule's price under every accountant: nothing is given back for an early stop."""
-    charged = plan.roles.accountant
-    known = {**ACCOUNTANTS, charged.name: charged}
-    return {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in known.items()}
+def _prices(plan: Plan) -> tuple[dict[str, Fraction | None], Costs]:
+    """What the whole schedule and each of its phases cost under every accountant that can be shown.
+
+    Nothing is given back for an early stop. Asked before anything is charged: a figure that fails costs nothing.
+    """
+    shown = {**available(), plan.roles.accountant.name: plan.roles.accountant}
+    spent = {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in shown.items()}
+    return spent, priced_phases(plan, shown)
 
 
 def _require_memory(plan: Plan) -> None:

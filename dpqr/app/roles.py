@@ -42,6 +42,12 @@ def chosen_schedule(request: PlanRequest) -> Schedule:
     return schedule
 
 
+def asked_roles(request: PlanRequest) -> frozenset[str]:
+    """The roles without a default of their own for which the user named a strategy."""
+    free = (ACCOUNTANTS, CHECKS, DISTINGUISHERS)
+    return frozenset(registry.role for registry, _ in _named(request) if registry in free)
+
+
 def foreign_notes(request: PlanRequest) -> tuple[str, ...]:
     """What a release must say of third parties' strategies. UsageFault: trust in a name that is not used."""
     notes, trusted = [], set()

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
 
 from dpqr.construction.certificate import Certificate, certify
+from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
@@ -40,7 +41,7 @@ class Release:
     """Answers, the hypothesis behind them, the public transcript, the plan, and what was spent.
 
     spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
-    guarantee is the plan's budget, whichever of them is smaller.
+    guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
     dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
     """
@@ -54,6 +55,7 @@ class Release:
     trust: tuple[str, ...]
     private: bool
     dropped: DroppedCount | None = None
+    costs: Costs = field(default_factory=dict)
 
 
 def assemble(
@@ -63,6 +65,7 @@ def assemble(
     *,
     private: bool,
     dropped: DroppedCount | None = None,
+    costs: Costs | None = None,
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured = _measured(plan, outcome.transcript)
@@ -78,6 +81,7 @@ def assemble(
         trust=_trust(plan, outcome, private=private),
         private=private,
         dropped=dropped,
+        costs=costs or {},
     )
 
 
@@ -97,6 +101,8 @@ def _measured(plan: Plan, transcript: Transcript) -> dict[str, Measured]:
     ends = list(accumulate(block.rows for block in blocks))
     found: dict[str, Measured] = {}
     for finished in transcript.rounds:
+        if finished.measurement is None:
+            continue
         if plan.threshold is not None and finished.choice is not None:
             position = bisect_right(ends, finished.choice)
             block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
@@ -124,6 +130,11 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
     sentences = list(plan.notes) + list(plan.roles.update.trust)
     if not private:
         sentences.insert(0, "NOT PRIVATE: the noise came from a repeatable test source")
+    if outcome.transcript.lost:
+        sentences.append(
+            f"the run was interrupted and continued; {outcome.transcript.lost} of its rounds lost a draw by that: they "
+            "stay paid and are left out"
+        )
     if outcome.exhausted:
         sentences.append(
             "the update rule ran out of hypotheses that agree with the noisy answers (an event of probability at most "

@@ -36,6 +36,17 @@ def dropped_words(unit: PrivacyUnit) -> str:
     return f"the rows that the domain's rules or the bound left out, at most {most} of each person counted"
 
 
+def choice_words(plan: Plan) -> str:
+    """Why this accountant charges the run; "asked for" where it is the user who says so."""
+    if "accountant" in plan.asked:
+        return "asked for by --accountant"
+    if plan.budget.pure:
+        return "the one theorem that holds without a delta"
+    given = " and ".join(f"--{role}" for role in sorted(plan.asked))
+    allowed = f"of those that go with {given}" if given else "of those allowed"
+    return f"{allowed}, the one whose plan has the least noise"
+
+
 def release_guarantee(release: Release) -> str:
     """The same for a finished release; one that was drawn from a test source claims nothing."""
     if not release.private:

@@ -9,7 +9,7 @@ from itertools import accumulate
 
 from rich.console import RenderableType
 
-from dpqr.construction.sentences import dropped_words, guarantee
+from dpqr.construction.sentences import choice_words, dropped_words, guarantee
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
@@ -106,7 +106,7 @@ def _block(block: BlockForecast) -> str:
 
 def _means(plan: Plan) -> Iterator[Fact]:
     roles = plan.roles
-    yield "Accountant", f"{roles.accountant.name}: of those allowed, the one whose plan has the least noise"
+    yield "Accountant", f"{roles.accountant.name}: {choice_words(plan)}"
     if theorem := _summary(roles.accountant):
         yield "", theorem
     proved = upward_text(plan.epsilon, DIGITS)

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.construction.release import BlockAnswers, Release
-from dpqr.construction.sentences import LEDGER, certainty, dropped_words, release_guarantee
+from dpqr.construction.sentences import LEDGER, certainty, choice_words, dropped_words, release_guarantee
 from dpqr.data.domain import Domain
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
@@ -60,6 +60,8 @@ def _receipt(release: Release) -> Iterator[Fact]:
     if plan.select and plan.measure:
         yield "Selection", _cost(plan, plan.rounds, "draw", plan.select)
         yield "Measurement", _cost(plan, plan.rounds, "draw", plan.measure)
+    if plan.threshold is not None:
+        yield "Stop test", "costs nothing of its own: it compares what the measurements released"
     done = len(release.transcript.rounds) - len(plan.opening)
     if done < plan.rounds:
         ended = "by its stop test" if release.transcript.stopped else "early"
@@ -84,8 +86,21 @@ def _total(release: Release) -> Iterator[Fact]:
     name = "Total"
     for accountant, spent in release.spent.items():
         figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
-        yield name, f"{accountant}: {figure}{' (charged)' if accountant == charged else ''}"
+        yield (
+            name,
+            f"{accountant}: {figure}{' (charged)' if accountant == charged else ''}{_apart(release, accountant)}",
+        )
         name = ""
+    if len(release.costs) > 1:
+        yield "", "figures in brackets: each phase by itself; only those of basic add up to the total"
+    yield "Charged", f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
+
+
+def _apart(release: Release, accountant: str) -> str:
+    """What the phases cost by themselves: " [selection 0.1, measurement 0.2]"; nothing for a single one."""
+    prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
+    known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
+    return f" [{', '.join(known)}]" if len(prices) > 1 and known else ""
 
 
 def _rows(release: Release, limit: int) -> Iterator[tuple[str, ...]]:

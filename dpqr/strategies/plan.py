@@ -53,7 +53,8 @@ class Plan:
     dropped: price of a noisy count of the records that were left out, drawn before all else; None: not bought.
     threshold: the stop test's 3 alpha / 4 in records, or None where the schedule has none.
     events: everything that will be charged at most; `epsilon`: what the accountant proves for it at the budget's
-    delta, rounded up. bytes: peak memory that the plan foresees. notes: sentences for the user.
+    delta, rounded up; in the order of the draws. asked: the roles that the user named a strategy for; the others were
+    free to choose. bytes: peak memory that the plan foresees. notes: sentences for the user.
     """
 
     problem: Problem
@@ -72,6 +73,7 @@ class Plan:
     forecast: tuple[BlockForecast, ...] = ()
     bytes: int = 0
     notes: tuple[str, ...] = ()
+    asked: frozenset[str] = frozenset()
 
     @property
     def noise(self) -> float:

@@ -41,7 +41,7 @@ Schedule    rounds
 First       2 measurements for the whole workload, nothing is selected, each eps 0.5
 Noise       typically 2.8 on a measured answer (standard deviation, in records)
             widest 8.48 in 'prefix(income)', narrowest 2.8 in 'marginal(sex,age)'; a sum's is in its column's unit
-Accountant  basic: of those allowed, the one whose plan has the least noise
+Accountant  basic: the one theorem that holds without a delta
             Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
             it proves eps 1 for this plan, within the budget's eps 1
 Strategies  permute-and-flip selection, laplace noise, multiplicative-weights update
@@ -200,7 +200,7 @@ def test_a_dry_run_with_rounds_and_a_delta(desk):
         "Guarantee   Differentially private with epsilon = 1 and delta = 1e-9, for one row",
         "First       3 measurements before any selection, each rho 0.",
         "Then        in the one round: choosing costs rho 0.",
-        "Accountant  zcdp: of those allowed",
+        "Accountant  zcdp: asked for by --accountant",
         "Strategies  exponential selection, gaussian noise, multiplicative-weights update",
     ):
         assert line in text

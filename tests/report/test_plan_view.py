@@ -21,7 +21,7 @@ Noise       typically 7 on a measured answer (standard deviation, in records)
             widest 220 in 'years', narrowest 7 in 'sex by age'; a sum's is in its column's unit
             answers that no round measures are estimated from those that were; their error is not
             forecast
-Accountant  basic: of those allowed, the one whose plan has the least noise
+Accountant  basic: the one theorem that holds without a delta
             Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014,
             Theorem 3.16).
             it proves eps 1 for this plan, within the budget's eps 1
@@ -43,7 +43,7 @@ Accuracy    alpha = 0.05 of the records, beta = 0.05: except with probability be
             by more than alpha n
             T0 = 26,616 rounds at most, all of them charged wherever the loop stops
 Noise       typically 23.4 on a measured answer (standard deviation, in records)
-Accountant  zcdp: of those allowed, the one whose plan has the least noise
+Accountant  zcdp: of those that go with --check, the one whose plan has the least noise
             Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016,
             Lemma 1.7); also as a filter.
             it proves eps 0.5 for this plan, within the budget's eps 0.5

@@ -13,9 +13,12 @@ Guarantee    Differentially private with epsilon = 1 (pure: delta = 0), for one 
 Opening      1 measurement, eps 0.2
 Selection    2 draws, each eps 0.08, together eps 0.16
 Measurement  2 draws, each eps 0.32, together eps 0.64
-Total        basic: eps 1 (charged)
+Total        basic: eps 1 (charged) [opening 0.2, selection 0.16, measurement 0.64]
              zcdp: does not cover this run
              optimal: eps 0.6667
+             figures in brackets: each phase by itself; only those of basic add up to the total
+Charged      by basic: the one theorem that holds without a delta; the others are shown for
+             comparison
 Accuracy     No certificate: this schedule has no stop test, so no bound on the error of all answers
              was bought. A noise deviation speaks of the measured value beside it, not of the
              estimate.
@@ -29,9 +32,13 @@ Guarantee    Differentially private with epsilon = 0.5 and delta = 1e-9, for one
              table add up.
 Selection    26,616 draws, each rho 1e-7, together rho 0.002662
 Measurement  26,616 draws, each rho 4e-7, together rho 0.01065
+Stop test    costs nothing of its own: it compares what the measurements released
              the loop ended by its stop test after 3 rounds; the whole schedule is charged
 Total        basic: does not cover this run
-             zcdp: eps 0.3334 (charged)
+             zcdp: eps 0.3334 (charged) [selection 0.1, measurement 0.3]
+             figures in brackets: each phase by itself; only those of basic add up to the total
+Charged      by zcdp: of those that go with --check, the one whose plan has the least noise; the
+             others are shown for comparison
 Accuracy     Certificate: with probability at least 0.95, over the noise of this run, none of the 19
              estimates is off by more than 198.005 records (0.04951 of the declared n).
 """

@@ -6,13 +6,14 @@ same document. Rationals are exact text ("1/10"), with a float beside them that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.construction.release import Release
-from dpqr.construction.sentences import certainty, dropped_words, guarantee, release_guarantee
+from dpqr.construction.sentences import certainty, choice_words, dropped_words, guarantee, release_guarantee
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.outputs.exact_parts import (
     budget_part,
@@ -26,6 +27,7 @@ from dpqr.io.outputs.exact_parts import (
 from dpqr.io.outputs.size_parts import domain_part, workload_part
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
+from dpqr.workload.measurement import Measurement
 
 PLAN_FORMAT = "plan/1"
 RELEASE_FORMAT = "release/1"
@@ -103,6 +105,7 @@ def _strategies(plan: Plan) -> dict[str, Any]:
         "check": option_parts(roles.check),
         "update": option_parts(roles.update),
         "accountant": roles.accountant.name,
+        "asked": sorted(plan.asked),
     }
 
 
@@ -128,12 +131,22 @@ def _schedule(plan: Plan) -> dict[str, Any]:
 
 
 def _spent(release: Release) -> dict[str, Any]:
-    """The whole schedule under every accountant; the guarantee is the budget under the one that was charged."""
+    """The whole schedule under every accountant, and each phase by itself, which only basic adds up to the whole.
+
+    The guarantee is the budget under the one that was charged; `why` says who chose it.
+    """
     return {
         "charged": release.plan.roles.accountant.name,
+        "why": choice_words(release.plan),
         "delta": rational(release.plan.budget.delta),
-        "epsilon": {name: None if spent is None else rational(spent) for name, spent in release.spent.items()},
+        "epsilon": _figures(release.spent),
+        "phases": {phase: _figures(costs) for phase, costs in release.costs.items()},
     }
+
+
+def _figures(prices: Mapping[str, Fraction | None]) -> dict[str, Any]:
+    """Epsilon by accountant; null where the theorem does not cover the events."""
+    return {name: None if price is None else rational(price) for name, price in prices.items()}
 
 
 def _dropped(release: Release) -> dict[str, Any] | None:
@@ -160,15 +173,19 @@ def _certificate(certificate: Certificate | None) -> dict[str, Any] | None:
 
 
 def _round(finished: Round) -> dict[str, Any]:
-    """Noisy answers are the released integers: `grid` times a value is an unbiased answer."""
+    """Noisy answers are the released integers: `grid` times a value is an unbiased answer; null: they were lost."""
     measured = finished.measurement
     return {
         "choice": finished.choice,
         "charges": list(finished.charges),
         "stopped": finished.stopped,
-        "law": law_part(measured.law),
-        "measured": [
-            {"name": block.name, "grid": str(block.scale), "values": values.tolist()}
-            for block, values in zip(measured.blocks, measured.values, strict=True)
-        ],
+        "law": None if measured is None else law_part(measured.law),
+        "measured": None if measured is None else _measured(measured),
     }
+
+
+def _measured(measured: Measurement) -> list[dict[str, Any]]:
+    return [
+        {"name": block.name, "grid": str(block.scale), "values": values.tolist()}
+        for block, values in zip(measured.blocks, measured.values, strict=True)
+    ]

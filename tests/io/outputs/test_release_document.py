@@ -29,6 +29,7 @@ PLAN = {
     "check": {"name": "laplace"},
     "update": {"name": "multiplicative-weights"},
     "accountant": "basic",
+        "asked": [],
     "domain": {
         "cells": 18,
         "columns": [
@@ -85,7 +86,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "opening", "opening_price", "rounds", "select", "measure"),
-        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes"),
+        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes", "asked"),
     }
     assert {field.name for field in fields(Problem)} == {
         *("domain", "workload", "unit", "n", "persons", "alpha", "beta", "level", "seed"),
@@ -147,11 +148,17 @@ def test_the_whole_release(release):
         "events": PLAN["events"],
         "spent": {
             "charged": "basic",
+            "why": "the one theorem that holds without a delta",
             "delta": {"exact": "0", "float": 0.0},
             "epsilon": {
                 "basic": {"exact": "1", "float": 1.0},
                 "zcdp": None,
                 "optimal": {"exact": "2/3", "float": 0.6666666666666667},
+            },
+            "phases": {
+                "opening": {"basic": {"exact": "1/5", "float": 0.2}, "zcdp": None},
+                "selection": {"basic": {"exact": "4/25", "float": 0.16}, "zcdp": None},
+                "measurement": {"basic": {"exact": "16/25", "float": 0.64}, "zcdp": None},
             },
         },
         "certainty": document["certainty"],

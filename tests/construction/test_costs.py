@@ -1,0 +1,67 @@
+"""Phases: every planned event belongs to one, and each is priced by itself."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from handmade import make_plan, make_theory_plan
+
+from dpqr.construction.costs import phases, priced_phases
+from dpqr.construction.sentences import choice_words
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import DiscreteLaplaceEvent
+from dpqr.privacy.price import Price
+
+COUNT = (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(50), coordinates=1), 1)
+
+
+def test_opening_selection_and_measurement_are_told_apart():
+    plan = make_plan()
+    opening, chosen, measured = plan.events
+    assert phases(plan) == {"opening": (opening,), "selection": (chosen,), "measurement": (measured,)}
+
+
+def test_a_count_of_what_was_left_out_comes_first():
+    plan = make_plan()
+    bought = replace(plan, dropped=Price(epsilon=Fraction(1, 50)), events=(COUNT, *plan.events))
+    assert phases(bought) == {"left out": (COUNT,), **phases(plan)}
+
+
+def test_a_workload_that_is_measured_whole_is_one_phase():
+    plan = make_plan()
+    whole = replace(plan, rounds=0, select=None, measure=None, events=plan.events[:1])
+    assert phases(whole) == {"opening": plan.events[:1]}
+
+
+@pytest.mark.parametrize("plan", [make_plan(), make_theory_plan()], ids=["rounds", "theory"])
+def test_no_event_is_lost_or_counted_twice(plan):
+    assert sorted(event for part in phases(plan).values() for event in map(str, part)) == sorted(map(str, plan.events))
+
+
+def test_the_phases_of_basic_composition_add_up_to_the_total():
+    plan = replace(make_plan(), budget=PrivacyBudget.parse("1", "1e-6"))
+    costs = priced_phases(plan, {"basic": Basic(), "zcdp": ZeroConcentrated()})
+    assert sum(phase["basic"] for phase in costs.values()) == Basic().epsilon(plan.events, plan.budget.delta) == 1
+    total = ZeroConcentrated().epsilon(plan.events, plan.budget.delta)
+    assert max(phase["zcdp"] for phase in costs.values()) < total < sum(phase["zcdp"] for phase in costs.values())
+
+
+@pytest.mark.parametrize(
+    ("asked", "delta", "words"),
+    [
+        ({"accountant", "check"}, "1e-9", "asked for by --accountant"),
+        ({"accountant"}, None, "asked for by --accountant"),
+        (set(), None, "the one theorem that holds without a delta"),
+        ({"check"}, None, "the one theorem that holds without a delta"),
+        (set(), "1e-9", "of those allowed, the one whose plan has the least noise"),
+        (
+            {"distinguisher", "check"},
+            "1e-9",
+            "of those that go with --check and --distinguisher, the one whose plan has the least noise",
+        ),
+    ],
+)
+def test_the_reason_for_an_accountant_names_who_chose_it(asked, delta, words):
+    assert choice_words(replace(make_plan(), asked=frozenset(asked), budget=PrivacyBudget.parse("1", delta))) == words
