@@ -28,7 +28,7 @@ def refuse_beyond(bound: int | Fraction, name: str, records: int) -> None:
     if bound >= CEILING:
         raise InfeasiblePlan(
             f"query {name!r}: its exact integers could reach 2^62 on {records} records; "
-            "round its coefficients to a coarser grid, or declare a smaller cap on records"
+            "round its coefficients to a coarser grid"
         )
 
 

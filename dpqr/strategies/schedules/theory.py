@@ -134,11 +134,16 @@ class _Case:
         return 8 * max((shortfall + 1) * float(grid), *tails) / self.n
 
     def feasible(self, alpha: Fraction) -> bool:
-        return self.needed(alpha) <= alpha
+        """Not where the promise is worse than alpha, nor where so many rounds need more noise than a sampler offers."""
+        try:
+            return self.needed(alpha) <= alpha
+        except InfeasiblePlan:
+            return False
 
     def chosen(self) -> Fraction:
         """The declared alpha if it is feasible, otherwise the smallest feasible one of the grid."""
         declared = self.problem.alpha
+        self.rounds(declared or Fraction(1, 2))  # a rule without a bound is refused here, with that reason
         if declared is not None and self.feasible(declared):
             return declared
         smallest = self._smallest()

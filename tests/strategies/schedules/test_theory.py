@@ -98,9 +98,10 @@ def test_median_rule_on_a_toy_universe():
     assert plan.rounds == math.floor(math.log2(math.comb(21 + 7, 7)))
 
 
-def test_a_smaller_declared_alpha_is_refused_with_the_smallest_that_fits():
-    with pytest.raises(InfeasiblePlan, match=r"--alpha 0\.01: .* alpha = 0\.02229"):
-        Theory().plan(problem(alpha=Fraction(1, 100)), EPSILON_ONE, roles(MultiplicativeWeights()))
+@pytest.mark.parametrize("alpha", ["0.01", "1e-07"])
+def test_a_smaller_declared_alpha_is_refused_with_the_smallest_that_fits(alpha):
+    with pytest.raises(InfeasiblePlan, match=rf"--alpha {alpha}: .* alpha = 0\.02229"):
+        Theory().plan(problem(alpha=Fraction(alpha)), EPSILON_ONE, roles(MultiplicativeWeights()))
 
 
 def test_a_vacuous_bound_names_the_practical_schedule():
