@@ -36,7 +36,7 @@ def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
     problem, select, measure = plan.problem, plan.select, plan.measure
     if not outcome.transcript.stopped or select is None or measure is None:
         return None
-    last = outcome.transcript.rounds[-1].measurement
+    last = outcome.transcript.measurements[-1]
     gamma = problem.beta / (2 * plan.rounds)
     candidates = QueryCandidates(blocks=problem.workload.blocks)
     shortfall = plan.roles.distinguisher.shortfall(len(candidates), candidates.sensitivity(problem.unit), select, gamma)

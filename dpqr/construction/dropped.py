@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dpqr.data.counts import Counts
-from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.gate import measure
-from dpqr.privacy.sealed import Private
+from dpqr.construction.draws import Draws
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.measurement import Measurement
@@ -32,19 +28,18 @@ class DroppedCount:
         return self.measurement.law.deviation
 
 
-def count_dropped(
-    dropped: Private[Counts], plan: Plan, *, accountant: PrivacyFilter, noise: NoiseSource
-) -> DroppedCount | None:
-    """One draw at the price that the plan has set aside; None where it bought no count.
+def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
+    """One draw at the price that the plan has set aside; None where it bought no count, or a crash has lost it.
 
-    **Privacy.** `dropped` counts, of each unit, at most K records that the domain's rules or the bound on a person's
-    rows left out. *Add-remove:* one unit comes or goes with at most K of them. *Replace:* at most K take the place of
-    at most K. So the count moves by at most K under either relation, which is what `sensitivity` gives for `DROPPED`,
+    dropped: draws from the records that were left out.
+
+    **Privacy.** These are, of each unit, at most K records that the domain's rules or the bound on a person's rows
+    left out. *Add-remove:* one unit comes or goes with at most K of them. *Replace:* at most K take the place of at
+    most K. So the count moves by at most K under either relation, which is what `sensitivity` gives for `DROPPED`,
     and the draw is a noisy answer like any other (LaplaceAnswers, GaussianAnswers). The clipped number of a person's
     dropped rows is a function of that person's rows alone: it does not depend on which rows were drawn to be kept.
     """
     if plan.dropped is None:
         return None
-    mechanism = plan.roles.check.mechanism((DROPPED,), plan.problem.unit, plan.dropped)
-    drawn = measure(dropped, mechanism, accountant=accountant, noise=noise)
-    return DroppedCount(measurement=drawn.value, charge=drawn.charge)
+    drawn = dropped.measure(plan, (DROPPED,), plan.dropped)
+    return None if drawn is None else DroppedCount(measurement=drawn.value, charge=drawn.charge)

@@ -12,25 +12,33 @@ class Round:
     """One pass of the loop.
 
     choice: index that the distinguisher drew among the step's candidates; None where nothing was drawn.
+    measurement: what was released; None: a draw was lost in a crash, so the round is left out, though it stays paid.
     charges: numbers of the events that paid for it. stopped: whether the stop test was met here.
     """
 
     choice: int | None
-    measurement: Measurement
+    measurement: Measurement | None
     charges: tuple[int, ...]
     stopped: bool = False
 
 
 @dataclass(slots=True)
 class Transcript:
-    """Rounds in the order in which they were paid for; it only grows."""
+    """Rounds in the order in which they were paid for, and the measurements of those that were not lost; it only
+    grows."""
 
     rounds: list[Round] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
 
     def add(self, finished: Round) -> None:
         self.rounds.append(finished)
-        self.measurements.append(finished.measurement)
+        if finished.measurement is not None:
+            self.measurements.append(finished.measurement)
+
+    @property
+    def lost(self) -> int:
+        """How many rounds were left out, for a crash had lost a draw of theirs."""
+        return sum(finished.measurement is None for finished in self.rounds)
 
     @property
     def stopped(self) -> bool:

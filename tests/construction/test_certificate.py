@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from dpqr.construction.certificate import certify
-from dpqr.construction.loop import Draws, iterative_construction
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram

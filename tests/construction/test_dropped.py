@@ -7,6 +7,7 @@ import numpy as np
 from fakes import OpenFilter
 from handmade import make_plan
 
+from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import count_dropped
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import PrivacyUnit
@@ -23,7 +24,7 @@ def counted(price, unit=None):
     problem = replace(plan.problem, unit=unit or PrivacyUnit())
     plan = replace(plan, problem=problem, dropped=price, roles=replace(plan.roles, check=Laplace()))
     guard = OpenFilter()
-    return count_dropped(LOST, plan, accountant=guard, noise=SeededNoise(3)), guard.charged
+    return count_dropped(Draws(data=LOST, accountant=guard, noise=SeededNoise(3)), plan), guard.charged
 
 
 def test_a_plan_without_it_draws_nothing() -> None:

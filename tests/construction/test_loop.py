@@ -8,7 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.construction.loop import Draws, iterative_construction
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import assemble
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain

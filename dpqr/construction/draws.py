@@ -1,0 +1,98 @@
+"""Draws: a run's only access to the private counts. Every draw is journalled, paid, made and recorded, in this order,
+or taken from the journal of a run that is continued."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+import numpy as np
+
+from dpqr.construction.journal import Journal, Plain, Unkept
+from dpqr.data.counts import Counts
+from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.noise.law import NoiseLaw
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.gate import measure
+from dpqr.privacy.mechanism import Mechanism
+from dpqr.privacy.price import Price
+from dpqr.privacy.sealed import Private, Released
+from dpqr.strategies.candidates import Candidate
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.step import Step
+from dpqr.workload.measurement import Measurement
+
+Out = TypeVar("Out")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """What a step measures. index: among its candidates; None where nothing was drawn. charges: what that cost."""
+
+    candidate: Candidate
+    index: int | None = None
+    charges: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draws:
+    """A sealed value, and what every draw from it needs."""
+
+    data: Private[Counts]
+    accountant: PrivacyFilter
+    noise: NoiseSource
+    journal: Journal = field(default_factory=Unkept)
+
+    def of(self, data: Private[Counts]) -> Draws:
+        """Draws from another sealed value in the same run."""
+        return replace(self, data=data)
+
+    def choose(self, plan: Plan, step: Step, hypothesis: Hypothesis) -> Choice | None:
+        """The candidate to measure; a single candidate costs nothing. None: the draw was lost in a crash."""
+        candidates = step.candidates
+        if isinstance(candidates, tuple) or step.select is None:
+            return Choice(candidate=step.only)
+        mechanism = plan.roles.distinguisher.mechanism(candidates.scores(hypothesis), plan.problem.unit, step.select)
+        drawn = self._drawn(mechanism, lambda index: index, _index)
+        if drawn is None:
+            return None
+        return Choice(candidate=candidates[drawn.value], index=drawn.value, charges=(drawn.charge,))
+
+    def measure(self, plan: Plan, blocks: Candidate, price: Price) -> Released[Measurement] | None:
+        """Noisy answers of the blocks together. None: the draw was lost in a crash."""
+        unit, check = plan.problem.unit, plan.roles.check
+        law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
+        return self._drawn(mechanism, _values, lambda plain: _measurement(plain, blocks, law))
+
+    def _drawn(
+        self, mechanism: Mechanism[Any, Out], encode: Callable[[Out], Plain], decode: Callable[[Plain], Out]
+    ) -> Released[Out] | None:
+        """One draw, or the one that was made in its place before: that is charged again, for this run's filters start
+        anew, and is paid already."""
+        past = self.journal.past(mechanism.event)
+        if past is not None:
+            charge = self.accountant.charge(mechanism.event)
+            return None if past.value is None else Released(decode(past.value), charge)
+        self.journal.begin(mechanism.event)
+        drawn = measure(self.data, mechanism, accountant=self.accountant, noise=self.noise)
+        self.journal.record(encode(drawn.value))
+        return drawn
+
+
+def _index(plain: Plain) -> int:
+    if not isinstance(plain, int):
+        raise TypeError("not an index")
+    return plain
+
+
+def _values(measured: Measurement) -> Plain:
+    return [values.tolist() for values in measured.values]
+
+
+def _measurement(plain: Plain, blocks: Candidate, law: NoiseLaw) -> Measurement:
+    if isinstance(plain, int):
+        raise TypeError("not answers")
+    values = tuple(np.array(each, dtype=np.int64) for each in plain)
+    return Measurement(blocks=blocks, values=values, law=law)
