@@ -52,7 +52,7 @@ def dry_run(request: PlanRequest, output: OutputRequest) -> Plan:
     """The plan of a release, checked as far as it can be without the table and the disk."""
     plan = plan_release(request)
     if output.synthetic:
-        require_sampleable(plan)
+        require_sampleable(plan, output.synthetic)
     return plan
 
 

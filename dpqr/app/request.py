@@ -29,6 +29,7 @@ class PlanRequest:
     beta: str | None = None
     variant: str | None = None
     replay: bool | None = None
+    max_model_size: int | None = None
     trust: tuple[str, ...] = ()
     seed: int = 0
     cells: int | None = None

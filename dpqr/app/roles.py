@@ -86,11 +86,13 @@ def _offered(registry: Registry, name: str | None, request: PlanRequest) -> tupl
 
 
 def _update(request: PlanRequest) -> Any:
-    if request.replay is not None and request.update != "multiplicative-weights":
-        raise UsageFault(f"--replay goes with --update multiplicative-weights, not with {request.update}; leave it out")
+    for option, value in (("replay", request.replay), ("max-model-size", request.max_model_size)):
+        if value is not None and request.update != "multiplicative-weights":
+            refusal = f"--{option} goes with --update multiplicative-weights, not with {request.update}; leave it out"
+            raise UsageFault(refusal)
     rule = UPDATES.load(request.update) if UPDATES.entry(request.update).origin == HOUSE else None
     known = {field.name for field in fields(rule)} if is_dataclass(rule) else set()
-    options = {"replay": request.replay, "cells": request.cells}
+    options = {"replay": request.replay, "cells": request.cells, "model_size": request.max_model_size}
     stated = {name: value for name, value in options.items() if value is not None and name in known}
     return _made(UPDATES, request.update, request, **stated)
 

@@ -26,7 +26,7 @@ class Sampleable(Hypothesis, Protocol):
     """A hypothesis that is a distribution over cells, so that synthetic records can be drawn from it."""
 
     def weights(self) -> FloatArray:
-        """Records a cell, shape = domain shape, non-negative."""
+        """Records a cell, shape = domain shape, non-negative; InfeasiblePlan where the domain is too large to list."""
         ...
 
     def rows(self, count: int, seed: int) -> CodeArray:

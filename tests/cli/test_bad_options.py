@@ -86,6 +86,12 @@ USAGE = [
     ("delimiter-quote", "--delimiter '\"': give one character", ("--delimiter", '"')),
     ("delimiter-letter", "--delimiter 'a': give one character", ("--delimiter", "a")),
     ("max-cells-zero", "--max-cells", ("--max-cells", "0")),
+    ("max-model-size-zero", "--max-model-size", ("--max-model-size", "0")),
+    (
+        "max-model-size-with-another-rule",
+        "--max-model-size goes with --update multiplicative-weights",
+        ("--max-model-size", "9", "--update", "perceptron"),
+    ),
     ("max-records-beyond-the-cap", "--max-records", ("--max-records", str(2**37))),
     ("max-bytes-in-words", "--max-bytes", ("--max-bytes", "1GB")),
     ("format-unknown", "'xlsx' is not one of 'csv', 'parquet', 'json'", ("--format", "xlsx")),
@@ -104,7 +110,7 @@ USAGE = [
 INFEASIBLE = [
     ("median-without-theory", "take it with --schedule theory", ("--update", "median")),
     ("synthetic-without-distribution", "leave --synthetic out", ("--update", "perceptron", "--synthetic", "rows")),
-    ("too-many-cells", "cells: age 5 x income 3 x sex 2", ("--max-cells", "10")),
+    ("too-many-cells", "cells: age 5 x income 3 x sex 2", ("--max-cells", "10", "--no-replay")),
     ("theory-without-n", "--n N0", ("--schedule", "theory")),
     ("theory-vacuous", "use --schedule rounds", ("--schedule", "theory", "--n", "50")),
     ("alpha-out-of-reach", "leave --alpha out to take that", (*THEORY, "--alpha", "0.0001")),

@@ -16,6 +16,7 @@ from dpqr.construction.release import Release
 from dpqr.data.arrays import IntArray
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.errors import InfeasiblePlan
+from dpqr.hypotheses.factored.distribution import LARGEST_LISTING
 from dpqr.hypotheses.hypothesis import Sampleable
 from dpqr.io.outputs.column_names import beside
 from dpqr.strategies.plan import Plan
@@ -35,11 +36,18 @@ class Synthetic:
     record: dict[str, Any]
 
 
-def require_sampleable(plan: Plan) -> None:
+def require_sampleable(plan: Plan, form: Form = "rows") -> None:
     """InfeasiblePlan, before anything is spent, if the plan's update rule works on no distribution to draw from.
 
-    Asked of the hypothesis that the rule starts with, which public facts determine.
+    Asked of the hypothesis that the rule starts with, which public facts determine. Cells are for domains that can
+    be listed.
     """
+    cells = plan.problem.domain.size
+    if form == "cells" and cells > LARGEST_LISTING:
+        raise InfeasiblePlan(
+            f"the domain has {cells} cells, and --synthetic cells lists at most {LARGEST_LISTING}; "
+            "use --synthetic rows or leave columns out of the domain file"
+        )
     update = plan.roles.update
     if not isinstance(update.start(plan.problem), Sampleable):
         raise InfeasiblePlan(

@@ -29,7 +29,8 @@ class Rounds:
     """T rounds, each measuring the one block that the hypothesis answers worst.
 
     rounds: T; None lets `default_rounds` set it from public quantities. opening: whether all one-way marginals are
-    measured first. A workload of no more than T blocks is measured whole: there is nothing to select.
+    measured first. A workload of no more than T blocks is measured whole, if the hypothesis has room for it: there is
+    nothing to select.
     Nothing here reads n: T depends on epsilon and on the workload.
     """
 
@@ -52,7 +53,7 @@ class Rounds:
         """Shares: an opening (if any), then per round a selection and a measurement; see `_portions`."""
         blocks = problem.workload.blocks
         rounds = self.rounds or default_rounds(budget.epsilon)
-        whole = rounds >= len(blocks)
+        whole = rounds >= len(blocks) and roles.update.fits(problem, (), blocks)
         opening = _whole(problem) if whole else _one_way(problem) if self.opening else _total(problem)
         rounds = 0 if whole else rounds
         prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))
@@ -145,10 +146,16 @@ def _whole(problem: Problem) -> tuple[Candidate, ...]:
 
 
 def _unmeasured(plan: Plan, transcript: Transcript) -> BlockCandidates:
-    """A block that was measured is left out of later draws: a public rule, the draw is never repeated."""
-    measured = {block.name for measurement in transcript.measurements for block in measurement.blocks}
-    left = tuple(block for block in plan.problem.workload.blocks if block.name not in measured)
-    return BlockCandidates(blocks=left, unit=plan.problem.unit)
+    """A block that was measured, or that the hypothesis has no room for, is left out of later draws.
+
+    Public rules, and no draw is repeated. Where nothing is left, what was measured may be chosen again.
+    """
+    measured = [block for measurement in transcript.measurements for block in measurement.blocks]
+    names = {block.name for block in measured}
+    blocks, fits = plan.problem.workload.blocks, plan.roles.update.fits
+    left = tuple(one for one in blocks if one.name not in names and fits(plan.problem, measured, (one,)))
+    again = tuple(one for one in blocks if one.name in names)
+    return BlockCandidates(blocks=left or again or blocks, unit=plan.problem.unit)
 
 
 def _events(

@@ -12,7 +12,7 @@ from dpqr.data.arrays import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
 
-MEMORY = 20
+MEMORY = 10
 SUFFICIENT = 1e-4
 SHORTEST = 1e-10
 
@@ -21,12 +21,13 @@ SHORTEST = 1e-10
 class Descent:
     """Steps until no entry of the gradient is larger than `tolerance`, and at most `steps` of them.
 
+    tolerance: one number, or one an entry.
     memory: how many past steps shape the next one.
     Method: Nocedal, "Updating quasi-Newton matrices with limited storage" (1980), with step halving; for a strictly
     convex function every step has positive curvature, so none needs to be skipped but at the limit of precision.
     """
 
-    tolerance: float
+    tolerance: float | FloatArray
     steps: int
     memory: int = MEMORY
 
@@ -36,7 +37,7 @@ class Descent:
         value, gradient = objective(point)
         past: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=self.memory)
         for _ in range(self.steps):
-            if np.abs(gradient).max(initial=0.0) <= self.tolerance:
+            if (np.abs(gradient) <= self.tolerance).all():
                 break
             direction = _direction(gradient, past)
             moved = _line_search(objective, point, value, gradient, direction)

@@ -7,12 +7,13 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-import numpy as np
-
-from dpqr.data.arrays import Axes, FloatArray
+from dpqr.data.arrays import FloatArray
+from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.hypotheses.factored.junction_tree import JunctionTree
 from dpqr.strategies.updates.descent import Descent
 from dpqr.strategies.updates.evidence import Evidence, lower_order
 from dpqr.strategies.updates.log_linear import LogLinear
+from dpqr.strategies.updates.propagation import Table
 
 Potentials = Mapping[Hashable, FloatArray]
 
@@ -48,27 +49,28 @@ class EntropyFit:
     steps: most descent steps a stage; a fit that is cut there is still a distribution.
     """
 
-    tolerance: float = 0.1
+    tolerance: float = 0.2
     steps: int = 600
 
     def run(
         self, evidence: Sequence[Evidence], shape: tuple[int, ...], total: float, warm: Potentials
-    ) -> tuple[FloatArray, Potentials]:
-        """Probabilities, shape = domain shape, and the potentials to start the next fit from.
+    ) -> FactoredDistribution:
+        """The fitted distribution at one record, with the potentials to start the next fit from.
 
         total: N, more than 0. Attributes that nobody measured are uniform and independent of all others.
         """
-        touched = {axis for seen in evidence for axis in seen.axes}
-        frame = tuple(sorted(touched, key=lambda axis: (shape[axis], axis)))
-        logs = np.zeros([shape[axis] for axis in frame])
+        fitted = FactoredDistribution.uniform(shape, 1.0)
+        settled: list[Table] = []
         found: dict[Hashable, FloatArray] = {}
         for stage, seen in enumerate(_stages(evidence)):
-            model = LogLinear.of(seen, frame, logs, total, _leanings(seen))
+            tree = JunctionTree.over(shape, [one.axes for one in seen])
+            model = LogLinear.of(seen, tree, settled, total, _leanings(seen))
             start = model.joined([warm.get((stage, one.key)) for one in seen])
-            end = Descent(tolerance=self.tolerance, steps=self.steps).run(model.objective, start)
+            end = Descent(tolerance=model.tolerances(self.tolerance), steps=self.steps).run(model.objective, start)
             found.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
-            logs = model.logs(end)
-        return _on_domain(logs, frame, shape), found
+            settled += model.tables(end)
+            fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=found)
+        return fitted
 
 
 def _stages(evidence: Sequence[Evidence]) -> list[tuple[Evidence, ...]]:
@@ -83,17 +85,3 @@ def _leanings(evidence: Sequence[Evidence]) -> list[float]:
     pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
     shared = Counter(pair for own in pairs for pair in own)
     return [sum(shared[pair] for pair in own) / len(own) if own else 1.0 for own in pairs]
-
-
-def _on_domain(logs: FloatArray, frame: Axes, shape: tuple[int, ...]) -> FloatArray:
-    """Probabilities on all attributes from unnormalised logs on those of `frame`."""
-    cells = np.exp(logs - logs.max())
-    cells /= cells.sum()
-    order = sorted(frame)
-    cells = cells.transpose([frame.index(axis) for axis in order])
-    others = tuple(axis for axis in range(len(shape)) if axis not in frame)
-    cells = np.expand_dims(cells, others)
-    share = float(np.prod([shape[axis] for axis in others], dtype=np.float64))
-    whole = np.ascontiguousarray(np.broadcast_to(cells / share, shape))
-    whole.flags.writeable = False
-    return whole

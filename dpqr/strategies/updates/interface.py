@@ -8,6 +8,7 @@ from typing import Protocol, TypeVar
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
 
 H = TypeVar("H", bound=Hypothesis)
@@ -45,3 +46,7 @@ class UpdateRule(Protocol[H]):
         ...
 
     def footprint(self, problem: Problem) -> Footprint: ...
+
+    def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
+        """Whether a hypothesis that has seen `measured` has room for `candidate` too: a public rule for schedules."""
+        ...

@@ -3,89 +3,96 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray
+from dpqr.data.arrays import FloatArray
+from dpqr.hypotheses.factored.junction_tree import JunctionTree
 from dpqr.strategies.updates.evidence import Evidence
-from dpqr.strategies.updates.marginal_tree import MarginalTree
+from dpqr.strategies.updates.propagation import Propagation, Table
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LogLinear:
-    """One stage of the fit, on the attributes of a frame.
+    """One stage of the fit, on a junction tree whose cliques hold what each evidence looks at.
 
-    The free vector is z = eta s / N, every entry's potential times its deviation s / N as a fraction of the records:
-    then the gradient counts deviations, so one tolerance serves all entries and all noise scales.
+    The free vector is z = eta / scale with scale = (p + w s / N)^(-1/2), p the measured fraction: the Hessian's
+    diagonal is then about 1 in every entry, rare cells and common ones alike, and the descent needs half as many
+    steps as in units of the noise.
 
     deviations, ridge, targets: s / N, w s / N and y / N, one entry a measured answer.
-    slots: where in z each evidence's entries stand. base: logs, the frame's shape.
+    slots: where in z each evidence's entries stand.
     """
 
     evidence: tuple[Evidence, ...]
-    tree: MarginalTree
-    base: FloatArray
+    propagation: Propagation
     slots: tuple[slice, ...]
     deviations: FloatArray
     ridge: FloatArray
     targets: FloatArray
-    _cells: FloatArray = field(repr=False)
+    scales: FloatArray
 
     @classmethod
     def of(
-        cls, evidence: Sequence[Evidence], frame: Axes, base: FloatArray, total: float, leanings: Sequence[float]
+        cls,
+        evidence: Sequence[Evidence],
+        tree: JunctionTree,
+        base: Sequence[Table],
+        total: float,
+        leanings: Sequence[float],
     ) -> LogLinear:
-        groups = [tuple(frame.index(axis) for axis in seen.axes) for seen in evidence]
+        """base: logs over groups of attributes; total: records, more than 0; leanings: w, one an evidence."""
         sizes = [seen.values.size for seen in evidence]
         ends = np.cumsum(sizes)
         deviations = np.repeat([seen.deviation / total for seen in evidence], sizes)
+        ridge = deviations * np.repeat(leanings, sizes)
+        targets = np.concatenate([seen.values.reshape(-1) for seen in evidence]) / total
         return cls(
             evidence=tuple(evidence),
-            tree=MarginalTree.over(base.shape, groups),
-            base=base,
+            propagation=Propagation.of(tree, [seen.axes for seen in evidence], base),
             slots=tuple(slice(int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True)),
             deviations=deviations,
-            ridge=deviations * np.repeat(leanings, sizes),
-            targets=np.concatenate([seen.values.reshape(-1) for seen in evidence]) / total,
-            _cells=np.empty(base.shape),
+            ridge=ridge,
+            targets=targets,
+            scales=1.0 / np.sqrt(np.clip(targets, 0.0, 1.0) + ridge),
         )
 
+    def tolerances(self, deviations: float) -> FloatArray:
+        """The gradient's size, entry by entry, at which the fit is exact for answers moved by so many deviations."""
+        return deviations * self.deviations * self.scales
+
     def objective(self, point: FloatArray) -> tuple[float, FloatArray]:
-        """The dual's value and its gradient in z (residuals in deviations)."""
-        potentials = point / self.deviations
-        cells = self._spread(potentials)
-        top = cells.max()
-        cells -= top
-        np.exp(cells, out=cells)
-        mass = float(cells.sum())
-        cells /= mass
+        """The dual's value and its gradient in z."""
+        potentials = point * self.scales
+        mass, marginals = self.propagation.run(self._told(potentials))
         costs = self.ridge * potentials
-        value = float(top) + float(np.log(mass)) + float((0.5 * costs - self.targets) @ potentials)
-        marginals = self.tree.marginals(cells)
+        value = mass + float((0.5 * costs - self.targets) @ potentials)
         answers = [seen.ask(marginal) for seen, marginal in zip(self.evidence, marginals, strict=True)]
-        return value, (np.concatenate(answers) - self.targets + costs) / self.deviations
+        return value, (np.concatenate(answers) - self.targets + costs) * self.scales
 
-    def logs(self, point: FloatArray) -> FloatArray:
-        """Log probabilities up to a constant, the frame's shape."""
-        return self._spread(point / self.deviations).copy()
+    def tables(self, point: FloatArray) -> list[Table]:
+        """The logs that the potentials add, evidence by evidence."""
+        told = self._told(point * self.scales)
+        return [(seen.axes, table) for seen, table in zip(self.evidence, told, strict=True)]
 
-    def _spread(self, potentials: FloatArray) -> FloatArray:
-        """base + M^T eta in the stage's own work space."""
-        np.copyto(self._cells, self.base)
-        tables = [seen.tell(potentials[slot]) for seen, slot in zip(self.evidence, self.slots, strict=True)]
-        return self.tree.spread(tables, onto=self._cells)
+    def beliefs(self, point: FloatArray) -> tuple[FloatArray, ...]:
+        """Probabilities of every clique, read-only."""
+        return self.propagation.beliefs(self._told(point * self.scales))
+
+    def _told(self, potentials: FloatArray) -> list[FloatArray]:
+        return [seen.tell(potentials[slot]) for seen, slot in zip(self.evidence, self.slots, strict=True)]
 
     def joined(self, potentials: Sequence[FloatArray | None]) -> FloatArray:
         """z from each evidence's eta; 0 where there is none yet."""
         point = np.zeros(self.targets.size)
         for slot, known in zip(self.slots, potentials, strict=True):
             if known is not None and known.shape == point[slot].shape:
-                point[slot] = known * self.deviations[slot]
+                point[slot] = known / self.scales[slot]
         return point
 
     def split(self, point: FloatArray) -> list[FloatArray]:
         """Each evidence's eta, flat, read-only."""
-        potentials = point / self.deviations
+        potentials = point * self.scales
         potentials.flags.writeable = False
         return [potentials[slot] for slot in self.slots]

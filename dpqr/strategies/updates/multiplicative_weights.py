@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
+from dpqr.data.arrays import Axes, FloatArray, frozen
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.hypotheses.factored.junction_tree import JunctionTree, has_room
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.descent import MEMORY
 from dpqr.strategies.updates.entropy_fit import EntropyFit
-from dpqr.strategies.updates.evidence import gather
+from dpqr.strategies.updates.evidence import Evidence, gather
 from dpqr.strategies.updates.logarithm import floor_of_log
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain
 from dpqr.strategies.updates.total import records_total
@@ -26,7 +28,15 @@ from dpqr.workload.measurement import Measurement
 DENSE_LIMIT = 2**24
 """Cells up to which a distribution is kept cell by cell (128 MiB an array)."""
 
+LISTED = 2**17
+"""Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""
+
+MODEL_SIZE = 2**22
+"""Bytes of the fitted model's tables: half a million cells, a fit of some seconds at most."""
+
 LOGS = "logs"
+
+Distribution = DenseDistribution | FactoredDistribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,13 +52,19 @@ class MultiplicativeWeights:
     blocks (a declared n0 serves until one tells it); before any of them it is 0, and so is every answer: the first
     selection then looks for the largest counts, which is private like any other.
 
-    cells: the largest universe that is kept cell by cell.
+    With `replay` the fit works on a junction tree over the measured blocks (on small domains: one clique of all), so
+    the domain may have any size. Without it, and in theory's steps, every cell of the domain is kept.
+
+    cells: the largest universe, or table of one block, that is kept cell by cell.
+    model_size: bytes that the junction tree's tables may have; a block that alone needs more raises it. A measurement
+    that would break it is left out of the fit; `fits` tells beforehand.
     """
 
     name: ClassVar[str] = "multiplicative-weights"
 
     replay: bool = True
     cells: int = DENSE_LIMIT
+    model_size: int = MODEL_SIZE
     fit: EntropyFit = field(default_factory=EntropyFit)
 
     @property
@@ -59,32 +75,62 @@ class MultiplicativeWeights:
     def cumulative(self) -> bool:
         return self.replay
 
-    def start(self, problem: Problem) -> DenseDistribution:
+    def start(self, problem: Problem) -> Distribution:
         """The uniform distribution."""
         refusal = self.footprint(problem).refusal
         if refusal is not None:
             raise InfeasiblePlan(refusal)
-        return DenseDistribution.uniform(problem.domain.shape, float(problem.n or 0))
+        whole = not self._fits_all(problem) or problem.domain.size <= LISTED
+        kind = DenseDistribution if whole else FactoredDistribution
+        return kind.uniform(problem.domain.shape, float(problem.n or 0))
 
-    def update(
-        self, problem: Problem, hypothesis: DenseDistribution, history: Sequence[Measurement]
-    ) -> DenseDistribution:
+    def _fits_all(self, problem: Problem) -> bool:
+        """Whether every update is a fit of all measurements."""
+        return self.replay and problem.level is None
+
+    def update(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> Distribution:
         """The next distribution; `hypothesis` is left as it was."""
+        if self._fits_all(problem):
+            return self._fitted(problem, hypothesis, history)
+        if not isinstance(hypothesis, DenseDistribution):
+            raise InfeasiblePlan("single steps need a distribution that is kept cell by cell; use replay")
         if problem.level is not None:
             return _step(problem.level, hypothesis, SingleQuery.newest(problem, history))
-        one_record = DenseDistribution(probabilities=hypothesis.probabilities, total=1.0)
-        total = records_total(problem, history, one_record.answer)
-        if self.replay:
-            return self._fitted(problem, hypothesis, history, total)
+        total = records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer)
         return _steps(hypothesis, history[-1], max(total, 0.0))
 
-    def _fitted(
-        self, problem: Problem, hypothesis: DenseDistribution, history: Sequence[Measurement], total: float
-    ) -> DenseDistribution:
+    def _fitted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> Distribution:
         """The fit at `total`; a total below one record says nothing of the shape beyond what one record would."""
-        evidence = gather(history, problem.domain.shape)
-        cells, potentials = self.fit.run(evidence, problem.domain.shape, max(total, 1.0), hypothesis.potentials)
-        return DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=potentials)
+        total = records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer)
+        shape = problem.domain.shape
+        evidence = self._admitted(problem, gather(history, shape))
+        found = self.fit.run(evidence, shape, max(total, 1.0), hypothesis.potentials)
+        if problem.domain.size > LISTED:
+            return replace(found, total=max(total, 0.0))
+        cells = frozen(found.probabilities())
+        return DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
+
+    def _admitted(self, problem: Problem, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
+        """What the model has room for, first come, first served; a schedule that asks `fits` loses nothing here."""
+        groups = [seen.axes for seen in evidence]
+        if self._room(problem, groups):
+            return evidence
+        taken: list[Evidence] = []
+        for seen in evidence:
+            if self._room(problem, [*(one.axes for one in taken), seen.axes]):
+                taken.append(seen)
+        return tuple(taken)
+
+    def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
+        """Whether a model of these measured blocks has room for the candidate's too."""
+        return not self._fits_all(problem) or self._room(problem, [block.axes for block in (*measured, *candidate)])
+
+    def _room(self, problem: Problem, groups: Sequence[Axes]) -> bool:
+        return has_room(problem.domain.shape, groups, self._limit(problem))
+
+    def _limit(self, problem: Problem) -> int:
+        """Cells of the model: what was declared, or what the widest block of the workload needs by itself."""
+        return max(self.model_size // 8, JunctionTree.over(problem.domain.shape, [_widest(problem).axes]).cells)
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """floor(4 log|X| / a^2) as printed; floor(log|X| / (2 a^2)) in the sharp variant.
@@ -97,18 +143,30 @@ class MultiplicativeWeights:
         return floor_of_log(problem.domain.size, factor / level.value**2)
 
     def footprint(self, problem: Problem) -> Footprint:
-        """Eight tensors of the universe's size at the fit's peak, and the descent's memory of every measured answer.
+        """Eight tensors of the model's size at the fit's peak, and the descent's memory of every measured answer.
 
         As if every query of the workload was measured once: what will be is not known before the run.
         """
         size = problem.domain.size
-        if size > self.cells:
+        if self._fits_all(problem):
+            if _widest(problem).cells > self.cells:
+                refusal = (
+                    f"a query block looks at {_widest(problem).cells} cells together, and multiplicative weights keeps "
+                    f"at most {self.cells} cell by cell; ask for fewer columns together or merge bins"
+                )
+                return Footprint(bytes=0, refusal=refusal)
+            size = min(size, self._limit(problem))
+        elif size > self.cells:
             refusal = (
-                f"the domain has {size} cells, and multiplicative weights keeps at most {self.cells} cell by cell; "
-                "leave columns out of the domain file or merge bins"
+                f"the domain has {size} cells, and multiplicative weights without replay keeps at most {self.cells} "
+                "cell by cell; leave columns out of the domain file or merge bins"
             )
             return Footprint(bytes=0, refusal=refusal)
         return Footprint(bytes=8 * (8 * size + 2 * (MEMORY + 4) * problem.workload.rows))
+
+
+def _widest(problem: Problem) -> QueryBlock:
+    return max(problem.workload.blocks, key=lambda block: block.cells)
 
 
 def _step(level: Level, hypothesis: DenseDistribution, query: SingleQuery) -> DenseDistribution:

@@ -116,6 +116,16 @@ def test_a_plan_whose_rule_gives_none_is_refused_before_anything_is_spent(plan):
     )
 
 
+def test_cells_of_a_domain_too_large_to_list_are_refused_and_rows_are_not(plan, monkeypatch):
+    cells = plan.problem.domain.size
+    monkeypatch.setattr(synthetic, "LARGEST_LISTING", cells - 1)
+    require_sampleable(plan, "rows")
+    with pytest.raises(InfeasiblePlan, match=f"has {cells} cells, and --synthetic cells lists at most {cells - 1};"):
+        require_sampleable(plan, "cells")
+    monkeypatch.setattr(synthetic, "LARGEST_LISTING", cells)
+    require_sampleable(plan, "cells")
+
+
 def test_a_release_without_a_distribution_has_no_synthetic_data(release):
     with pytest.raises(InfeasiblePlan, match="no distribution"):
         synthesise(replace(release, hypothesis=Unsampleable()), "rows")

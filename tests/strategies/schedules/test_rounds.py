@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -104,6 +105,41 @@ def test_steps_follow_the_plan_and_leave_measured_blocks_out():
     assert PAIRS[4] not in second.candidates.blocks
     transcript.add(finished(second.candidates[0]))
     assert schedule.next(plan, transcript) is None
+
+
+WIDE = (120, 110, 100, 90)
+WIDE_PAIRS = tuple(
+    QueryBlock(name=f"{pair}", factors=tuple(Factor.identity(axis, WIDE[axis]) for axis in pair))
+    for pair in ((0, 1), (1, 2), (0, 2), (2, 3))
+)
+
+
+def wide_plan(rounds):
+    """Two pairs in a chain fit the model (25,000 cells); a triangle of three needs 1.3 million."""
+    domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(WIDE)))
+    facts = Problem(domain=domain, workload=Workload(WIDE_PAIRS), unit=PrivacyUnit())
+    small = replace(roles(), update=MultiplicativeWeights(model_size=8 * 50_000))
+    return Rounds(rounds=rounds).plan(facts, PrivacyBudget(Fraction(1), Fraction(0)), small)
+
+
+def test_what_the_hypothesis_has_no_room_for_is_no_candidate():
+    planned = wide_plan(3)
+    transcript = Transcript()
+    for blocks in (*planned.opening, (WIDE_PAIRS[0],), (WIDE_PAIRS[1],)):
+        transcript.add(finished(blocks))
+    assert planned.schedule.next(planned, transcript).candidates.blocks == (WIDE_PAIRS[3],)
+    transcript.add(finished((WIDE_PAIRS[3],)))
+    assert planned.schedule.next(planned, transcript) is None
+
+
+def test_where_nothing_has_room_what_was_measured_may_be_chosen_again():
+    planned = wide_plan(4)
+    assert len(planned.opening) == 4  # one-way marginals: the workload would fit the rounds, but not the model
+    transcript = Transcript()
+    for blocks in (*planned.opening, (WIDE_PAIRS[0],), (WIDE_PAIRS[1],), (WIDE_PAIRS[3],)):
+        transcript.add(finished(blocks))
+    chosen_from = planned.schedule.next(planned, transcript).candidates.blocks
+    assert chosen_from == (WIDE_PAIRS[0], WIDE_PAIRS[1], WIDE_PAIRS[3])
 
 
 def test_a_private_total_is_bought_where_no_marginal_tells_it():

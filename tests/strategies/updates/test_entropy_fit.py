@@ -13,7 +13,7 @@ SHARP = EntropyFit(tolerance=1e-6, steps=3000)
 
 
 def fit(blocks, values, deviation, total, rule=SHARP, warm=None, shape=SHAPE):
-    return rule.run(gather([measured(blocks, values, deviation)], shape), shape, total, warm or {})[0]
+    return rule.run(gather([measured(blocks, values, deviation)], shape), shape, total, warm or {}).weights()
 
 
 def test_it_is_the_minimum_of_the_stated_objective():
@@ -78,11 +78,11 @@ def test_a_warm_start_ends_where_a_cold_one_does_and_sooner():
     rng = np.random.default_rng(6)
     blocks = [marginal(group, SHAPE) for group in combinations(range(3), 2)]
     evidence = gather([measured(blocks, [rng.integers(0, 99, b.rows) for b in blocks], 2.0)], SHAPE)
-    cold, potentials = SHARP.run(evidence, SHAPE, 600.0, {})
-    still, _ = EntropyFit(tolerance=1e-4, steps=0).run(evidence, SHAPE, 600.0, potentials)
-    assert np.abs(still - cold).max() < 1e-6
-    flat, _ = EntropyFit(tolerance=1e-4, steps=0).run(evidence, SHAPE, 600.0, {})
-    assert np.abs(flat - 1 / 24).max() < 1e-12
+    cold = SHARP.run(evidence, SHAPE, 600.0, {})
+    still = EntropyFit(tolerance=1e-4, steps=0).run(evidence, SHAPE, 600.0, cold.potentials)
+    assert np.abs(still.weights() - cold.weights()).max() < 1e-6
+    flat = EntropyFit(tolerance=1e-4, steps=0).run(evidence, SHAPE, 600.0, {})
+    assert np.abs(flat.weights() - 1 / 24).max() < 1e-12
 
 
 WEIRD = {
@@ -106,7 +106,7 @@ def test_no_answers_whatever_break_it(values, deviation, total):
 
 
 def test_nothing_measured_is_uniform():
-    assert np.allclose(EntropyFit().run((), SHAPE, 5.0, {})[0], 1 / 24)
+    assert np.allclose(EntropyFit().run((), SHAPE, 5.0, {}).weights(), 1 / 24)
 
 
 def test_it_beats_the_noise_it_is_given():

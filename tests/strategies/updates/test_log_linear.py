@@ -2,17 +2,23 @@ import numpy as np
 import pytest
 from universes import dense, marginal, measured
 
+from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree
 from dpqr.strategies.updates.evidence import gather
 from dpqr.strategies.updates.log_linear import LogLinear
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 
 SHAPE = (3, 2, 4)
-FRAME = (1, 0, 2)
+SINGLE = JunctionTree.over(SHAPE, [(0, 1, 2)])
+LOOSE = JunctionTree(
+    shape=SHAPE,
+    cliques=(Clique(axes=(1, 0), parent=None, separator=()), Clique(axes=(1, 2), parent=0, separator=(1,))),
+)
 
 
-@pytest.fixture
-def model():
+@pytest.fixture(params=["one clique", "two cliques"])
+def model(request):
     """Marginals, a prefix, signed coefficients on two axes in reverse order, and row-by-row rectangles."""
     rng = np.random.default_rng(7)
     rows = Factor(axes=(0,), sizes=(3,), matrix=Dense(rng.integers(0, 2, (4, 3))))
@@ -24,37 +30,61 @@ def model():
         dense(rng.integers(-3, 4, (2, 8)), SHAPE, (2, 1)),
         QueryBlock(name="rectangles", factors=(rows, columns), rowwise=True),
     ]
+    loose = request.param == "two cliques"
+    if loose:
+        blocks.pop()
     values = [rng.integers(-20, 100, block.rows) for block in blocks]
     evidence = gather([measured(blocks[:3], values[:3], 5.0), measured(blocks[3:], values[3:], 9.0)], SHAPE)
-    base = rng.normal(size=[SHAPE[a] for a in FRAME])
-    return LogLinear.of(evidence, FRAME, base, 150.0, [1.0, 1.0, 2.0, 3.0, 1.0])
+    base = [((0, 1), rng.normal(size=(3, 2))), ((2,), rng.normal(size=4))]
+    return LogLinear.of(evidence, LOOSE if loose else SINGLE, base, 150.0, [1.0, 1.0, 2.0, 3.0, 1.0][: len(blocks)])
 
 
 def test_the_gradient_is_that_of_the_value(model):
     rng = np.random.default_rng(1)
-    point = rng.normal(size=model.targets.size) * model.deviations
+    point = rng.normal(size=model.targets.size) / model.scales
     _, gradient = model.objective(point)
     for index in range(point.size):
         move = np.zeros(point.size)
-        move[index] = 1e-5 * model.deviations[index]
+        move[index] = 1e-5 / model.scales[index]
         slope = (model.objective(point + move)[0] - model.objective(point - move)[0]) / (2 * move[index])
-        assert slope == pytest.approx(gradient[index], rel=1e-5, abs=1e-6 / model.deviations[index])
+        assert slope == pytest.approx(gradient[index], rel=1e-5, abs=1e-6 * model.scales[index])
 
 
 def test_the_value_is_the_dual_written_out(model):
-    point = np.random.default_rng(2).normal(size=model.targets.size) * model.deviations
-    eta = point / model.deviations
-    logs = model.logs(point)
+    point = np.random.default_rng(2).normal(size=model.targets.size) / model.scales
+    eta = point * model.scales
+    logs = np.zeros(SHAPE)
+    base = [(seen.axes, table) for seen, table in zip(model.evidence, _told(model, eta), strict=True)]
+    for site in model.propagation.sites:
+        base.append((site.clique.axes, site.base))
+    for axes, table in base:
+        order = sorted(axes)
+        shape = [SHAPE[axis] if axis in axes else 1 for axis in range(3)]
+        logs += table.transpose([axes.index(axis) for axis in order]).reshape(shape)
     expected = np.log(np.exp(logs).sum()) - eta @ model.targets + (model.ridge * eta**2).sum() / 2
     assert model.objective(point)[0] == pytest.approx(expected)
+
+
+def _told(model, eta):
+    return [seen.tell(eta[slot]) for seen, slot in zip(model.evidence, model.slots, strict=True)]
+
+
+def test_its_beliefs_are_those_of_the_gradient(model):
+    """The gradient's answers, put back together from the beliefs of the cliques."""
+    point = np.random.default_rng(4).normal(size=model.targets.size) / model.scales
+    found = FactoredDistribution(tree=model.propagation.tree, beliefs=model.beliefs(point), total=1.0)
+    told = np.concatenate([seen.ask(found.marginal(seen.axes)) for seen in model.evidence])
+    expected = (told - model.targets + model.ridge * point * model.scales) * model.scales
+    assert np.allclose(model.objective(point)[1], expected)
 
 
 def test_potentials_survive_the_way_out_and_in(model):
     point = np.random.default_rng(3).normal(size=model.targets.size)
     parts = model.split(point)
     assert np.allclose(model.joined(parts), point)
-    assert not model.joined([None] * 5).any()
-    assert not model.joined([np.zeros(1)] * 5).any()
+    nothing = len(model.evidence)
+    assert not model.joined([None] * nothing).any()
+    assert not model.joined([np.zeros(1)] * nothing).any()
 
 
 def test_huge_potentials_give_numbers(model):

@@ -1,4 +1,5 @@
 from fractions import Fraction
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -6,7 +7,12 @@ from universes import dense, marginal, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
+from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.factored import triangulation
+from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.strategies.problem import Level
+from dpqr.strategies.updates import multiplicative_weights
+from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import QueryBlock
 
@@ -120,15 +126,115 @@ def test_only_the_bare_total_measured():
         assert np.allclose(state.probabilities, 1 / 6)
 
 
+LARGE = (40, 50, 60, 70)
+PAIRS = tuple(combinations(range(4), 2))
+
+
+def noisy_pairs(seed, shape, pairs, total=20_000):
+    """Noisy pairs of a table whose attributes all depend on one hidden one."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 4, total)
+    records = [(hidden * size // 4 + rng.integers(0, size // 2, total)) % size for size in shape]
+    history = []
+    for pair in pairs:
+        counts = np.zeros([shape[axis] for axis in pair], dtype=np.int64)
+        np.add.at(counts, tuple(records[axis] for axis in pair), 1)
+        noise = np.rint(rng.laplace(0, 8, counts.size)).astype(np.int64)
+        history.append(measured([marginal(pair, shape)], [counts.reshape(-1) + noise], 8 * 2**0.5))
+    return history
+
+
+def test_large_domains_are_factored_and_small_ones_listed():
+    assert isinstance(RULE.start(problem(LARGE)), FactoredDistribution)
+    assert isinstance(RULE.start(problem(SHAPE)), DenseDistribution)
+    assert isinstance(PLAIN.start(problem(LARGE)), DenseDistribution)
+    assert isinstance(RULE.start(problem((10,) * 100)), FactoredDistribution)
+
+
+@pytest.mark.parametrize(
+    "pairs", [PAIRS[:3], ((0, 1), (1, 2), (2, 3)), ((0, 1), (2, 3), (1, 3)), ((0, 1), (1, 2), (2, 3), (0, 3))]
+)
+def test_a_tree_and_one_clique_of_all_come_to_the_same_fit(pairs, monkeypatch):
+    """Same objective, same lambda, two trees: marginals on and across the cliques agree."""
+    shape = (8, 9, 10, 12)
+    history = noisy_pairs(1, shape, pairs)
+    rule = MultiplicativeWeights(fit=EntropyFit(tolerance=1e-4, steps=4000))
+    facts = problem(shape)
+    monkeypatch.setattr(multiplicative_weights, "LISTED", 0)
+    whole = rule.update(facts, rule.start(facts), history)
+    monkeypatch.setattr(triangulation, "SMALL", 0)
+    triangulation._cheapest.cache_clear()
+    tree = rule.update(facts, rule.start(facts), history)
+    triangulation._cheapest.cache_clear()
+    assert len(tree.tree.cliques) > len(whole.tree.cliques)
+    for axes in (*PAIRS, (3, 0, 1)):
+        assert np.abs(tree.marginal(axes) - whole.marginal(axes)).max() < 0.05
+    assert tree.total == whole.total
+
+
+def test_rounds_on_a_large_domain_end_where_one_fit_does():
+    facts = problem(LARGE)
+    history = noisy_pairs(2, LARGE, ((0, 1), (1, 2), (2, 3)))
+    state = RULE.start(facts)
+    for end in range(1, 4):
+        state = RULE.update(facts, state, history[:end])
+    whole = RULE.update(facts, RULE.start(facts), history)
+    for pair in PAIRS:
+        assert np.abs(state.marginal(pair) - whole.marginal(pair)).sum() < 0.01 * 20_000
+
+
+def test_what_the_model_has_no_room_for_is_told_and_left_out():
+    facts = problem(LARGE, [marginal(pair, LARGE) for pair in PAIRS])
+    small = MultiplicativeWeights(model_size=8 * 14_000)
+    chain, closing = [marginal(pair, LARGE) for pair in ((0, 1), (1, 2))], [marginal((0, 2), LARGE)]
+    assert small.fits(facts, chain[:1], chain[1:])
+    assert not small.fits(facts, chain, closing)
+    assert RULE.fits(facts, chain, closing)
+    assert MultiplicativeWeights(replay=False).fits(facts, chain, closing)
+    history = noisy_pairs(3, LARGE, ((0, 1), (1, 2), (0, 2)))
+    tree = small.update(facts, small.start(facts), history).tree
+    assert {clique.axes for clique in tree.cliques} == {(0, 1), (1, 2), (3,)}
+
+
+def test_the_widest_block_of_the_workload_always_fits():
+    facts = problem(LARGE, [marginal((1, 2, 3), LARGE)])
+    tiny = MultiplicativeWeights(model_size=1)
+    assert tiny.fits(facts, [], [marginal((1, 2, 3), LARGE)])
+
+
+def test_many_attributes_and_more_pairs_than_any_tree_holds():
+    shape = (10,) * 60
+    pairs = [(a, b) for a in range(0, 60, 4) for b in range(a + 1, 60, 5)][:90]
+    facts = problem(shape, [marginal(pair, shape) for pair in pairs])
+    rule = MultiplicativeWeights(model_size=2**18, fit=EntropyFit(tolerance=1.0, steps=30))
+    state = rule.update(facts, rule.start(facts), noisy_pairs(4, shape, pairs, total=2000))
+    assert 8 * state.tree.cells <= 2**18
+    assert sum(clique.parent is not None for clique in state.tree.cliques) > 30
+    assert state.marginal((0, 59)).sum() == pytest.approx(state.total)
+
+
+def test_single_steps_refuse_a_factored_state():
+    facts = problem(LARGE)
+    with pytest.raises(InfeasiblePlan, match="cell by cell"):
+        PLAIN.update(facts, RULE.start(facts), noisy_pairs(5, LARGE, PAIRS[:1]))
+
+
 def test_too_many_cells_are_refused_with_the_remedy():
-    small = MultiplicativeWeights(cells=5)
+    small = MultiplicativeWeights(replay=False, cells=5)
     refusal = small.footprint(problem(SHAPE)).refusal
     assert "6 cells" in refusal
     assert "at most 5" in refusal
     with pytest.raises(InfeasiblePlan, match="merge bins"):
         small.start(problem(SHAPE))
-    assert RULE.footprint(problem(SHAPE)).refusal is None
-    assert RULE.footprint(problem((2**12, 2**12, 2**12))).refusal is not None
+    assert PLAIN.footprint(problem(SHAPE)).refusal is None
+    assert PLAIN.footprint(problem((2**12, 2**12, 2**12))).refusal is not None
+
+
+def test_a_block_that_is_too_wide_is_refused_with_the_remedy():
+    facts = problem((3, 3, 3), [marginal((0, 1), (3, 3, 3))])
+    with pytest.raises(InfeasiblePlan, match=r"9 cells together, and multiplicative weights keeps at most 8"):
+        MultiplicativeWeights(cells=8).start(facts)
+    assert MultiplicativeWeights(cells=9).footprint(facts).refusal is None
 
 
 def test_the_footprint_covers_a_fit():

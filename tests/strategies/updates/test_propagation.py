@@ -1,0 +1,61 @@
+import numpy as np
+import pytest
+from hypotheses.factored.trees import shaped, summed
+
+from dpqr.strategies.updates.propagation import Propagation
+
+
+def case(seed):
+    """A tree, groups inside its cliques, and for each group a table; two more tables as the base."""
+    rng = np.random.default_rng(seed)
+    tree = shaped(seed)
+    groups = []
+    for _ in range(6):
+        axes = tree.cliques[int(rng.integers(len(tree.cliques)))].axes
+        groups.append(tuple(axis for axis in axes if rng.random() < 0.7) or axes[:1])
+    tables = [3 * rng.normal(size=[tree.shape[axis] for axis in group]) for group in groups]
+    return tree, groups[:4], tables[:4], [(g[::-1], t.transpose()) for g, t in zip(groups[4:], tables[4:], strict=True)]
+
+
+def listed(tree, tables):
+    logs = np.zeros(tree.shape)
+    for axes, table in tables:
+        order = sorted(axes)
+        sizes = [size if axis in axes else 1 for axis, size in enumerate(tree.shape)]
+        logs = logs + table.transpose([axes.index(axis) for axis in order]).reshape(sizes)
+    return logs
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_sum_marginals_and_beliefs_are_those_of_all_cells(seed):
+    tree, groups, tables, base = case(seed)
+    logs = listed(tree, [*zip(groups, tables, strict=True), *base])
+    cells = np.exp(logs)
+    mass, marginals = Propagation.of(tree, groups, base).run(tables)
+    assert mass == pytest.approx(np.log(cells.sum()))
+    cells /= cells.sum()
+    for group, found in zip(groups, marginals, strict=True):
+        assert np.abs(found - summed(cells, group)).max() < 1e-12
+    for clique, found in zip(tree.cliques, Propagation.of(tree, groups, base).beliefs(tables), strict=True):
+        assert np.abs(found - summed(cells, clique.axes)).max() < 1e-12
+        assert not found.flags.writeable
+
+
+def test_tables_and_base_are_left_alone_and_runs_repeat():
+    tree, groups, tables, base = case(3)
+    before = [table.copy() for table in (*tables, *(table for _, table in base))]
+    work = Propagation.of(tree, groups, base)
+    first = [work.run(tables)[0] for _ in range(3)]
+    assert len(set(first)) == 1
+    assert all(np.array_equal(a, b) for a, b in zip(before, [*tables, *(t for _, t in base)], strict=True))
+
+
+@pytest.mark.parametrize("scale", [1e3, 1e30])
+def test_huge_potentials_give_numbers(scale):
+    """The way up keeps conditional distributions: the rarest separator value has one that sums to 1."""
+    tree, groups, tables, base = case(5)
+    mass, marginals = Propagation.of(tree, groups, base).run([scale * table for table in tables])
+    assert np.isfinite(mass)
+    for found in marginals:
+        assert np.isfinite(found).all()
+        assert found.sum() == pytest.approx(1)
