@@ -50,6 +50,12 @@ class DataError(DpqrError):
     exit_code = 5
 
 
+class GoalMissed(DpqrError):
+    """A check found what it looked for: an audit refuted a claim of this build, a goal was not reached."""
+
+    exit_code = 6
+
+
 class LedgerError(DpqrError):
     """The ledger is locked by others, damaged, edited or rolled back; nothing is spent from it until that is mended."""
 

@@ -1,0 +1,176 @@
+"""Audit: attack the installed build on made-up neighbours, and compare what is lost with what is claimed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+from fractions import Fraction
+from functools import lru_cache
+from multiprocessing import get_context
+from typing import Any
+
+from dpqr.app.release_cases import release_cases
+from dpqr.errors import GoalMissed, UsageFault
+from dpqr.evaluation.answer_cases import answer_cases
+from dpqr.evaluation.attack import Loss, attack
+from dpqr.evaluation.case import Case
+from dpqr.evaluation.choice_cases import choice_cases
+from dpqr.evaluation.claim import Claim
+from dpqr.evaluation.outcomes import Outcomes
+from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.privacy.figures import upward
+
+ALARM = Fraction(1, 10**6)
+"""Probability, at most, that an audit reports any breach of a build that keeps all its claims."""
+RUNS = 100_000
+SHORT_RUNS = 3_000
+FEWEST_RUNS = 100
+CHUNK = 5_000
+"""Runs that one worker makes at a time."""
+
+Done = Callable[[int, int], None]
+"""Told how many of how many cases are done."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One case: what it claims, and what was proved against it."""
+
+    name: str
+    what: str
+    claim: Claim
+    loss: Loss
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values; claims rounded up, `shown` figures are lower bounds."""
+        claim, loss = self.claim, self.loss
+        return {
+            "case": self.name,
+            "what": self.what,
+            "claim": {
+                "epsilon": upward(claim.epsilon),
+                "delta": float(claim.delta),
+                "rho": None if claim.rho is None else upward(claim.rho),
+            },
+            "shown": {"epsilon": loss.epsilon, "rho": loss.rho},
+            "share": loss.share,
+            "breach": loss.breach,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audit:
+    """All findings. runs: on each of a case's two databases; half of them chose the events, half tested them."""
+
+    runs: int
+    findings: tuple[Finding, ...]
+    private: bool
+
+    @property
+    def breaches(self) -> tuple[Finding, ...]:
+        return tuple(finding for finding in self.findings if finding.loss.breach)
+
+    def document(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        return {
+            "runs": self.runs,
+            "false_alarm": float(ALARM),
+            "system_noise": self.private,
+            "breaches": [finding.name for finding in self.breaches],
+            "cases": [finding.document() for finding in self.findings],
+        }
+
+    def require_sound(self) -> None:
+        """GoalMissed if any claim was refuted."""
+        if self.breaches:
+            names = ", ".join(finding.name for finding in self.breaches)
+            raise GoalMissed(
+                f"the audit refuted what this build claims of {names}; release nothing with it, and report this "
+                f"(a sound build fails so with probability {float(ALARM):g} at most)"
+            )
+
+
+@lru_cache
+def known_cases() -> dict[str, Case]:
+    """Every case by its name, in the order in which they are shown."""
+    found = [*choice_cases(), *answer_cases(), *release_cases()]
+    return {case.name: case for case in found}
+
+
+def chosen_cases(patterns: Sequence[str]) -> tuple[Case, ...]:
+    """The cases that any of the patterns names (`*` stands for anything); no pattern: all of them."""
+    known = known_cases()
+    for pattern in patterns:
+        if not any(fnmatchcase(name, pattern) for name in known):
+            near = get_close_matches(pattern, known, n=1)
+            hint = f"did you mean {near[0]!r}?" if near else "dpqr audit --list names them all"
+            raise UsageFault(f"--case {pattern!r}: there is no such case; {hint}")
+    return tuple(
+        case for name, case in known.items() if not patterns or any(fnmatchcase(name, one) for one in patterns)
+    )
+
+
+def audit(
+    cases: Sequence[Case],
+    runs: int = RUNS,
+    *,
+    noise: NoiseSource | None = None,
+    done: Done | None = None,
+) -> Audit:
+    """Attack every case with `runs` runs on each of its two databases.
+
+    noise: the operating system's, on all processors, unless a test passes another. The cases are then taken from
+    `known_cases` by their names.
+
+    False alarms: each case may raise one with probability ALARM / cases at most, so all of them with ALARM.
+    """
+    if runs < FEWEST_RUNS:
+        raise UsageFault(f"--runs {runs}: at least {FEWEST_RUNS} runs are needed to show anything")
+    sampled = _alone(cases, runs, noise) if noise else _together(cases, runs)
+    alarm = float(ALARM) / max(len(cases), 1)
+    findings = []
+    for case, (one, two) in zip(cases, sampled, strict=True):
+        claim = case.trial.claim
+        findings.append(Finding(name=case.name, what=case.what, claim=claim, loss=attack(one, two, claim, alarm)))
+        if done:
+            done(len(findings), len(cases))
+    return Audit(runs=runs, findings=tuple(findings), private=noise.private if noise else True)
+
+
+Sampled = Iterator[tuple[Outcomes, Outcomes]]
+
+
+def _alone(cases: Sequence[Case], runs: int, noise: NoiseSource) -> Sampled:
+    for case in cases:
+        yield case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
+
+
+def _together(cases: Sequence[Case], runs: int) -> Sampled:
+    """The same in several processes. They start from nothing and share no state, least of all of a generator."""
+    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn")) as pool:
+        waiting = [_submitted(pool, case, runs) for case in cases]
+        waiting.reverse()
+        try:
+            while waiting:
+                one, two = (Outcomes.joined(part.result() for part in side) for side in waiting.pop())
+                yield one, two
+        finally:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+Side = list[Future[Outcomes]]
+
+
+def _submitted(pool: ProcessPoolExecutor, case: Case, runs: int) -> tuple[Side, Side]:
+    sizes = [min(CHUNK, runs - start) for start in range(0, runs, CHUNK)]
+    one, two = ([pool.submit(_sample, case.name, side, size) for size in sizes] for side in (0, 1))
+    return one, two
+
+
+def _sample(name: str, side: int, runs: int) -> Outcomes:
+    """What a worker does."""
+    return known_cases()[name].outcomes(side, runs, SystemNoise())

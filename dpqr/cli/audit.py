@@ -1,0 +1,80 @@
+"""`dpqr audit`: the installed build under attack."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from dpqr.app.audit import Audit
+
+
+@click.command("audit")
+@click.option("--runs", type=click.IntRange(min=1), metavar="N", help="Runs on each database of a case. [100000]")
+@click.option("--short", is_flag=True, help="3000 runs: under a minute, for CI.")
+@click.option("--case", "cases", metavar="NAME", multiple=True, help="Only this case; * stands for anything.")
+@click.option("--list", "listed", is_flag=True, help="Name the cases; run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+@click.option("--no-color", is_flag=True, help="No colour (NO_COLOR does the same).")
+def command(
+    runs: int | None, *, short: bool, cases: tuple[str, ...], listed: bool, as_json: bool, no_color: bool
+) -> None:
+    """Attack this build's mechanisms and whole releases on made-up neighbouring databases.
+
+    Prints lower bounds of what is really lost beside what is claimed. Exit code 6: a claim was refuted.
+
+    \b
+    dpqr audit --short
+    dpqr audit --case 'laplace-*' --runs 20000
+    """
+    from dpqr.app.audit import RUNS, SHORT_RUNS, audit, chosen_cases
+    from dpqr.errors import UsageFault
+
+    chosen = chosen_cases(cases)
+    if listed:
+        _list([(case.name, case.what) for case in chosen], as_json=as_json)
+        return
+    if short and runs is not None:
+        raise UsageFault("--short and --runs exclude each other; give one of them")
+    found = audit(chosen, runs or (SHORT_RUNS if short else RUNS), done=_told)
+    _show(found, as_json=as_json, color=not no_color)
+    found.require_sound()
+
+
+def _show(found: Audit, *, as_json: bool, color: bool) -> None:
+    from rich.console import Console
+
+    from dpqr.app.audit import ALARM
+    from dpqr.cli.screen import WIDE, coloured, product_json, watched
+    from dpqr.report.audit_view import audit_view
+
+    if as_json:
+        product_json(found.document())
+        return
+    lines = [(finding.name, finding.claim, finding.loss) for finding in found.findings]
+    console = Console(
+        color_system="auto" if coloured(sys.stdout, color) else None,
+        width=None if watched(sys.stdout) else WIDE,
+        highlight=False,
+    )
+    console.print(audit_view(lines, found.runs, ALARM))
+
+
+def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
+    from dpqr.cli.screen import product, product_json
+
+    if as_json:
+        product_json([{"case": name, "what": what} for name, what in named])
+        return
+    width = max(len(name) for name, _ in named)
+    product("\n".join(f"{name:<{width}}  {what}" for name, what in named))
+
+
+def _told(done: int, cases: int) -> None:
+    """A line that stays in its place on a terminal, and nothing elsewhere."""
+    from dpqr.cli.screen import watched
+
+    if watched(sys.stderr):
+        click.echo(f"\raudited {done} of {cases} cases", nl=done == cases, err=True)

@@ -1,0 +1,90 @@
+"""Noisy answers to every kind of block, on the pair of databases that moves them furthest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.evaluation.case import Case
+from dpqr.evaluation.draws import Draws
+from dpqr.evaluation.neighbours import worst_pair
+from dpqr.privacy.price import Price
+from dpqr.strategies.checks.gaussian import Gaussian
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix, Prefix
+
+SHAPE = (4,)
+DELTA = Fraction(1, 100)
+"""Where claims in rho are converted: below 1 / runs no event could test an epsilon."""
+EPSILONS = {"marginal": Fraction(1), "predicate": Fraction(1, 2), "prefix": Fraction(2), "sum": Fraction(1)}
+RHOS = {"marginal": Fraction(1, 2), "prefix": Fraction(1)}
+UNITS = {
+    "add-remove": PrivacyUnit(neighbours=Neighbours.ADD_REMOVE),
+    "replace": PrivacyUnit(neighbours=Neighbours.REPLACE),
+}
+PERSON = PrivacyUnit(column="person", rows=3)
+
+
+def answer_cases() -> Iterator[Case]:
+    """Laplace and Gaussian checks."""
+    for relation, unit in UNITS.items():
+        for kind, epsilon in EPSILONS.items():
+            yield laplace_case(f"{kind}-{relation}", block(kind), unit, epsilon)
+        for kind, rho in RHOS.items():
+            yield gaussian_case(f"{kind}-{relation}", block(kind), unit, rho)
+    yield gaussian_case("sum-add-remove", block("sum"), UNITS["add-remove"], Fraction(1, 4))
+    yield laplace_case("marginal-strict", block("marginal"), UNITS["replace"], Fraction(1, 4))
+    yield laplace_case("marginal-loose", block("marginal"), UNITS["add-remove"], Fraction(3))
+    yield laplace_case("marginal-person", block("marginal"), PERSON, Fraction(1))
+    yield twice_case()
+
+
+def laplace_case(name: str, asked: QueryBlock, unit: PrivacyUnit, epsilon: Fraction) -> Case:
+    """One Laplace check of `asked` at a pure price."""
+    mechanism = Laplace().mechanism((asked,), unit, Price(epsilon=epsilon))
+    return Case(
+        name=f"laplace-{name}",
+        what=f"Laplace answers to a {asked.name}",
+        pair=worst_pair((asked,), SHAPE, unit, power=1),
+        trial=Draws(mechanisms=(mechanism,)),
+    )
+
+
+def gaussian_case(name: str, asked: QueryBlock, unit: PrivacyUnit, rho: Fraction) -> Case:
+    """One Gaussian check of `asked` at a price in rho."""
+    mechanism = Gaussian().mechanism((asked,), unit, Price(rho=rho))
+    return Case(
+        name=f"gaussian-{name}",
+        what=f"Gaussian answers to a {asked.name}",
+        pair=worst_pair((asked,), SHAPE, unit, power=2),
+        trial=Draws(mechanisms=(mechanism,), delta=DELTA),
+    )
+
+
+def twice_case() -> Case:
+    """Two checks in a row, of a query and its opposite: noise that was used for both cancels in their difference."""
+    unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
+    asked = (block("predicate"), block("opposite"))
+    return Case(
+        name="laplace-two-draws-add-remove",
+        what="two Laplace checks one after the other",
+        pair=worst_pair(asked, SHAPE, unit, power=1),
+        trial=Draws(mechanisms=tuple(Laplace().mechanism((one,), unit, price) for one in asked)),
+    )
+
+
+def block(kind: str) -> QueryBlock:
+    """One block over four cells; "predicate" holds of the first two of them."""
+    matrices: dict[str, IntMatrix] = {
+        "predicate": Dense(np.array([[1, 1, 0, 0]])),
+        "opposite": Dense(np.array([[-1, -1, 0, 0]])),
+        "prefix": Prefix(4),
+        "sum": Dense(np.array([[-3, 5, 1, 0]])),
+    }
+    if kind == "marginal":
+        return QueryBlock(name="marginal", factors=(Factor.identity(0, 4),))
+    return QueryBlock(name=kind, factors=(Factor(axes=(0,), sizes=SHAPE, matrix=matrices[kind]),))

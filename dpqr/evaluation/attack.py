@@ -1,0 +1,94 @@
+"""Attack: choose the event that tells two databases apart on one half of the runs, and test it on the other half."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.evaluation.claim import Claim, epsilon_bounds, rho_bounds
+from dpqr.evaluation.intervals import lower_limits, upper_limits
+from dpqr.evaluation.outcomes import Outcomes
+from dpqr.evaluation.views import View, views
+
+LIMITS_A_CASE = 4
+"""Confidence limits that one attack relies on: two directions, and in each a lower and an upper one."""
+
+LEVELS = np.concatenate([np.linspace(0, 1, 97), 1 - np.geomspace(1e-4, 0.2, 24)])
+"""Quantiles of a view's scores that are tried as thresholds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """The runs whose score reaches a threshold."""
+
+    view: View
+    threshold: float
+
+    def hits(self, seen: Outcomes) -> int:
+        return int((self.view(seen) >= self.threshold).sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss:
+    """What the tested events prove, each figure too large with at most the probability that was asked for.
+
+    epsilon: lower bound at the claim's delta. rho: likewise, for a claim in rho. share: the larger of the two as a
+    share of what was claimed.
+    """
+
+    epsilon: float
+    rho: float | None
+    share: float
+
+    @property
+    def breach(self) -> bool:
+        return self.share > 1.0
+
+
+def attack(one: Outcomes, two: Outcomes, claim: Claim, alarm: float) -> Loss:
+    """The largest loss that can be proved in either direction.
+
+    alarm: at most this is the probability of a share above 1 if the claim holds. Why: on each side one event is chosen
+    on the first half of the runs and tested on the second, independent half, so its two limits fail with at most
+    alarm / LIMITS_A_CASE each, whatever was tried on the first half; all four hold with at least 1 - alarm.
+    """
+    alpha = alarm / LIMITS_A_CASE
+    first, second = (seen.halves() for seen in (one, two))
+    found = []
+    for here, there in ((first, second), (second, first)):
+        event = strongest(here[0], there[0], claim, alpha)
+        found.append(proved_by(event, here[1], there[1], claim, alpha))
+    return max(found, key=lambda loss: loss.share)
+
+
+def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Event:
+    """The event that promises the largest share; views are learned on one half of these runs, compared on the other."""
+    (learn, here), (against, there) = one.halves(), two.halves()
+    runs = 2 * len(here)  # as many as will test the event: it is their limits that shall be far apart
+    best = Event(view=lambda seen: np.zeros(len(seen)), threshold=0.0), -1.0
+    for view in views(learn, against):
+        scores = view(here), view(there)
+        thresholds = np.unique(np.quantile(np.concatenate(scores), LEVELS, method="higher"))
+        hits, misses = (_reached(np.sort(each), thresholds) for each in scores)
+        shares = claim.shares(lower_limits(2 * hits, runs, alpha), upper_limits(2 * misses, runs, alpha))
+        place = int(shares.argmax())
+        if shares[place] > best[1]:
+            best = Event(view=view, threshold=float(thresholds[place])), float(shares[place])
+    return best[0]
+
+
+def proved_by(event: Event, one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Loss:
+    """What one event, fixed before, proves on fresh runs."""
+    low = lower_limits(np.array([event.hits(one)]), len(one), alpha)
+    high = upper_limits(np.array([event.hits(two)]), len(two), alpha)
+    return Loss(
+        epsilon=float(epsilon_bounds(low, high, float(claim.delta))[0]),
+        rho=None if claim.rho is None else float(rho_bounds(low, high)[0]),
+        share=float(claim.shares(low, high)[0]),
+    )
+
+
+def _reached(ordered: FloatArray, thresholds: FloatArray) -> IntArray:
+    return (len(ordered) - np.searchsorted(ordered, thresholds, side="left")).astype(np.int64)

@@ -1,0 +1,45 @@
+"""Case: two neighbouring databases, something that is run on both, and what it claims to cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from dpqr.data.counts import Counts
+from dpqr.evaluation.claim import Claim
+from dpqr.evaluation.outcomes import Outcomes, Shown
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.sealed import Private
+
+Pair = tuple[Counts, Counts]
+
+
+class Trial(Protocol):
+    """What is attacked. It sees a sealed database and reaches it through the gate, as the product does."""
+
+    @property
+    def claim(self) -> Claim:
+        """What one run claims to cost, from the events that it is charged for."""
+        ...
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        """One run; all that it gives away."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Case:
+    """One attack. The databases are made up, so that nobody is in them.
+
+    name: as `--case` takes it. what: in words. pair: neighbours for which the loss is as large as it can be.
+    """
+
+    name: str
+    what: str
+    pair: Pair
+    trial: Trial
+
+    def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
+        """`runs` independent runs on one of the two databases."""
+        database = Private(self.pair[side])
+        return Outcomes.of([self.trial.run(database, noise) for _ in range(runs)])

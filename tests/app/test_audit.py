@@ -1,0 +1,98 @@
+import json
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from dpqr.app.audit import ALARM, Audit, Finding, audit, chosen_cases, known_cases
+from dpqr.errors import GoalMissed, UsageFault
+from dpqr.evaluation.attack import Loss
+from dpqr.evaluation.claim import Claim
+from dpqr.noise.source import SeededNoise
+
+NAME = "laplace-marginal-loose"
+
+
+def finding(name, share):
+    return Finding(
+        name=name, what="", claim=Claim(epsilon=Fraction(1)), loss=Loss(epsilon=share, rho=None, share=share)
+    )
+
+
+def test_no_case_of_the_build_is_refuted():
+    told = []
+    cases = tuple(known_cases().values())
+    found = audit(cases, 120, noise=SeededNoise(1), done=lambda done, of: told.append((done, of)))
+    assert not found.breaches
+    assert not found.private
+    found.require_sound()
+    assert [each.name for each in found.findings] == [case.name for case in cases]
+    assert told == [(done, len(cases)) for done in range(1, len(cases) + 1)]
+
+
+def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
+    names = " ".join(known_cases())
+    words = ("exponential", "permute-and-flip", "laplace", "gaussian", "marginal", "predicate", "prefix", "sum")
+    for word in (*words, "blocks", "queries", "add-remove", "replace", "person", "rounds", "theory", "rho"):
+        assert word in names
+
+
+def test_workers_find_what_one_process_finds(monkeypatch):
+    """Real noise, so only rough agreement can be asked for; and the runs of all parts are there."""
+    monkeypatch.setattr("dpqr.app.audit.CHUNK", 900)
+    cases = chosen_cases([NAME, "permute-and-flip-queries-replace"])
+    together = audit(cases, 2_000)
+    alone = audit(cases, 2_000, noise=SeededNoise(2))
+    assert together.private
+    for one, other in zip(together.findings, alone.findings, strict=True):
+        assert one.claim == other.claim
+        assert 0.2 < one.loss.share <= 1.0
+        assert 0.2 < other.loss.share <= 1.0
+
+
+def test_a_refuted_claim_misses_the_goal():
+    sound = Audit(runs=9, findings=(finding("a", 0.9), finding("b", 1.0)), private=True)
+    sound.require_sound()
+    broken = replace(sound, findings=(*sound.findings, finding("c", 1.01)))
+    with pytest.raises(GoalMissed, match="of c; release nothing"):
+        broken.require_sound()
+    assert broken.document()["breaches"] == ["c"]
+
+
+def test_the_alarm_is_shared_by_the_cases(monkeypatch):
+    asked = []
+
+    def attacked(one, two, claim, alarm):
+        asked.append(alarm)
+        return Loss(epsilon=0.0, rho=None, share=0.0)
+
+    monkeypatch.setattr("dpqr.app.audit.attack", attacked)
+    cases = chosen_cases(["laplace-*"])
+    audit(cases, 100, noise=SeededNoise(3))
+    assert asked == [float(ALARM) / len(cases)] * len(cases)
+
+
+def test_the_document_is_plain_json():
+    found = audit(chosen_cases(["gaussian-marginal-replace"]), 100, noise=SeededNoise(4))
+    document = json.loads(json.dumps(found.document()))
+    assert document["false_alarm"] == 1e-6
+    assert document["system_noise"] is False
+    assert document["cases"][0]["claim"]["rho"] == 0.5
+    assert document["cases"][0]["shown"]["rho"] < 0.5
+
+
+def test_cases_by_name_and_by_pattern():
+    assert [case.name for case in chosen_cases([NAME])] == [NAME]
+    assert chosen_cases([]) == tuple(known_cases().values())
+    assert {case.name for case in chosen_cases(["release-*", NAME])} == {
+        name for name in known_cases() if name.startswith("release-") or name == NAME
+    }
+    with pytest.raises(UsageFault, match=f"did you mean '{NAME}'"):
+        chosen_cases(["laplace-marginal-lose"])
+    with pytest.raises(UsageFault, match="--list"):
+        chosen_cases(["zzz"])
+
+
+def test_a_handful_of_runs_is_refused():
+    with pytest.raises(UsageFault, match="at least 100"):
+        audit(chosen_cases([NAME]), 99)

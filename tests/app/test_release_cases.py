@@ -1,0 +1,54 @@
+import pytest
+
+from dpqr.app.release_cases import ABSENT, RECORDS, release_cases
+from dpqr.data.unit import Neighbours
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.sealed import Private
+
+CASES = {case.name: case for case in release_cases()}
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+@every_case
+def test_one_record_comes_or_takes_the_place_of_another(case):
+    one, two = (database.counts for database in case.pair)
+    assert (one >= 0).all()
+    moved = (two - one)[two != one].tolist()
+    replaced = case.trial.plan.problem.unit.neighbours is Neighbours.REPLACE
+    assert sorted(moved) == ([-1, 1] if replaced else [1])
+    if replaced:
+        assert one.sum() == two.sum() == case.trial.plan.problem.n
+
+
+@every_case
+def test_every_run_has_the_same_columns_and_at_most_the_planned_rounds(case):
+    noise = SeededNoise(4)
+    seen = case.outcomes(0, 60, noise)
+    plan = case.trial.plan
+    planned = len(plan.opening) + plan.rounds
+    assert seen.context.shape == (60, 1 + planned)
+    assert (seen.measured[:, 0] != ABSENT).all()
+    assert seen.derived.shape[1] == plan.problem.workload.rows + 1
+
+
+def test_the_stop_test_is_a_coin():
+    for relation in ("replace", "add-remove"):
+        case = CASES[f"release-theory-{relation}"]
+        assert case.trial.plan.rounds in {2, 3}
+        stopped_at_once = (case.outcomes(0, 200, SeededNoise(5)).context[:, 2] == ABSENT).mean()
+        assert 0.2 < stopped_at_once < 0.8
+        assert abs(int(case.pair[0].counts.sum()) - RECORDS) <= 1
+
+
+def test_claims_are_the_plans_budgets():
+    pure = CASES["release-rounds-basic-add-remove"].trial
+    assert pure.claim.epsilon == pure.plan.budget.epsilon
+    assert pure.claim.rho is None
+    priced = CASES["release-rounds-zcdp-replace"].trial
+    assert priced.claim.epsilon <= priced.plan.budget.epsilon
+    assert priced.claim.rho > 0
+
+
+def test_what_is_derived_follows_what_was_measured():
+    case = CASES["release-rounds-zcdp-replace"]
+    assert case.trial.run(Private(case.pair[0]), SeededNoise(6))[2][-1] == case.trial.plan.problem.n
