@@ -40,4 +40,6 @@ def crossing(level: Callable[[Fraction], float], start: Fraction) -> Fraction:
         low, high = high, 2 * high
     near = brentq(lambda x: level(Fraction(x)), float(low), float(high), xtol=float(low * PRECISION / 8))
     found = Fraction(near) * (1 - PRECISION / 4)
-    return found if low < found and level(found) <= 0 else largest(lambda x: level(x) <= 0, low)
+    if found <= low:
+        return low
+    return found if level(found) <= 0 else largest(lambda x: level(x) <= 0, low)

@@ -1,8 +1,9 @@
+import math
 from fractions import Fraction
 
 import pytest
 
-from dpqr.privacy.accountants.search import PRECISION, largest
+from dpqr.privacy.accountants.search import PRECISION, crossing, largest
 
 
 @pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(1), Fraction(10**9)])
@@ -20,3 +21,31 @@ def test_what_it_returns_was_tried_even_if_the_predicate_is_ragged():
         return tried[x]
 
     assert tried.get(largest(ragged, Fraction(1, 2))) is True
+
+
+@pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(10**9)])
+@pytest.mark.parametrize("room", [1, 3, 10**6])
+def test_a_crossing_is_found_from_below_with_few_looks(bound, room):
+    looks = []
+
+    def level(x):
+        looks.append(x)
+        return math.log(x / bound)
+
+    found = crossing(level, bound / room)
+    assert bound * (1 - PRECISION) <= found <= bound
+    assert found in looks
+    assert len(looks) < 20 + 2 * math.log2(room)
+
+
+def test_a_start_that_the_level_does_not_admit_is_kept_as_it_is():
+    assert crossing(lambda x: 1.0, Fraction(1, 3)) == Fraction(1, 3)
+
+
+def test_a_crossing_of_a_ragged_level_was_tried_all_the_same():
+    """It jumps above zero in places below its crossing, so the place that Brent's method finds may not fit."""
+
+    def level(x):
+        return 1.0 if (x * 2**40).__floor__() % 3 == 1 else float(x - 1)
+
+    assert level(crossing(level, Fraction(1, 8))) <= 0

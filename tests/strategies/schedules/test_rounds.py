@@ -17,13 +17,14 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds, default_rounds
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Prefix
+from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.measurement import Measurement
 from dpqr.workload.workload import Workload
 
@@ -77,9 +78,11 @@ def test_a_workload_that_fits_into_the_rounds_is_measured_whole():
     assert plan.opening_price.pure == Fraction(1, 6)
 
 
-@pytest.mark.parametrize("accountant", ["basic", "advanced", "optimal", "zcdp"])
+@pytest.mark.parametrize("accountant", ["basic", "advanced", "optimal", "zcdp", "pld"])
 @pytest.mark.parametrize("rounds", [2, 6])
 def test_no_plan_costs_more_than_its_budget(accountant, rounds):
+    if accountant == "pld":
+        pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
     plan = Rounds(rounds=rounds).plan(problem(), APPROXIMATE, roles(accountant))
     assert 0.9 < float(plan.epsilon) <= 1
 
@@ -162,3 +165,19 @@ def test_replace_doubles_the_noise_of_a_marginal():
     replaced_problem = Problem(domain=domain, workload=Workload(PAIRS), unit=unit, n=10)
     replaced = Rounds(rounds=6).plan(replaced_problem, PrivacyBudget(Fraction(1)), roles())
     assert replaced.noise == pytest.approx(2 * added.noise, rel=0.01)
+
+
+def test_a_plan_admits_whatever_block_is_chosen_under_a_theorem_that_prices_single_integers_apart():
+    """The widest block is one sum, of which a neighbour moves one integer; a marginal may be drawn in its place."""
+    pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")
+    amounts = Dense(np.array([[0, 10, 20, 30, 40]], dtype=np.int64))
+    total = QueryBlock(name="sum", factors=(Factor(axes=(3,), sizes=(5,), matrix=amounts),))
+    asked = problem((*PAIRS, total))
+    plan = Rounds(rounds=2).plan(asked, APPROXIMATE, roles("pld"))
+    guard = guarded(plan)
+    check, unit = plan.roles.check, asked.unit
+    for blocks in plan.opening:
+        guard.charge(check.event(blocks, unit, plan.opening_price))
+    for block in (PAIRS[0], total):
+        guard.charge(plan.roles.distinguisher.event(plan.select))
+        guard.charge(check.event((block,), unit, plan.measure))
