@@ -6,8 +6,10 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from pathlib import Path
 from typing import Literal, Protocol
 
+from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run
 from dpqr.app.planning import plan_release
 from dpqr.app.request import PlanRequest
 from dpqr.construction.costs import Costs, priced_phases
@@ -15,8 +17,8 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import count_dropped
 from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
-from dpqr.errors import InfeasiblePlan
-from dpqr.io.outputs.directory import reserve
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.io.outputs.directory import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_directory import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.limits import Limits
@@ -25,7 +27,6 @@ from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.known import available
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
 
@@ -65,39 +66,65 @@ def release(
     *,
     planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
+    payer: LedgerRequest | None = None,
 ) -> Release:
     """One private release, from documents to files on disk.
 
-    Order: everything public is checked first (documents, plan, memory, output path, the table's files and columns),
-    then the budget is set aside, then the private rows are read. `planned` is told the plan and may still refuse.
-    noise: the operating system's, unless a test passes another.
+    Order: everything public is checked first (documents, plan, memory, output path), then the budget is set aside,
+    durably where a ledger pays, then the table is opened. `planned` is told the plan and may still refuse.
+    noise: the operating system's, unless a test passes another. payer: whose budget pays; None: no ledger is used.
 
-    Privacy: the plan's budget for one run, for the unit that the plan names; no memory across runs.
+    Privacy: the plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is
+    known to a ledger only.
     """
+    if payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     plan = dry_run(request, output)
-    problem = plan.problem
     planned(plan)
     _require_memory(plan)
-    target = reserve(output.directory, force=output.force) if output.directory is not None else None
+    target, prices = _reserved(output, payer), _prices(plan)
+    with paid_run(payer, plan, target.path if target else None) as run:
+        finished = _drawn(plan, run, source, limits, progress, noise or SystemNoise(), prices)
+        if target:
+            write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
+        run.released()
+    return finished
+
+
+def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
+    """The place of the release. One that was killed after it had published gives way to itself."""
+    if output.directory is None:
+        return None
+    again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
+    return reserve(output.directory, force=output.force or again)
+
+
+def _drawn(
+    plan: Plan,
+    run: PaidRun,
+    source: TableSource,
+    limits: Limits,
+    progress: Progress,
+    noise: NoiseSource,
+    prices: tuple[dict[str, Fraction | None], Costs],
+) -> Release:
+    """Open the table and run the construction on what was paid."""
+    problem, (spent, costs) = plan.problem, prices
     progress.reading(check_table(source, problem.domain, limits, problem.unit))
-    (spent, costs), guard = _prices(plan), guarded(plan)
-    source_of_noise = noise or SystemNoise()
+    run.require_table(source)
     table = load_table(
         source,
         problem.domain,
         limits,
         unit=problem.unit,
-        noise=source_of_noise,
+        noise=noise,
         declared=problem.n if problem.unit.rows_public else problem.persons,
         progress=progress.read,
     )
-    draws = Draws(data=table.counts, accountant=guard, noise=source_of_noise)
+    draws = Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
     dropped = count_dropped(draws.of(table.dropped), plan)
     outcome = iterative_construction(draws, plan, progress)
-    finished = assemble(plan, outcome, spent, private=source_of_noise.private, dropped=dropped, costs=costs)
-    if target:
-        write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
-    return finished
+    return assemble(plan, outcome, spent, private=noise.private, dropped=dropped, costs=costs, paid=run.paid)
 
 
 def _prices(plan: Plan) -> tuple[dict[str, Fraction | None], Costs]:

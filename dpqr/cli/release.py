@@ -10,7 +10,7 @@ import click
 from dpqr.cli import options
 from dpqr.errors import UsageFault
 
-_out, _say = options.under("Output"), options.under("Screen")
+_pay, _out, _say = options.under("Budget for life"), options.under("Output"), options.under("Screen")
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint"])
 _modes = click.Choice(["auto", "json", "none"])
 
@@ -21,6 +21,10 @@ _modes = click.Choice(["auto", "json", "none"])
 @options.privacy
 @options.strategies
 @options.table
+@_pay("--dataset", metavar="NAME", help="Pay from the budget of this dataset (`dpqr budget init`).")
+@_pay("--ledger", metavar="FILE", callback=options.named, help="The ledger. [DPQR_LEDGER, else this user's own]")
+@_pay("--anchor", metavar="FILE", callback=options.named, help="What finds rollbacks of the ledger. [DPQR_ANCHOR]")
+@_pay("--resume", is_flag=True, help="Continue the killed release to --out; no draw is paid twice.")
 @_out("--out", metavar="DIR", help="Write the release into this new directory.")
 @_out("--format", "answers", type=_forms, help="Form of the answers in DIR. [default: csv]")
 @_out("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR.")
@@ -38,8 +42,10 @@ def command(**given: Any) -> None:
     \b
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
+    dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/
     dpqr release data.csv --queries q.json --eps 1 --dry-run
     """
+    from dpqr.app.paid_run import ledger_request
     from dpqr.app.release import dry_run, release
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
@@ -47,12 +53,13 @@ def command(**given: Any) -> None:
     color, lines = not given["no_color"], given["progress"] == "json"
     screen = Screen(color=color, as_json=given["as_json"], lines=lines)
     source, request, output, limits = _source(given), _plan_request(given), _output(given), _limits(given)
+    payer = ledger_request(given["dataset"], given["ledger"], given["anchor"], given["resume"])
     if given["dry_run"]:
         screen.plan(dry_run(request, output))
         return
     room = partial(screen.require_room, directory=output.directory)
     with progress(given["progress"], color=color) as observer:
-        finished = release(source, request, output, limits, observer, planned=room)
+        finished = release(source, request, output, limits, observer, planned=room, payer=payer)
     screen.release(finished, output.directory)
 
 

@@ -16,6 +16,7 @@ from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
+from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
@@ -44,6 +45,7 @@ class Release:
     guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
     dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
+    paid: what a ledger had set aside for it; None: no ledger was used.
     """
 
     plan: Plan
@@ -56,6 +58,7 @@ class Release:
     private: bool
     dropped: DroppedCount | None = None
     costs: Costs = field(default_factory=dict)
+    paid: Reservation | None = None
 
 
 def assemble(
@@ -66,6 +69,7 @@ def assemble(
     private: bool,
     dropped: DroppedCount | None = None,
     costs: Costs | None = None,
+    paid: Reservation | None = None,
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured = _measured(plan, outcome.transcript)
@@ -82,6 +86,7 @@ def assemble(
         private=private,
         dropped=dropped,
         costs=costs or {},
+        paid=paid,
     )
 
 

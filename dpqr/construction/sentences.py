@@ -12,7 +12,7 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.figures import upward_text
 from dpqr.strategies.plan import Plan
 
-LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
+NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
 
 
 def guarantee(plan: Plan) -> str:
@@ -45,6 +45,17 @@ def choice_words(plan: Plan) -> str:
     given = " and ".join(f"--{role}" for role in sorted(plan.asked))
     allowed = f"of those that go with {given}" if given else "of those allowed"
     return f"{allowed}, the one whose plan has the least noise"
+
+
+def ledger_words(release: Release) -> str:
+    """Which releases of the table are covered together."""
+    paid = release.paid
+    if paid is None:
+        return NO_LEDGER
+    return (
+        f"The budget of dataset {paid.dataset!r} paid for it (entry {paid.number} of the ledger); that budget covers "
+        "all releases that it pays for together."
+    )
 
 
 def release_guarantee(release: Release) -> str:

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.construction.release import BlockAnswers, Release
-from dpqr.construction.sentences import LEDGER, certainty, choice_words, dropped_words, release_guarantee
+from dpqr.construction.sentences import certainty, choice_words, dropped_words, ledger_words, release_guarantee
 from dpqr.data.domain import Domain
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
@@ -46,7 +46,7 @@ def answers_view(release: Release, limit: int = ROWS_SHOWN) -> RenderableType:
 def _promise(release: Release) -> Iterator[Fact]:
     yield "Guarantee", release_guarantee(release)
     if release.private:
-        yield "", LEDGER
+        yield "", ledger_words(release)
 
 
 def _receipt(release: Release) -> Iterator[Fact]:

@@ -71,7 +71,7 @@ def steps(monkeypatch):
 
 def test_pay_then_look(desk, steps):
     run(output=OutputRequest(directory="out", synthetic="rows"))
-    assert steps == [*STEPS[:4], "guard", *STEPS[4:]]
+    assert steps == [*STEPS[:3], "guard", *STEPS[3:]]
 
 
 @pytest.mark.parametrize(

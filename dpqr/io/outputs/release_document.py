@@ -25,6 +25,7 @@ from dpqr.io.outputs.exact_parts import (
     rational,
 )
 from dpqr.io.outputs.size_parts import domain_part, workload_part
+from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
 from dpqr.workload.measurement import Measurement
@@ -72,7 +73,7 @@ def release_document(
         "private": release.private,
         "guarantee": release_guarantee(release),
         "unit": plan.problem.unit.words,
-        "ledger": "none",
+        "ledger": _ledger(release.paid),
         "events": events_part(plan.events),
         "spent": _spent(release),
         "certainty": certainty(release),
@@ -128,6 +129,11 @@ def _schedule(plan: Plan) -> dict[str, Any]:
         "variant": problem.level.variant if problem.level else None,
         "threshold": None if plan.threshold is None else rational(plan.threshold),
     }
+
+
+def _ledger(paid: Reservation | None) -> str | dict[str, Any]:
+    """The reservation that paid; seal: of the ledger's chain up to it."""
+    return "none" if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt}
 
 
 def _spent(release: Release) -> dict[str, Any]:

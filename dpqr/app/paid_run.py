@@ -1,0 +1,196 @@
+"""A run that a ledger pays for: reserved before the data is opened, settled when the release is published, continued
+where it was killed in between."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from dpqr.app.budget import configured_ledger
+from dpqr.construction.journal import Journal, Unkept
+from dpqr.errors import DataError, DpqrError, UsageFault
+from dpqr.io.journal.ledger_journal import LedgerJournal, begun_journal, continued_journal, run_of
+from dpqr.io.journal.plan_digest import plan_digest
+from dpqr.io.journal.table_mark import table_mark
+from dpqr.io.journal.transcript_file import TranscriptFile, held
+from dpqr.io.ledger.place import LEDGER
+from dpqr.io.outputs.directory import RECORD
+from dpqr.io.tables.source import TableSource
+from dpqr.privacy.events import Composition
+from dpqr.privacy.every_filter import EveryFilter
+from dpqr.privacy.ledger import Ledger, Reservation
+from dpqr.strategies.guard import guarded
+from dpqr.strategies.plan import Plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRequest:
+    """Whose budget pays. ledger, anchor: paths; None: as configured. resume: continue the run that was killed."""
+
+    dataset: str
+    ledger: str | None = None
+    anchor: str | None = None
+    resume: bool = False
+
+
+@dataclass(slots=True, kw_only=True)
+class PaidRun:
+    """One run and who pays for it; without a ledger, nobody.
+
+    Where the release goes to a directory, every draw is kept in a transcript beside it until all is settled.
+    """
+
+    guard: EveryFilter
+    ledger: Ledger | None = None
+    paid: Reservation | None = None
+    kept: LedgerJournal | None = None
+
+    @property
+    def journal(self) -> Journal:
+        return self.kept or Unkept()
+
+    def require_table(self, source: TableSource) -> None:
+        """DataError unless a continued run has the table that it began with; that closes the run (`table_mark`)."""
+        if not self.kept or not self.ledger or not self.paid:
+            return
+        if source.from_stdin and self.kept.known:
+            raise UsageFault("--resume: standard input cannot be read a second time; the run stays as it is, and paid")
+        if self.kept.same_table(table_mark(source, self.ledger.key(self.paid))):
+            return
+        self._settle(self.paid.events, "closed: it was to be continued on another table")
+        raise DataError(
+            "--resume: the table is not the one that the release began with\n"
+            "the run is closed and stays paid in full; a release of this table is a new one, paid anew"
+        )
+
+    def released(self) -> None:
+        """The release is published: settle at what was charged, and do without the transcript.
+
+        What was not charged comes back: draws of a plan whose loop has ended early. The end is a function of the
+        released transcript, unless a draw was lost: what was left out for that is no such function, and stays paid.
+        """
+        if not self.paid:
+            return
+        whole = self.kept is not None and self.kept.lost
+        self._settle(self.paid.events if whole else self.guard.events, "released")
+        self._forget()
+
+    def failed(self, error: BaseException) -> None:
+        """An error before the first draw settles at zero; after it all stays paid, and a kept run can be continued."""
+        if not self.paid:
+            return
+        with suppress(DpqrError):  # the error that ended the run is the one to be told
+            if self.kept and self.kept.begun:
+                return
+            begun = bool(self.guard.charged)
+            when = "after" if begun else "before"
+            events = self.paid.events if begun else ()
+            self._settle(events, f"ended by {type(error).__name__} {when} the first draw")
+            self._forget()
+
+    def _settle(self, events: Composition, note: str) -> None:
+        if self.ledger and self.paid:
+            self.ledger.settle(self.paid, events, note=note)
+
+    def _forget(self) -> None:
+        if self.kept:
+            self.kept.file.cut(0)
+
+
+def ledger_request(
+    dataset: str | None,
+    ledger: str | None,
+    anchor: str | None,
+    resume: bool,
+    environment: Mapping[str, str] = os.environ,
+) -> LedgerRequest | None:
+    """Who pays, from options; None: no ledger is named or configured. UsageFault for a ledger without a dataset."""
+    if dataset is not None:
+        return LedgerRequest(dataset=dataset, ledger=ledger, anchor=anchor, resume=resume)
+    if ledger is not None or environment.get(LEDGER):
+        origin = "--ledger" if ledger is not None else LEDGER
+        raise UsageFault(f"{origin} names a ledger, and not whose budget pays: add --dataset NAME")
+    stated = "--anchor" if anchor is not None else "--resume" if resume else None
+    if stated:
+        raise UsageFault(f"{stated} is about a release that a ledger pays for: add --dataset NAME")
+    return None
+
+
+@contextmanager
+def paid_run(asked: LedgerRequest | None, plan: Plan, directory: Path | None) -> Iterator[PaidRun]:
+    """Pay for `plan` in full, or find the run that has paid for it, and end it as it ended.
+
+    directory: where the release goes. Errors: BudgetRefused, LedgerError, UsageFault; nothing was opened then.
+    """
+    if asked is None:
+        yield PaidRun(guard=EveryFilter(filters=(guarded(plan),)))
+        return
+    if asked.resume and directory is None:
+        raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
+    ledger = configured_ledger(asked.ledger, asked.anchor)
+    with held(transcript_path(directory)) if directory else nullcontext() as file:
+        run = _continued(asked, ledger, plan, file) or _begun(asked, ledger, plan)
+        try:
+            if file and not run.kept and run.paid:
+                run.kept = begun_journal(file, ledger, run.paid)
+            yield run
+        except BaseException as error:
+            run.failed(error)
+            raise
+
+
+def transcript_path(directory: Path) -> Path:
+    """Where the transcript of a release to `directory` lies until it is settled."""
+    return directory.with_name(f".{directory.name}.transcript")
+
+
+def is_published(directory: Path) -> bool:
+    """Whether the release in `directory` is the one whose transcript lies beside it: only the settlement is missing."""
+    try:
+        with transcript_path(directory).open(encoding="utf-8") as opened:
+            run = json.loads(opened.readline())
+        published = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+        return bool(run["receipt"] == published["ledger"]["seal"])
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False
+
+
+def _begun(asked: LedgerRequest, ledger: Ledger, plan: Plan) -> PaidRun:
+    paid = ledger.reserve(asked.dataset, plan.events, unit=plan.problem.unit, note=_note(plan))
+    return PaidRun(guard=EveryFilter(filters=(guarded(plan), paid.guard())), ledger=ledger, paid=paid)
+
+
+def _continued(asked: LedgerRequest, ledger: Ledger, plan: Plan, file: TranscriptFile | None) -> PaidRun | None:
+    """The run whose transcript lies there; None where there is none, and none was asked for."""
+    if file is None or not file.lines:
+        if asked.resume:
+            raise UsageFault("--resume: no killed release waits there; leave --resume out to make one")
+        return None
+    run = run_of(file, ledger)
+    if run is None and not asked.resume:
+        file.cut(0)
+        return None
+    if run is None:
+        raise UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")
+    if not asked.resume:
+        raise UsageFault(
+            "a killed release to that --out is paid and waits: --resume continues it\n"
+            f"to give it up, remove {file.path}; its price stays spent"
+        )
+    if run.reservation.dataset != asked.dataset or run.note != _note(plan):
+        raise UsageFault(
+            "--resume: the plan is not the one that the release began with; "
+            "give the same documents, options and --dataset, to the same version of dpqr"
+        )
+    journal = continued_journal(file, ledger, run)
+    guard = EveryFilter(filters=(guarded(plan), run.reservation.guard()))
+    return PaidRun(guard=guard, ledger=ledger, paid=run.reservation, kept=journal)
+
+
+def _note(plan: Plan) -> str:
+    """What the ledger remembers of a plan, from the reservation on."""
+    return f"release, plan {plan_digest(plan)}"
