@@ -40,7 +40,7 @@ def _plain(found: Any) -> Any:
     import pyarrow as pa
     from pyarrow import compute, types
 
-    if types.is_integer(found.type):
+    if types.is_integer(found.type) or not len(found) or not found[0].as_py().lstrip(b"-").isdigit():
         return found
     try:
         numbers = found.cast(pa.large_string()).cast("int64")

@@ -39,9 +39,21 @@ def test_groups_are_about_equally_large(cells, count) -> None:
     assert np.abs(sizes - 3000 / count).max() < 6 * (3000 / count) ** 0.5
 
 
-def test_every_byte_of_a_short_name_counts() -> None:
+def test_every_byte_of_a_name_counts() -> None:
     splitter = Splitter.draw(2**31, SeededNoise(5))
-    names = ["abc", "acb", "abcc", "ab", "bbc", "x" * 100, "x" * 99 + "y"]
+    names = [
+        "abc",
+        "acb",
+        "abcc",
+        "ab",
+        "bbc",
+        "x" * 64,
+        "x" * 63 + "y",
+        "y" + "x" * 63,
+        "x" * 65,
+        "x" * 999 + "y",
+        "x" * 1000,
+    ]
     assert len(set(groups(splitter, names))) == len(names)
 
 
