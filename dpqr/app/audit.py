@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
@@ -150,8 +151,12 @@ def _alone(cases: Sequence[Case], runs: int, noise: NoiseSource) -> Sampled:
 
 
 def _together(cases: Sequence[Case], runs: int) -> Sampled:
-    """The same in several processes. They start from nothing and share no state, least of all of a generator."""
-    with ProcessPoolExecutor(max_workers=os.cpu_count(), mp_context=get_context("spawn")) as pool:
+    """The same in several processes. They start from nothing and share no state, least of all of a generator.
+
+    An interrupt is this process's to handle: a worker ends with its current part.
+    """
+    deaf = signal.SIGINT, signal.SIG_IGN
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), initializer=signal.signal, initargs=deaf) as pool:
         waiting = [_submitted(pool, case, runs) for case in cases]
         waiting.reverse()
         try:

@@ -56,8 +56,8 @@ def share(case: Case, runs: int = 3_000) -> float:
 def test_half_the_noise(name, field, factor):
     right = mechanism(name)
     half = replace(right, **{field: getattr(right, field) * factor})
-    assert share(with_mechanism(KNOWN[name], Billed(half, right)), 4_000) > 1
-    assert share(KNOWN[name], 4_000) < 1
+    assert share(with_mechanism(KNOWN[name], Billed(half, right)), 2_500) > 1
+    assert share(KNOWN[name], 2_500) < 1
 
 
 @pytest.mark.parametrize(
@@ -77,22 +77,22 @@ def test_a_selection_with_a_sensitivity_smaller_by_one(name):
     case, right = KNOWN[name], mechanism(name)
     faulty = replace(right, scores=OneLess(right.scores))
     assert faulty.rate == 2 * right.rate
-    assert share(with_mechanism(case, faulty), 7_000) > 1
+    assert share(with_mechanism(case, faulty), 8_000) > 1
 
 
 def test_permute_and_flip_priced_as_bounded_range():
     case = KNOWN["exponential-rho-add-remove"]
     right = mechanism("exponential-rho-add-remove")
     flips = PermuteAndFlipChoice(scores=right.scores, unit=right.unit, epsilon=right.epsilon)
-    assert share(with_mechanism(case, Billed(flips, right)), 11_000) > 1
-    assert share(case, 11_000) < 1
+    assert share(with_mechanism(case, Billed(flips, right)), 9_500) > 1
+    assert share(case, 9_500) < 1
 
 
 def test_a_selection_against_the_exact_total():
     """A start of n / 8 in each of eight cells moves with n, and the scores by more than they say."""
     blocks = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 8),)) for axis in range(2))
     here = np.zeros((8, 8), dtype=np.int64)
-    here[0, 1:] = [2, 2, 2, 2, 1, 1, 1]
+    here[0, 1:] = [2, 2, 2, 2, 2, 1, 0]
     there = here.copy()
     there[0, 0] += 1
     exact = StartsAtTotal(blocks, PrivacyUnit(), Fraction(1, 4))
@@ -105,19 +105,19 @@ def test_a_selection_against_the_exact_total():
 
 def test_a_release_planned_on_the_exact_total():
     case = KNOWN["release-rounds-basic-add-remove"]
-    assert share(with_trial(case, PlannedOnData(case.trial)), 300) > 1
+    assert share(with_trial(case, PlannedOnData(case.trial)), 500) > 1
 
 
 def test_answers_drawn_twice_for_one_charge():
     name = "laplace-marginal-add-remove"
-    assert share(with_mechanism(KNOWN[name], Twice(mechanism(name)))) > 1
+    assert share(with_mechanism(KNOWN[name], Twice(mechanism(name))), 3_000) > 1
 
 
 def test_a_release_whose_check_reuses_the_score():
     case = KNOWN["release-rounds-basic-add-remove"]
     plan = case.trial.plan
     roles = replace(plan.roles, check=ExactCheck(Laplace()))
-    assert share(with_trial(case, ReleaseTrial(plan=replace(plan, roles=roles))), 600) > 1
+    assert share(with_trial(case, ReleaseTrial(plan=replace(plan, roles=roles))), 500) > 1
 
 
 def test_a_selection_that_tells_the_score():
