@@ -9,6 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.factored.junction_tree import JunctionTree
+from dpqr.strategies.updates.descent import inner
 from dpqr.strategies.updates.evidence import Evidence
 from dpqr.strategies.updates.propagation import Propagation, Table
 
@@ -67,7 +68,7 @@ class LogLinear:
         potentials = point * self.scales
         mass, marginals = self.propagation.run(self._told(potentials))
         costs = self.ridge * potentials
-        value = mass + float((0.5 * costs - self.targets) @ potentials)
+        value = mass + inner(0.5 * costs - self.targets, potentials)
         answers = [seen.ask(marginal) for seen, marginal in zip(self.evidence, marginals, strict=True)]
         return value, (np.concatenate(answers) - self.targets + costs) * self.scales
 
