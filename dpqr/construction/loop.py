@@ -67,8 +67,10 @@ def _round(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Roun
     """Choose, measure and test; a round that lost a draw in a crash is left out, and stays paid."""
     choice = draws.choose(plan, step, hypothesis)
     measured = draws.measure(plan, choice.candidate, step.measure) if choice else None
-    if choice is None or measured is None:
+    if choice is None:
         return Round(choice=None, measurement=None, charges=())
+    if measured is None:
+        return Round(choice=choice.index, measurement=None, charges=choice.charges)
     met = step.threshold is not None and plan.roles.check.satisfied(measured.value, hypothesis, step.threshold)
     paid = (*choice.charges, measured.charge)
     return Round(choice=choice.index, measurement=measured.value, charges=paid, stopped=met)

@@ -72,6 +72,7 @@ def test_every_option_of_release_stands_under_one_heading(desk):
         "Guarantee",
         "Strategies, listed by `dpqr strategies`",
         "Table",
+        "Budget for life",
         "Output",
         "Screen",
         "Other",

@@ -1,0 +1,457 @@
+"""A release that a ledger pays for: order, refunds, and what a kill at each stage leaves to be continued."""
+
+import json
+import os
+import shutil
+from fractions import Fraction
+
+import pytest
+from ledgers import ledger_in
+from releases import (
+    Unwatched,
+    begun,
+    command,
+    document,
+    killed_at,
+    lay,
+    payer,
+    price,
+    request,
+    run,
+    transcript,
+    unsound,
+)
+
+from dpqr.app import paid_run as module
+from dpqr.app import release as release_module
+from dpqr.app.paid_run import ledger_request
+from dpqr.errors import BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.io.journal.transcript_file import TranscriptFile
+from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.ledger import DataKind
+
+
+@pytest.fixture
+def place(tmp_path):
+    lay(tmp_path)
+    return tmp_path
+
+
+def account(place):
+    return ledger_in(place).account("survey")
+
+
+def kinds(place):
+    return [entry.kind for entry in ledger_in(place).entries()][2:]
+
+
+def lines(place):
+    return transcript(place).read_text().splitlines()
+
+
+def drawn(place):
+    """What the transcript says that was drawn."""
+    return [json.loads(line) for line in lines(place)[2:]]
+
+
+def published(place):
+    """The same of a release."""
+    found = []
+    for one in document(place)["transcript"]:
+        found += [] if one["choice"] is None else [one["choice"]]
+        found += [] if one["measured"] is None else [[each["values"] for each in one["measured"]]]
+    return found
+
+
+def test_a_release_is_reserved_drawn_and_settled(place):
+    made = run(place)
+    draws = sum(count for _, count in made.plan.events)
+    assert kinds(place) == ["reserve", *["draw", "record"] * draws, "settle"]
+    entry = ledger_in(place).entries()[2]
+    assert document(place)["ledger"] == {"dataset": "survey", "entry": 2, "seal": entry.hash}
+    assert account(place).spent == Fraction(1)
+    assert not transcript(place).exists()
+    assert unsound(place) is None
+
+
+def test_without_a_directory_nothing_is_kept_and_all_is_paid(place):
+    run(place, out=None)
+    assert kinds(place) == ["reserve", "settle"]
+    assert account(place).spent == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "asked"),
+    [
+        ({"epsilon": "5"}, {"epsilon": "1"}),
+        ({"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"}, {"epsilon": "1"}),
+        ({"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"}, {"epsilon": "1", "delta": "1e-9"}),
+        ({"epsilon": "90"}, {"epsilon": "1", "delta": "1e-9", "accountant": "optimal"}),
+        ({"epsilon": "90"}, {"epsilon": "1", "delta": "1e-9", "accountant": "advanced", "count_dropped": None}),
+        ({"epsilon": "5"}, {"epsilon": "1", "count_dropped": "0.1"}),
+        ({"epsilon": "5"}, {"epsilon": "1", "distinguisher": "exponential", "rounds": 1}),
+    ],
+    ids=str,
+)
+def test_every_accountant_of_a_plan_is_paid_in_the_ledgers_currency(tmp_path, budget, asked):
+    ledger = lay(tmp_path, **budget)
+    made = run(tmp_path, **asked)
+    money = ledger.account("survey").terms.currency
+    assert money.price(made.plan.events) >= ledger.account("survey").spent > 0
+    assert unsound(tmp_path) is None
+
+
+def test_what_does_not_fit_is_refused_with_the_largest_that_does(place):
+    with pytest.raises(BudgetRefused, match="asked epsilon 6, spent 0 of 5, left 5") as refused:
+        run(place, epsilon="6")
+    assert "the largest request that fits is epsilon 5, as in --eps 5" in str(refused.value)
+    assert kinds(place) == []
+    assert {path.name for path in place.iterdir()} == {"table.csv", "q.json", "ledger.sqlite", "outside.anchor"}
+
+
+def test_another_unit_than_the_budgets_is_refused(place):
+    with pytest.raises(BudgetRefused, match="--neighbours add-remove"):
+        run(place, neighbours="replace", n=5)
+
+
+@pytest.mark.parametrize("kind", ["public", "synthetic"])
+def test_public_data_has_a_budget_too(tmp_path, kind):
+    lay(tmp_path, kind=DataKind(kind))
+    run(tmp_path)
+    assert account(tmp_path).spent == 1
+
+
+def test_an_error_before_the_first_draw_is_settled_at_zero_and_stays_in_the_history(place):
+    with pytest.raises(DataError):
+        run(place, table="missing.csv")
+    *_, reserved, settled = ledger_in(place).entries()
+    assert (reserved.kind, settled.kind, settled.cost) == ("reserve", "settle", 0)
+    assert settled.note == "ended by DataError before the first draw"
+    assert account(place).spent == 0
+    assert not transcript(place).exists()
+
+
+def test_an_error_after_the_first_draw_stays_paid_and_can_be_continued(place, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as broken:
+        broken.setattr(release_module, "write_release", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            run(place)
+    before = [each["value"] for each in drawn(place)]
+    assert (account(place).spent, account(place).unsettled) == (1, 1)
+    run(place, resume=True)
+    assert published(place) == before
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+
+
+def test_an_error_after_the_first_draw_of_a_run_that_is_not_kept_is_settled_in_full(place, monkeypatch):
+    def failed(*_, **__):
+        raise UsageFault("no")
+
+    monkeypatch.setattr(release_module, "assemble", failed)
+    with pytest.raises(UsageFault):
+        run(place, out=None)
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+
+
+def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
+    """A table of 10^6 records at a generous budget: the uniform start answers the query, and the first check stops."""
+    lay(tmp_path, epsilon="100")
+    half = "".join(f"{sex},500000\n" for sex in "FM")
+    (tmp_path / "big.csv").write_text(f"sex,count\n{half}")
+    fields = [{"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}}]
+    (tmp_path / "q.json").write_text(
+        json.dumps({"dpqr": "queries/1", "domain": {"fields": fields}, "queries": [{"where": "sex = 'F'"}]})
+    )
+    made = release_module.release(
+        release_module.TableSource(paths=(str(tmp_path / "big.csv"),), count_column="count"),
+        request(tmp_path, epsilon="50", schedule="theory", rounds=None, n=10**6),
+        release_module.OutputRequest(directory=str(tmp_path / "out")),
+        release_module.Limits(),
+        Unwatched(),
+        payer=payer(tmp_path),
+    )
+    assert made.transcript.stopped
+    assert len(made.transcript.rounds) < made.plan.rounds
+    (events,) = begun(tmp_path).values()
+    assert ledger_in(tmp_path).account("survey").spent == price(tmp_path, events) < 50
+    assert document(tmp_path)["guarantee"].startswith("Differentially private with epsilon = 50 ")
+
+
+STAGES = [
+    *((SqliteLedger, "begin", count, after) for count in (1, 2, 5) for after in (False, True)),
+    *((SqliteLedger, "record", count, after) for count in (1, 4, 7) for after in (False, True)),
+    *((TranscriptFile, "append", count, after) for count in (2, 3, 6) for after in (False, True)),
+    (TranscriptFile, "append", 1, True),
+    (release_module, "load_table", 1, False),
+    (release_module, "assemble", 1, False),
+    (release_module, "write_release", 1, True),
+    (SqliteLedger, "settle", 1, False),
+]
+
+
+def named(stage):
+    _, name, count, after = stage
+    return f"{'after' if after else 'before'} {name} {count}"
+
+
+@pytest.mark.parametrize("stage", STAGES, ids=named)
+def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(place, stage):
+    assert killed_at(place, stage) == 9
+    assert account(place).spent == 1
+    assert unsound(place) is None
+    known = [entry.kind for entry in ledger_in(place).entries()].count("record")
+    before = drawn(place)[:known]
+    made = run(place, resume=True)
+    planned = sum(count for _, count in made.plan.events)
+    (events,) = begun(place).values()
+    assert published(place)[: len(before)] == [each["value"] for each in before]
+    assert len(events) <= planned
+    assert account(place).spent == 1 >= price(place, events)
+    assert account(place).reservations == 1
+    assert made.transcript.lost == (stage[1] == "begin" and stage[3]) + (stage[1] == "record" and not stage[3]) + (
+        stage[1] == "append" and stage[2] > 2
+    )
+    assert (len(events) == planned) or made.transcript.lost
+    assert unsound(place) is None
+    assert not transcript(place).exists()
+
+
+def test_a_run_may_be_killed_again_and_again(place):
+    for count in (2, 1, 2):
+        assert killed_at(place, (SqliteLedger, "begin", count, True), resume=transcript(place).exists()) == 9
+    made = run(place, resume=True)
+    assert made.transcript.lost >= 2
+    assert len(document(place)["transcript"]) == len(made.transcript.rounds)
+    assert any("lost a draw" in sentence for sentence in made.trust)
+    assert account(place).spent == 1
+    assert unsound(place) is None
+
+
+def test_a_kill_between_publishing_and_settling_leaves_only_the_settlement(place):
+    assert killed_at(place, (SqliteLedger, "settle", 1, False)) == 9
+    before = document(place)
+    run(place, resume=True)
+    assert document(place)["transcript"] == before["transcript"]
+    assert account(place).unsettled == 0
+
+
+def test_a_kill_after_settling_leaves_a_transcript_that_gives_way(place):
+    assert killed_at(place, (SqliteLedger, "settle", 1, True)) == 9
+    with pytest.raises(UsageFault, match="that run is settled"):
+        run(place, resume=True)
+    shutil.rmtree(place / "out")
+    run(place)
+    assert account(place).spent == 2
+
+
+@pytest.fixture
+def waiting(place):
+    """A release that was killed with five draws recorded."""
+    assert killed_at(place, (SqliteLedger, "begin", 6, False)) == 9
+    assert len(drawn(place)) == 5
+    return place
+
+
+def test_a_killed_release_is_not_begun_anew_by_mistake(waiting):
+    with pytest.raises(UsageFault, match="--resume continues it"):
+        run(waiting)
+    assert account(waiting).reservations == 1
+
+
+def test_there_must_be_something_to_continue(place):
+    with pytest.raises(UsageFault, match="no killed release waits"):
+        run(place, resume=True)
+    with pytest.raises(UsageFault, match="add --out DIR"):
+        run(place, out=None, resume=True)
+    assert kinds(place) == []
+
+
+def rewritten(path, change):
+    path.write_text("".join(f"{line}\n" for line in change(path.read_text().splitlines())))
+
+
+TAMPERED = {
+    "last draw missing": lambda found: found[:-1],
+    "all draws missing": lambda found: found[:2],
+    "only the header left": lambda found: found[:1],
+    "a draw in the middle missing": lambda found: [*found[:3], *found[4:]],
+    "two draws exchanged": lambda found: [*found[:2], found[3], found[2], *found[4:]],
+    "another value": lambda found: [*found[:-1], found[-1].replace('"value":', '"value":1')],
+    "another draw's value": lambda found: [*found[:-1], found[2].replace('"draw":0', '"draw":4')],
+    "marked as lost": lambda found: [*found[:-1], found[-1].split('"value":')[0] + '"value":null}'],
+    "another table": lambda found: [found[0], '{"table":null}', *found[2:]],
+    "another dataset": lambda found: [found[0].replace("survey", "census"), *found[1:]],
+    "another entry": lambda found: [found[0].replace('"entry":2', '"entry":1'), *found[1:]],
+    "no JSON": lambda found: ["x", *found[1:]],
+    "a list": lambda found: ["[]", *found[1:]],
+    "deep": lambda found: ["[" * 100_000, *found[1:]],
+}
+
+
+@pytest.mark.parametrize("change", TAMPERED.values(), ids=TAMPERED.keys())
+def test_a_transcript_that_the_ledger_does_not_know_is_refused(waiting, change):
+    rewritten(transcript(waiting), change)
+    with pytest.raises(LedgerError):
+        run(waiting, resume=True)
+    assert not (waiting / "out").exists()
+    assert account(waiting).spent == 1
+
+
+def test_bytes_that_are_no_text_are_refused(waiting):
+    transcript(waiting).write_bytes(b"\xff\n" + transcript(waiting).read_bytes())
+    with pytest.raises(LedgerError):
+        run(waiting, resume=True)
+
+
+def test_an_older_copy_of_the_transcript_is_refused(waiting):
+    copy = transcript(waiting).read_text()
+    assert killed_at(waiting, (SqliteLedger, "begin", 2, False), resume=True) == 9
+    transcript(waiting).write_text(copy)
+    with pytest.raises(LedgerError, match="shortened, edited or copied"):
+        run(waiting, resume=True)
+
+
+def test_another_runs_transcript_is_refused(waiting):
+    assert killed_at(waiting, (SqliteLedger, "begin", 6, False), out="other") == 9
+    mine, other = transcript(waiting), transcript(waiting, "other")
+    rewritten(mine, lambda found: [found[0], *other.read_text().splitlines()[1:]])
+    with pytest.raises(LedgerError, match="shortened, edited or copied"):
+        run(waiting, resume=True)
+
+
+def test_a_line_beyond_what_the_ledger_knows_is_cut_off(waiting):
+    """What was begun and not recorded is lost, even if its line can be read: it might have been written by hand."""
+    extra = lines(waiting)[-1].replace('"draw":4', '"draw":5')
+    transcript(waiting).write_text(transcript(waiting).read_text() + extra + "\n" + extra[:20])
+    made = run(waiting, resume=True)
+    assert made.transcript.lost == 0
+    assert len(published(waiting)) == sum(count for _, count in made.plan.events)
+
+
+@pytest.mark.parametrize("change", [{"epsilon": "0.9"}, {"rounds": 1}, {"seed": 1}, {"update": "perceptron"}], ids=str)
+def test_another_plan_is_refused_and_the_run_stays(waiting, change):
+    with pytest.raises(UsageFault, match="the plan is not the one"):
+        run(waiting, resume=True, **change)
+    run(waiting, resume=True)
+
+
+@pytest.mark.parametrize(("old", "new"), [('"M"', '"N"'), ('"width": 25', '"width": 20'), ("100, 200", "100, 201")])
+def test_another_domain_is_another_plan(waiting, old, new):
+    """Labels and edges too, which no figure of the plan shows."""
+    path = waiting / "q.json"
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+    with pytest.raises(UsageFault, match="the plan is not the one"):
+        run(waiting, resume=True)
+
+
+def test_another_table_is_refused_and_closes_the_run(waiting):
+    """So there is one comparison of two tables at most for each price that was paid."""
+    path = waiting / "table.csv"
+    right = path.read_text()
+    path.write_text(right.replace("F,45", "F,46"))
+    with pytest.raises(DataError, match="not the one that the release began with"):
+        run(waiting, resume=True)
+    assert (account(waiting).spent, account(waiting).unsettled) == (1, 0)
+    path.write_text(right)
+    with pytest.raises(UsageFault, match="settled"):
+        run(waiting, resume=True)
+    run(waiting)
+    assert account(waiting).spent == 2
+
+
+def test_the_mark_of_a_table_needs_the_ledgers_key(waiting):
+    run(waiting, out="other")
+    assert killed_at(waiting, (SqliteLedger, "begin", 2, False), out="third") == 9
+    marks = {json.loads(transcript(waiting, out).read_text().splitlines()[1])["table"] for out in ("out", "third")}
+    assert len(marks) == 2
+    assert all(len(mark) == 64 for mark in marks)
+
+
+def test_two_jobs_do_not_continue_one_run(waiting):
+    with module.held(transcript(waiting)), pytest.raises(UsageFault, match="another job"):
+        run(waiting, resume=True)
+    run(waiting, resume=True)
+
+
+def test_two_jobs_do_not_release_to_one_directory(place):
+    with module.held(transcript(place)), pytest.raises(UsageFault, match="another job"):
+        run(place)
+    assert kinds(place) == []
+
+
+@pytest.mark.parametrize("what", ["directory", "link", "fifo"])
+def test_a_transcript_is_a_regular_file(place, what):
+    path = transcript(place)
+    if what == "directory":
+        path.mkdir()
+    elif what == "link":
+        path.symlink_to(place / "elsewhere")
+    else:
+        os.mkfifo(path)
+    with pytest.raises(UsageFault):
+        run(place)
+    assert kinds(place) == []
+    assert not (place / "elsewhere").exists()
+
+
+def test_a_ledger_takes_no_test_noise(place):
+    with pytest.raises(UsageFault, match="private noise only"):
+        release_module.release(
+            release_module.TableSource(paths=(str(place / "table.csv"),)),
+            request(place),
+            release_module.OutputRequest(),
+            release_module.Limits(),
+            Unwatched(),
+            payer=payer(place),
+            noise=SeededNoise(1),
+        )
+
+
+def test_who_pays():
+    none = {"dataset": None, "ledger": None, "anchor": None, "resume": False, "environment": {}}
+    assert ledger_request(**none) is None
+    assert ledger_request(**{**none, "dataset": "a"}).dataset == "a"
+    for change in ({"ledger": "l"}, {"environment": {"DPQR_LEDGER": "l"}}, {"anchor": "a"}, {"resume": True}):
+        with pytest.raises(UsageFault, match="--dataset NAME"):
+            ledger_request(**{**none, **change})
+
+
+def test_twenty_kills(tmp_path):
+    lay(tmp_path, epsilon="1000")
+    done = command("kills", tmp_path, "--count", 20, "--crowd", 2)
+    assert done["unsound"] == []
+    assert not done["ended"].keys() & {"1", "3", "4", "5"}
+    for path in list(tmp_path.glob(".*.transcript")):
+        if path.stat().st_size:
+            run(tmp_path, out=path.name[1:].removesuffix(".transcript"), resume=True)
+    assert unsound(tmp_path) is None
+
+
+def test_eight_jobs_race_for_two_releases(tmp_path):
+    ledger = lay(tmp_path, epsilon="2")
+    assert command("race", tmp_path, "--jobs", 8) == {"0": 2, "4": 6}
+    assert ledger.account("survey").spent == 2
+    assert len(list(tmp_path.glob("out*/release.json"))) == 2
+    assert unsound(tmp_path) is None
+
+
+def test_a_full_disk_leaves_nothing_half(tmp_path):
+    """No room for the transcript, for a draw, for the answers, for the ledger: each at some of these sizes."""
+    lay(tmp_path, epsilon="100")
+    rooms = [0, 100, 230, 400, 700, 1000, 2000, 4000, 8000, 12_400, 16_400, 20_500, 30_000]
+    ended = command("full", tmp_path, "--rooms", *rooms)
+    assert unsound(tmp_path) is None
+    assert set(ended.values()) <= {0, 2, 7}
+    assert len(set(ended.values())) > 1
+    for room, code in ended.items():
+        assert (code == 0) == (tmp_path / f"out{room}").exists()
+        if transcript(tmp_path, f"out{room}").exists():
+            run(tmp_path, out=f"out{room}", resume=True)
+    assert unsound(tmp_path) is None
+    assert not list(tmp_path.glob(".*"))
