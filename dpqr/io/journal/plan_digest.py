@@ -45,6 +45,7 @@ def _parts(thing: Any) -> Iterator[bytes]:
             yield from _parts(key)
             yield from _parts(value)
     elif isinstance(thing, set | frozenset):
+        yield b"set"
         yield from _parts(sorted(thing))
     elif isinstance(thing, tuple | list):
         yield f"{type(thing).__name__} {len(thing)}".encode()

@@ -1,0 +1,119 @@
+"""The transcript's file: whole lines, one holder, a running hash by the ledger's rule."""
+
+import os
+
+import pytest
+
+from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.journal.transcript_file import LARGEST, held
+from dpqr.io.ledger.chain import BEGINNING, seal
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / ".out.transcript"
+
+
+def written(path, *documents):
+    with held(path) as file:
+        for document in documents:
+            file.append(document)
+        return file.digest
+
+
+def test_lines_are_on_the_disk_before_append_returns(path, monkeypatch):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(path.read_text()))
+    with held(path) as file:
+        file.append({"b": 1, "a": [2]})
+        assert synced[-1] == '{"a":[2],"b":1}\n'
+
+
+def test_the_running_hash_is_that_of_a_chain(path):
+    digest = written(path, {"a": 1}, {"b": 2})
+    first, second = path.read_text().splitlines()
+    assert digest == seal(seal(BEGINNING, first), second)
+    with held(path) as file:
+        assert (file.digest, file.digest_of(1), file.digest_of(0)) == (digest, seal(BEGINNING, first), BEGINNING)
+
+
+def test_what_a_crash_cut_off_is_no_line_and_is_overwritten(path):
+    written(path, {"a": 1})
+    with path.open("a") as opened:
+        opened.write('{"b":22222222222222')
+    with held(path) as file:
+        assert file.lines == ['{"a":1}']
+        file.append({"c": 3})
+    assert path.read_text() == '{"a":1}\n{"c":3}\n'
+
+
+def test_cutting_keeps_the_first_lines_and_their_hash(path):
+    with held(path) as file:
+        for number in range(4):
+            file.append({"n": number})
+        file.cut(2)
+        assert file.digest == file.digest_of(2)
+        file.append({"n": 9})
+    assert path.read_text() == '{"n":0}\n{"n":1}\n{"n":9}\n'
+
+
+def test_an_empty_file_is_not_left_behind(path):
+    with held(path):
+        assert path.exists()
+    assert not path.exists()
+    written(path, {"a": 1})
+    assert path.exists()
+    with held(path) as file:
+        file.cut(0)
+    assert not path.exists()
+
+
+def test_nobody_else_holds_it_meanwhile(path):
+    with held(path) as file:
+        file.append({})
+        with pytest.raises(UsageFault, match="another job"), held(path):
+            raise AssertionError
+    with held(path) as file:
+        assert len(file.lines) == 1
+
+
+def test_only_its_owner_reads_it(path):
+    written(path, {})
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_line_of_other_than_an_object_is_damage(path):
+    for text in ("[]", "1", "{", "[" * 100_000, "\x00"):
+        path.write_text(f"{text}\n")
+        with held(path) as file, pytest.raises(LedgerError):
+            file.document(0)
+    with held(path) as file, pytest.raises(LedgerError):
+        file.document(5)
+
+
+def test_a_file_beyond_any_transcript_is_not_read(path):
+    path.touch()
+    os.truncate(path, LARGEST + 1)
+    with pytest.raises(LedgerError, match="larger than any"), held(path):
+        raise AssertionError
+
+
+def test_a_missing_directory_is_a_fault_of_usage(tmp_path):
+    with pytest.raises(UsageFault, match="cannot be opened"), held(tmp_path / "missing" / "x"):
+        raise AssertionError
+
+
+def test_a_disk_that_fails_is_told_and_leaves_whole_lines(path, monkeypatch):
+    with held(path) as file:
+        file.append({"a": 1})
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "write", fail)
+            with pytest.raises(UsageFault, match="cannot be written"):
+                file.append({"b": 2})
+        assert len(file.lines) == 1
+        file.append({"c": 3})
+    assert path.read_text() == '{"a":1}\n{"c":3}\n'
+
+
+def fail(*_):
+    raise OSError(28, "No space left on device")
