@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import stat
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -45,7 +46,8 @@ def read_regular_file(path: Path, limit: int) -> bytes:
             raise UsageFault(f"{str(path)!r} is not a regular file; give the path of a file")
         if status.st_size > limit:
             raise DocumentError(f"{path.name}: larger than {limit} bytes, the limit of such a document; split it")
-        return path.read_bytes()
+        with path.open("rb") as opened:
+            return opened.read(limit)
     except ValueError:
         raise UsageFault(f"{str(path)!r} cannot name a file; correct the path") from None
     except OSError as error:
@@ -106,24 +108,49 @@ def _constant(text: str) -> _Refused:
 
 
 def _refuse(value: Any, place: Place) -> None:
-    """Raise for the first refused part, with its path; a stack instead of recursion, for depth is the sender's."""
-    pending = [(value, place, 0)]
-    while pending:
-        part, where, depth = pending.pop()
-        if isinstance(part, _Refused):
-            raise where.fault(part.reason)
-        if depth > MAX_DEPTH:
-            raise where.fault(_TOO_DEEP)
-        if isinstance(part, str) and not _is_text(part):
-            raise where.fault("holds half of a surrogate pair; write the character itself")
-        if isinstance(part, dict):
-            for key in part:
-                if not _is_text(key):
-                    raise where.fault("a key holds half of a surrogate pair; write the character itself")
-            pending.extend((member, where.key(key), depth + 1) for key, member in reversed(part.items()))
-        elif isinstance(part, list):
-            pending.extend((member, where.item(index), depth + 1) for index, member in reversed([*enumerate(part)]))
+    """Raise for the first refused part, with its path; a stack instead of recursion, for depth is the sender's.
+
+    The stack holds one cursor a level, never a part's members: their number is the sender's too.
+    """
+    path: list[int | str] = []
+    levels: list[Iterator[tuple[int | str, Any]]] = [iter([("", value)])]
+    while levels:
+        step, part = next(levels[-1], (None, None))
+        if step is None:
+            levels.pop()
+            path = path[: len(levels) - 1]
+            continue
+        reason = _fault(part, len(levels) - 1)
+        if reason:
+            raise _at(place, [*path, step][1:]).fault(reason)
+        if isinstance(part, dict | list):
+            path.append(step)
+            levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
 
 
-def _is_text(text: str) -> bool:
-    return not any("\ud800" <= character <= "\udfff" for character in text)
+def _fault(part: Any, depth: int) -> str | None:
+    """What is wrong with a part of the tree, its members aside."""
+    if isinstance(part, _Refused):
+        return part.reason
+    if depth > MAX_DEPTH:
+        return _TOO_DEEP
+    if isinstance(part, str):
+        return _text_fault(part)
+    if isinstance(part, dict):
+        found = next(filter(None, map(_text_fault, part)), None)
+        return found and f"a key {found}"
+    return None
+
+
+def _at(place: Place, path: Sequence[int | str]) -> Place:
+    for step in path:
+        place = place.key(step) if isinstance(step, str) else place.item(step)
+    return place
+
+
+def _text_fault(text: str) -> str | None:
+    if "\0" in text:
+        return "holds a null character; remove it"
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        return "holds half of a surrogate pair; write the character itself"
+    return None

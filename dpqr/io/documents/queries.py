@@ -24,7 +24,7 @@ from dpqr.io.documents.entries.sums import compile_sum
 from dpqr.io.documents.entries.where import compile_where
 from dpqr.io.documents.json_text import read_json
 from dpqr.io.documents.place import Place, nearest
-from dpqr.io.documents.query_form import KINDS, MAX_BLOCKS, Entry, MarginalsEntry, QueriesForm
+from dpqr.io.documents.query_form import KINDS, MAX_BLOCKS, MAX_WORK, Entry, MarginalsEntry, QueriesForm
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
 
@@ -70,12 +70,15 @@ def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> 
         () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
     )
     whole = domain or _stated_domain(form, file.parent, place)
-    compiled = []
+    compiled, blocks, work = [], 0, 0
     for index, entry in enumerate(form.queries):
         at = place.key("queries").item(index)
         compiled.append(_compiled(entry, Frame(domain=whole, place=at, folder=file.parent)))
-        if sum(len(one.blocks) for one in compiled) > MAX_BLOCKS:
+        blocks, work = blocks + len(compiled[-1].blocks), work + compiled[-1].work
+        if blocks > MAX_BLOCKS:
             raise at.fault(f"with this entry there are more than {MAX_BLOCKS} blocks; ask for fewer")
+        if work > MAX_WORK:
+            raise at.fault(f"with this entry predicates look at more than {MAX_WORK} cells; ask for fewer")
     _distinct_names(compiled, place)
     return _projected(whole, compiled, notes)
 

@@ -11,6 +11,8 @@ from dpqr.io.documents.domain_form import Form, Name, Number
 
 VERSION = "queries/1"
 MAX_BLOCKS = 100_000
+MAX_WORK = 2**30
+"""Cells that all comparisons of a document's predicates look at, each time anew."""
 
 Columns = Annotated[tuple[str, ...], Meta(max_length=2000)]
 Some = Annotated[tuple[str, ...], Meta(min_length=1, max_length=2000)]

@@ -6,6 +6,7 @@ import os
 import stat
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from dpqr.errors import UsageFault
@@ -55,6 +56,7 @@ def require_place(path: Path) -> bool:
         raise _fault(path, "is a symbolic link; give the ledger's own path")
     if not stat.S_ISREG(status.st_mode):
         raise _fault(path, "is no regular file; give the path of a file on a local disk")
+    _require_companions(path)
     if status.st_nlink > 1:
         raise _fault(path, "has a second name (a hard link), and two names make two journals; keep one name only")
     return True
@@ -82,6 +84,15 @@ def sync_directory(directory: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def _require_companions(path: Path) -> None:
+    """What SQLite opens beside the file; a named pipe there would keep every job waiting for ever."""
+    for ending in ("-journal", "-wal", "-shm"):
+        beside = path.with_name(path.name + ending)
+        with suppress(FileNotFoundError):
+            if not stat.S_ISREG(os.lstat(beside).st_mode):
+                raise _fault(path, f"{beside.name!r} beside it is no regular file; remove that")
 
 
 def _require_directory(path: Path) -> None:

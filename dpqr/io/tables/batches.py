@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from dpqr.data.attribute import Labels
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.tables.csv_table import csv_batches
@@ -41,5 +40,4 @@ class Batches:
     def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
         if file.kind == "csv":
             return csv_batches(file, tuple(wanted), self.limits, self.progress)
-        labels = [attribute.name for attribute in self.domain.attributes if isinstance(attribute.axis, Labels)]
-        return parquet_batches(file, wanted, self.limits, self.progress, dictionaries=labels)
+        return parquet_batches(file, wanted, self.limits, self.progress)

@@ -9,6 +9,14 @@ from dpqr.mechanisms.limits import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
 LEAST_MEMORY = 2**28
+_FREE_BYTES = 2**30
+_EXPANSION = 500
+"""Far above what tables are packed to (5 to 100 times), and half of what gzip can do at most."""
+
+
+def is_bomb(packed: int, unpacked: int) -> bool:
+    """Whether a file of `packed` bytes, of which `unpacked` have come out so far, is built to fill a machine."""
+    return unpacked > _FREE_BYTES and unpacked > _EXPANSION * packed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

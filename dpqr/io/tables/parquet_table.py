@@ -6,17 +6,22 @@ nothing; its row count is only compared with the declared cap.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dpqr.errors import DataError
 from dpqr.io.tables.discreet import discreetly
-from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.limits import Limits, is_bomb
+from dpqr.io.tables.parquet_budget import BATCH_BYTES, ParquetBudget, chunks
+from dpqr.io.tables.parquet_pages import BadPages
 from dpqr.io.tables.source import TableFile
 
 _BUFFER = 2**20
 _TYPE_WIDTH = 60
+_ROWS_A_BYTE = 32
+"""A column of one value takes a row group of a million rows to some hundred bytes: 16,000 rows a byte are beyond it."""
 
 Accepts = Callable[[Any], str | None]
 """Given an Arrow type: None if the column may have it, or else the types that it may have, in words."""
@@ -37,18 +42,17 @@ def parquet_batches(
     columns: Mapping[str, Accepts],
     limits: Limits,
     progress: Callable[[int], None],
-    *,
-    dictionaries: Sequence[str] = (),
 ) -> Iterator[Any]:
     """Arrow record batches, one column a name in `columns`. Errors: DataError, constant in words.
 
-    dictionaries: text columns to be kept in dictionary form, which is faster to encode.
+    Texts stay in dictionary form: it is faster to encode, and spelt out they could fill the memory.
     progress: is given the bytes of each row group that is begun; together they are the file's size.
     """
     explain, left = _explainer(file), file.bytes or 0
     with ExitStack() as stack:
-        table = discreetly(lambda: stack.enter_context(_opened(file, columns, dictionaries, limits)), explain)
-        rows = _row_groups(table, list(columns), limits.batch_rows)
+        table = discreetly(lambda: stack.enter_context(_opened(file, columns, columns, limits)), explain)
+        budget = discreetly(lambda: _budget(file, table, limits, stack), explain)
+        rows = _row_groups(table, list(columns), budget)
         while (found := discreetly(lambda: next(rows, None), explain)) is not None:
             batch, packed = found
             progress(min(left, packed))
@@ -57,20 +61,47 @@ def parquet_batches(
     progress(left)
 
 
-def _row_groups(table: Any, names: list[str], batch_rows: int) -> Iterator[tuple[Any, int]]:
+def _budget(file: TableFile, table: Any, limits: Limits, stack: ExitStack) -> ParquetBudget:
+    from pyarrow import types
+
+    descriptor = os.open(file.path, os.O_RDONLY)
+    stack.callback(os.close, descriptor)
+    coded = {field.name for field in table.schema_arrow if types.is_dictionary(field.type)}
+    return ParquetBudget(file=file, descriptor=descriptor, coded=coded, limits=limits)
+
+
+def _row_groups(table: Any, names: list[str], budget: ParquetBudget) -> Iterator[tuple[Any, int]]:
     """Batches, the first one of each row group with the packed bytes of what is read from that group."""
     for group in range(table.num_row_groups):
-        packed = sum(chunk.total_compressed_size for chunk in _chunks(table.metadata.row_group(group), set(names)))
-        for batch in table.iter_batches(batch_size=batch_rows, row_groups=[group], columns=names):
+        footer = table.metadata.row_group(group)
+        packed = sum(chunk.total_compressed_size for chunk in chunks(footer, set(names)))
+        left, most = footer.num_rows, budget.rows(footer, set(names))
+        for batch in table.iter_batches(batch_size=most, row_groups=[group], columns=names):
             if batch.schema.names != names:
                 raise DataError("a column and a nested field of the table share one name; rename one of them")
-            yield batch, packed
-            packed = 0
+            left -= batch.num_rows
+            if left < 0:
+                raise BadPages
+            for piece in _pieces(batch):
+                yield piece, packed
+                packed = 0
+
+
+def _pieces(batch: Any) -> Iterator[Any]:
+    """The batch, cut where its dictionaries hold texts so long that its rows, spelt out, would fill the memory."""
+    from pyarrow import compute, types
+
+    coded = [column.dictionary for column in batch.columns if types.is_dictionary(column.type)]
+    texts = [texts for texts in coded if len(texts) and not types.is_primitive(texts.type)]
+    longest = sum(compute.max(compute.binary_length(each)).as_py() or 0 for each in texts)
+    rows = max(1, BATCH_BYTES // max(1, longest))
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
 
 
 @contextmanager
 def _opened(
-    file: TableFile, columns: Mapping[str, Accepts], dictionaries: Sequence[str], limits: Limits
+    file: TableFile, columns: Mapping[str, Accepts], dictionaries: Iterable[str], limits: Limits
 ) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import parquet
@@ -94,10 +125,18 @@ def _check_sizes(file: TableFile, footer: Any, names: set[str], limits: Limits) 
     """Declared caps against the footer, before anything is decoded."""
     if footer.num_columns > limits.columns:
         raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")
-    if footer.num_rows > limits.records:
+    groups = [footer.row_group(group) for group in range(footer.num_row_groups)]
+    rows = [group.num_rows for group in groups]
+    if footer.num_rows > limits.records or sum(rows) > limits.records:
         raise DataError(f"{file.path} has more rows than the declared limit; raise the limit on records")
-    groups = (footer.row_group(group) for group in range(footer.num_row_groups))
-    if sum(chunk.total_uncompressed_size for group in groups for chunk in _chunks(group, names)) > limits.bytes:
+    if sum(rows) != footer.num_rows or min(rows, default=0) < 0:
+        raise BadPages
+    if is_bomb((file.bytes or 0) * _ROWS_A_BYTE, footer.num_rows):
+        raise DataError(f"{file.path} declares so many more rows than its size that it is refused; write it anew")
+    sizes = [chunk.total_uncompressed_size for group in groups for chunk in chunks(group, names)]
+    if min(sizes, default=0) < 0:
+        raise BadPages
+    if sum(sizes) > limits.bytes:
         raise DataError(f"{file.path} holds more bytes than the declared limit; raise the limit or split the table")
 
 
@@ -115,14 +154,6 @@ def _check_schema(file: TableFile, schema: Any, columns: Mapping[str, Accepts]) 
                 f"{file.path}: column {name!r} has the Parquet type {str(found)[:_TYPE_WIDTH]}\n"
                 f"the domain declares it such that it must hold {allowed}"
             )
-
-
-def _chunks(group: Any, names: set[str]) -> Iterator[Any]:
-    """The column chunks of a row group that will be read."""
-    for position in range(group.num_columns):
-        chunk = group.column(position)
-        if chunk.path_in_schema in names:
-            yield chunk
 
 
 def _explainer(file: TableFile) -> Callable[[Exception], str]:

@@ -117,6 +117,8 @@ def _frictionless(kind: Any) -> str:
 
 
 def _refuse_duplicates(file: TableFile, names: tuple[str, ...]) -> None:
+    seen: set[str] = set()
     for name in names:
-        if names.count(name) > 1:
+        if name in seen:
             raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")
+        seen.add(name)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dpqr.errors import DataError
+from dpqr.io.tables.limits import is_bomb
 from dpqr.io.tables.source import STDIN, TableFile
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -85,6 +86,8 @@ class TextStream:
         self._unpacked += len(piece)
         if self._unpacked > self._cap:
             raise DataError(f"{self._name} holds more bytes than the declared limit; raise it or split the table")
+        if self._plain is not None and is_bomb(self.taken, self._unpacked):
+            raise DataError(f"{self._name} unpacks to so much more than its size that it is refused; unpack it first")
         if not piece:
             self._pending, self._seal = self._seal, b""
         return piece or (self._piece(size) if self._pending else b"")

@@ -27,11 +27,9 @@ def written(tmp_path, table, **options):
     return path
 
 
-def rows(path, columns, told=None, dictionaries=(), **limits) -> list[tuple]:
+def rows(path, columns, told=None, **limits) -> list[tuple]:
     wanted = dict.fromkeys(columns, anything)
-    batches = parquet_batches(
-        file_of(path), wanted, Limits(**limits), (told if told is not None else []).append, dictionaries=dictionaries
-    )
+    batches = parquet_batches(file_of(path), wanted, Limits(**limits), (told if told is not None else []).append)
     return [row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
 
 
@@ -41,13 +39,12 @@ def test_wanted_columns_in_the_order_of_the_domain(tmp_path, batch_rows, group) 
     table = {"a": range(10), "b.c": [f"t{each % 3}" for each in range(10)], "s": [{"c": 1}] * 10, "d": [None] * 10}
     path = written(tmp_path, table, row_group_size=group)
     expected = [(f"t{each % 3}", None, each) for each in range(10)]
-    for dictionaries in ((), ("b.c",)):
-        assert rows(path, ("b.c", "d", "a"), dictionaries=dictionaries, batch_rows=batch_rows) == expected
+    assert rows(path, ("b.c", "d", "a"), batch_rows=batch_rows) == expected
 
 
-def test_text_columns_keep_their_dictionary_form_on_request(tmp_path) -> None:
+def test_text_columns_keep_their_dictionary_form(tmp_path) -> None:
     path = written(tmp_path, {"a": ["x", "y", "x"]})
-    (batch,) = parquet_batches(file_of(path), {"a": anything}, Limits(), lambda count: None, dictionaries=("a",))
+    (batch,) = parquet_batches(file_of(path), {"a": anything}, Limits(), lambda count: None)
     assert pa.types.is_dictionary(batch.schema.field("a").type)
 
 

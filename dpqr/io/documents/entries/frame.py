@@ -20,11 +20,13 @@ class Compiled:
     """Blocks over the whole domain's axes, in the entry's order; notes: what the plan must say of them.
 
     binning_error: largest error a record that replacing values by midpoints adds; None where no values are.
+    work: cells that its predicate looks at, once a comparison.
     """
 
     blocks: tuple[QueryBlock, ...]
     notes: tuple[str, ...] = ()
     binning_error: Fraction | None = None
+    work: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

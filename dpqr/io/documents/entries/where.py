@@ -16,9 +16,9 @@ from dpqr.io.documents.entries.frame import Compiled, Frame, called
 from dpqr.io.documents.entries.rows import integer_matrix
 from dpqr.io.documents.predicate.cells import Mask
 from dpqr.io.documents.predicate.parser import parse
-from dpqr.io.documents.predicate.tree import And, Node, columns, conjuncts
+from dpqr.io.documents.predicate.tree import And, Node, columns, comparisons, conjuncts
 from dpqr.io.documents.predicate.truth import evaluate
-from dpqr.io.documents.query_form import WhereEntry
+from dpqr.io.documents.query_form import MAX_WORK, WhereEntry
 from dpqr.workload.block import Factor, QueryBlock
 
 MAX_GROUP_CELLS = 2**22
@@ -29,14 +29,26 @@ def compile_where(entry: WhereEntry, frame: Frame) -> Compiled:
     """One block: a row for every combination of `by` cells for which the predicate can be true."""
     place = frame.place.key("where")
     by = frame.axes(entry.by, frame.place.key("by"))
-    tied = _groups(parse(entry.where, place), frame)
+    predicate = parse(entry.where, place)
+    work = _work(predicate, frame)
+    tied = _groups(predicate, frame)
     spoken = {axis for group in tied for axis in group}
     plain = frame.identities(tuple(axis for axis in by if axis not in spoken))
     groups = [_factor(group, nodes, by, frame) for group, nodes in tied.items()]
     rank = {axis: position for position, axis in enumerate(by)}
     factors = sorted((*plain, *groups), key=lambda factor: min(rank.get(axis, len(by)) for axis in factor.axes))
     name = called(f"where({' '.join(entry.where.split())})", entry.by)
-    return Compiled(blocks=(QueryBlock(name=name, factors=tuple(factors)),))
+    return Compiled(blocks=(QueryBlock(name=name, factors=tuple(factors)),), work=work)
+
+
+def _work(predicate: Node, frame: Frame) -> int:
+    """Refuses a predicate that would keep the machine busy for minutes."""
+    place = frame.place.key("where")
+    cells = {name: frame.domain.attributes[frame.axis(name, place)].size for name in columns(predicate)}
+    work = sum(cells[leaf.column] for leaf in comparisons(predicate))
+    if work > MAX_WORK:
+        raise place.fault(f"its comparisons look at {work} cells, more than {MAX_WORK}; shorten it, or merge cells")
+    return work
 
 
 def _groups(node: Node, frame: Frame) -> dict[Axes, list[Node]]:

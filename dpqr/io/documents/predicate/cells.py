@@ -45,9 +45,12 @@ def _label_cells(comparison: Comparison, name: str, labels: Labels, place: Place
     text = comparison.constant.text
     if comparison.constant.kind == "number":
         text = str(_plain_number(comparison.constant, place))
-    if text not in labels.values:
-        raise place.fault(f"column {name!r} has no label {text!r}; {nearest(text, labels.values)}")
-    return np.array([label == text for label in labels.values], dtype=np.bool_)
+    mask = np.zeros(len(labels.values), dtype=np.bool_)
+    try:
+        mask[labels.values.index(text)] = True
+    except ValueError:
+        raise place.fault(f"column {name!r} has no label {text!r}; {nearest(text, labels.values)}") from None
+    return mask
 
 
 def _plain_number(constant: Constant, place: Place) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -68,6 +69,15 @@ def columns(node: Node) -> set[str]:
         return {node.column}
     parts = (node.part,) if isinstance(node, Not) else node.parts
     return set().union(*(columns(part) for part in parts))
+
+
+def comparisons(node: Node) -> Iterator[Comparison | IsFault]:
+    """The predicate's leaves."""
+    if isinstance(node, Comparison | IsFault):
+        yield node
+        return
+    for part in (node.part,) if isinstance(node, Not) else node.parts:
+        yield from comparisons(part)
 
 
 def conjuncts(node: Node, *, negated: bool = False) -> list[Node]:

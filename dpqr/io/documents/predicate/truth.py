@@ -34,7 +34,7 @@ def evaluate(node: Node, domain: Domain, group: Axes, place: Place) -> Truth:
     if isinstance(node, Not):
         inner = evaluate(node.part, domain, group, place)
         return Truth(inner.false, inner.true)
-    parts = [evaluate(part, domain, group, place) for part in node.parts]
+    parts = (evaluate(part, domain, group, place) for part in node.parts)
     if isinstance(node, And):
         return reduce(lambda a, b: Truth(a.true & b.true, a.false | b.false), parts)
     return reduce(lambda a, b: Truth(a.true | b.true, a.false & b.false), parts)

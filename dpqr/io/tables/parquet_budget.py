@@ -1,0 +1,79 @@
+"""Parquet budget: how many rows of a row group are decoded at a time, so that no batch outgrows its bytes.
+
+Rows alone bound nothing: a text may be as long as a page, and one page in a dictionary may stand in every row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Set
+from dataclasses import dataclass
+from typing import Any
+
+from dpqr.errors import DataError
+from dpqr.io.tables.limits import Limits, is_bomb
+from dpqr.io.tables.parquet_pages import chunk_pages
+from dpqr.io.tables.source import TableFile
+
+PAGE_BYTES = 2**28
+"""What one page of every column that is read may unpack to, all together."""
+BATCH_BYTES = 2**28
+"""What the rows that are decoded at a time may come to."""
+_MANY_PAGES = 2**17
+_TINY = 2**8
+
+
+@dataclass(slots=True, kw_only=True)
+class ParquetBudget:
+    """Meters the pages of one file. descriptor: of that file. coded: columns that stay in dictionary form.
+
+    **Privacy**: sizes of pages depend on cells, but only bytes above a declared cap, public as all caps are, end a run.
+    """
+
+    file: TableFile
+    descriptor: int
+    coded: Set[str]
+    limits: Limits
+    pages: int = 0
+    unpacked: int = 0
+
+    def rows(self, group: Any, names: Set[str]) -> int:
+        """Rows of this group to decode at a time. Errors: DataError above a cap; BadPages."""
+        weighed = [self._weighed(chunk) for chunk in chunks(group, names)]
+        if sum(largest for largest, _ in weighed) > PAGE_BYTES:
+            raise DataError(
+                f"{self.file.path} has pages that unpack to more than {PAGE_BYTES} bytes; write it with smaller pages"
+            )
+        wide = sum(each for _, each in weighed)
+        return min(self.limits.batch_rows, max(1, BATCH_BYTES // max(1, wide)))
+
+    def _weighed(self, chunk: Any) -> tuple[int, int]:
+        """The largest page of a column chunk, and the most bytes that one of its rows takes on average in any page.
+
+        A value that is written as a difference, or as a place in a dictionary that is not kept, may be as long as the
+        page that it comes from.
+        """
+        whole = largest = each = 0
+        loose = chunk.physical_type == "BYTE_ARRAY" and chunk.path_in_schema not in self.coded
+        for page in chunk_pages(self.descriptor, chunk):
+            self._count(page.unpacked)
+            whole, largest = whole + page.unpacked, max(largest, page.unpacked)
+            stretched = page.prefixed or (loose and not page.data)
+            each = max(each, page.unpacked if stretched else page.unpacked // max(1, page.values))
+        return largest, each
+
+    def _count(self, unpacked: int) -> None:
+        self.pages += 1
+        self.unpacked += unpacked
+        packed = self.file.bytes or 0
+        if self.unpacked > self.limits.bytes:
+            raise DataError(f"{self.file.path} holds more bytes than the declared limit; raise it or split the table")
+        if is_bomb(packed, self.unpacked) or (self.pages > _MANY_PAGES and packed < self.pages * _TINY):
+            raise DataError(f"{self.file.path} unpacks to so much more than its size that it is refused; write it anew")
+
+
+def chunks(group: Any, names: Set[str]) -> Iterator[Any]:
+    """The column chunks of a row group that will be read."""
+    for position in range(group.num_columns):
+        chunk = group.column(position)
+        if chunk.path_in_schema in names:
+            yield chunk
