@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def commands():
 
 @pytest.mark.parametrize("command", commands())
 def test_command_runs(command, checkout):
-    words = command.split()
+    words = shlex.split(command)
     assert words[0] == "dpqr"
     finished = subprocess.run(
         [sys.executable, "-m", *words], cwd=checkout, capture_output=True, text=True, stdin=subprocess.DEVNULL
