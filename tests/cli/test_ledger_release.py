@@ -1,0 +1,101 @@
+"""`dpqr release --dataset`: exit codes and words of a release that a ledger pays for."""
+
+import json
+
+import pytest
+from releases import killed_at, transcript
+
+from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+
+
+@pytest.fixture
+def paid(desk, monkeypatch):
+    monkeypatch.setenv("DPQR_LEDGER", str(desk.path / "ledger.sqlite"))
+    monkeypatch.setenv("DPQR_ANCHOR", str(desk.path / "outside.anchor"))
+    assert desk.run("budget", "init", "survey", "--eps", "3").code == 0
+    return desk
+
+
+def spent(desk):
+    return desk.run("budget", "show", "survey", "--json").json[0]["spent"]["exact"]
+
+
+def test_a_release_says_who_paid(paid):
+    ended = paid.release("--dataset", "survey", "--json")
+    assert ended.code == 0
+    seal = paid.run("budget", "history", "--json").json[2]["seal"]
+    assert ended.json["ledger"] == {"dataset": "survey", "entry": 2, "seal": seal}
+    assert ended.json["unit"].startswith("one row of the table")
+    assert "The budget of dataset 'survey' paid for it (entry 2 of the ledger)" in ended.err
+    assert "no ledger was used" not in ended.err
+    assert spent(paid) == "1"
+
+
+def test_an_exhausted_budget_ends_with_4_and_the_largest_request_that_fits(paid):
+    paid.release("--dataset", "survey", eps="2.5")
+    ended = paid.release("--dataset", "survey")
+    assert (ended.code, ended.out) == (4, "")
+    assert ended.err == (
+        "dpqr: dataset 'survey': asked epsilon 1, spent 2.5 of 3, left 0.5\n"
+        "the largest request that fits is epsilon 0.5, as in --eps 0.5\n"
+    )
+    assert paid.release("--dataset", "survey", eps="0.5").code == 0
+    assert spent(paid) == "3"
+
+
+def test_a_configured_ledger_is_not_passed_by(paid):
+    ended = paid.release()
+    assert (ended.code, ended.out) == (2, "")
+    assert ended.err == "dpqr: DPQR_LEDGER names a ledger, and not whose budget pays: add --dataset NAME\n"
+
+
+def test_a_name_without_a_budget(paid):
+    ended = paid.release("--dataset", "census")
+    assert ended.code == 2
+    assert "known: survey" in ended.err
+
+
+@pytest.mark.parametrize("option", [["--ledger", "x"], ["--anchor", "x"], ["--resume"]], ids=str)
+def test_options_of_a_ledger_need_a_dataset(desk, option):
+    ended = desk.release(*option)
+    assert ended.code == 2
+    assert "--dataset NAME" in ended.err
+
+
+def test_a_table_that_cannot_be_read_costs_nothing_and_is_remembered(paid):
+    ended = paid.release("--dataset", "survey", data="missing.csv")
+    assert ended.code == 5
+    assert spent(paid) == "0"
+    assert "ended by DataError before the first draw" in paid.run("budget", "history").out
+
+
+def test_a_damaged_ledger_ends_with_7(paid):
+    (paid.path / "ledger.sqlite").write_bytes(b"x" * 5000)
+    assert paid.release("--dataset", "survey").code == 7
+    assert not (paid.path / "out").exists()
+
+
+def test_a_killed_release_is_continued(paid):
+    path = paid.path
+    begun = killed_at(path, (SqliteLedger, "begin", 2, False), rounds=None)
+    assert begun == 9
+    assert paid.release("--dataset", "survey", "--out", "out").err.splitlines() == [
+        "dpqr: a killed release to that --out is paid and waits: --resume continues it",
+        f"to give it up, remove {transcript(path)}; its price stays spent",
+    ]
+    before = [json.loads(line)["value"] for line in transcript(path).read_text().splitlines()[2:]]
+    ended = paid.release("--dataset", "survey", "--out", "out", "--resume")
+    assert ended.code == 0, ended.err
+    document = json.loads((path / "out" / "release.json").read_text())
+    assert [[each["values"] for each in one["measured"]] for one in document["transcript"]][: len(before)] == before
+    assert spent(paid) == "1"
+    assert "draw " not in paid.run("budget", "history").out
+
+
+def test_an_edited_transcript_ends_with_7(paid):
+    assert killed_at(paid.path, (SqliteLedger, "begin", 2, False), rounds=None) == 9
+    path = transcript(paid.path)
+    path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
+    ended = paid.release("--dataset", "survey", "--out", "out", "--resume")
+    assert ended.code == 7
+    assert "was shortened, edited or copied" in ended.err
