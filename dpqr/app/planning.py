@@ -30,6 +30,9 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
+WITHOUT_N = ("rounds", "strategy")
+"""Schedules that no declared number of records would change."""
+
 
 def read_documents(queries: str, domain: str | None) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
@@ -107,10 +110,10 @@ def _declared(request: PlanRequest, unit: PrivacyUnit) -> int | None:
         )
     if unit.neighbours is Neighbours.REPLACE and request.n is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
-    if request.n is not None and unit.neighbours is Neighbours.ADD_REMOVE and request.schedule == "rounds":
+    if request.n is not None and unit.neighbours is Neighbours.ADD_REMOVE and request.schedule in WITHOUT_N:
         raise UsageFault(
-            "--n: the number of records is private under --neighbours add-remove, and --schedule rounds does not need "
-            "it; leave it out"
+            "--n: the number of records is private under --neighbours add-remove, and "
+            f"--schedule {request.schedule} does not need it; leave it out"
         )
     return request.n
 

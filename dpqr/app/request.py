@@ -21,7 +21,7 @@ class PlanRequest:
     schedule: str = "rounds"
     distinguisher: str | None = None
     check: str | None = None
-    update: str = "multiplicative-weights"
+    update: str | None = None
     accountant: str | None = None
     rounds: int | None = None
     opening: bool | None = None

@@ -19,6 +19,9 @@ from dpqr.strategies.schedules.interface import Schedule
 OWN_OPTIONS = {"rounds": ("rounds", "opening"), "theory": ("alpha", "beta", "variant")}
 """Options that belong to one schedule. With another one they are refused: ignored, they would mislead."""
 
+OWN_UPDATES = {"strategy": "least-squares"}
+"""The update rules of schedules that do not take the house's default."""
+
 
 def chosen_wishes(request: PlanRequest) -> Wishes:
     """What may be used: the named strategy of a role, or every one of the house."""
@@ -74,7 +77,7 @@ def _named(request: PlanRequest) -> Iterator[tuple[Registry, str]]:
         (SCHEDULES, request.schedule),
         (DISTINGUISHERS, request.distinguisher),
         (CHECKS, request.check),
-        (UPDATES, request.update),
+        (UPDATES, _update_name(request)),
         (ACCOUNTANTS, request.accountant),
     )
     return ((registry, name) for registry, name in named if name is not None)
@@ -86,15 +89,20 @@ def _offered(registry: Registry, name: str | None, request: PlanRequest) -> tupl
 
 
 def _update(request: PlanRequest) -> Any:
+    name = _update_name(request)
     for option, value in (("replay", request.replay), ("max-model-size", request.max_model_size)):
-        if value is not None and request.update != "multiplicative-weights":
-            refusal = f"--{option} goes with --update multiplicative-weights, not with {request.update}; leave it out"
-            raise UsageFault(refusal)
-    rule = UPDATES.load(request.update) if UPDATES.entry(request.update).origin == HOUSE else None
+        if value is not None and name != "multiplicative-weights":
+            raise UsageFault(f"--{option} goes with --update multiplicative-weights, not with {name}; leave it out")
+    rule = UPDATES.load(name) if UPDATES.entry(name).origin == HOUSE else None
     known = {field.name for field in fields(rule)} if is_dataclass(rule) else set()
     options = {"replay": request.replay, "cells": request.cells, "model_size": request.max_model_size}
     stated = {name: value for name, value in options.items() if value is not None and name in known}
-    return _made(UPDATES, request.update, request, **stated)
+    return _made(UPDATES, name, request, **stated)
+
+
+def _update_name(request: PlanRequest) -> str:
+    """The rule that the user named, or the one that goes with the schedule."""
+    return request.update or OWN_UPDATES.get(request.schedule, "multiplicative-weights")
 
 
 def _made(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:

@@ -10,6 +10,7 @@ from dpqr.strategies.known import EXPOSED, ROLES
 USES = {
     "rounds": "for workloads of marginals, predicates and ranges, at any n; the default",
     "theory": "for a proved bound on every answer, where n is public or declared and very large",
+    "strategy": "for prefixes, ranges, rectangles and marginals of ordered columns, where n is large beside the cells",
     "exponential": "for accountants that count rho (it is bounded in range), and for theory",
     "permute-and-flip": "for accountants that add up epsilons",
     "laplace": "for pure privacy, and for few queries at a time",
@@ -17,6 +18,7 @@ USES = {
     "multiplicative-weights": "for any workload over up to some million cells, and for synthetic data; the default",
     "median": "for a universe of a dozen cells, under theory",
     "perceptron": "for comparison; under theory its bound is the better one on the smallest universes",
+    "least-squares": "for unbiased answers with a known deviation; the default under strategy",
     "basic": "for pure privacy, and for few draws",
     "advanced": "for many draws with a delta, unequal ones too",
     "optimal": "for many equal, pure draws with a delta",

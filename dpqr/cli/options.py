@@ -110,7 +110,7 @@ def strategies(command: Decorated) -> Decorated:
         named("--schedule", default="rounds", show_default=True, help="How the budget is cut."),
         named("--distinguisher", help="How to choose what to measure. [default: least noise]"),
         named("--check", "checks", help="The noise of measurements. [default: least noise]"),
-        named("--update", default=rule, show_default=True, help="How the hypothesis learns."),
+        named("--update", help=f"How the hypothesis learns. [default: {rule}; strategy: least-squares]"),
         named("--accountant", help="The composition theorem. [default: least noise]"),
         option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
         option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),

@@ -15,7 +15,7 @@ from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
+from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, Unbiased
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
@@ -27,8 +27,9 @@ from dpqr.workload.measurement import Measurement
 class BlockAnswers:
     """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
 
-    estimate: the final hypothesis' answers. measured: the last unbiased noisy answers, NaN where nothing was
-    measured. deviation: standard deviation of that noise, NaN likewise.
+    estimate: the final hypothesis' answers. measured: the last unbiased noisy answers (the estimates themselves, where
+    these are unbiased with a known spread), NaN where nothing was measured. deviation: standard deviation of that
+    noise, NaN likewise.
     """
 
     block: QueryBlock
@@ -92,12 +93,19 @@ def assemble(
 
 def _answers(block: QueryBlock, hypothesis: Hypothesis, measured: dict[str, Measured]) -> BlockAnswers:
     scale = float(block.scale)
-    values, deviation = measured.get(block.name) or (np.full(block.rows, np.nan), np.full(block.rows, np.nan))
+    nothing = (np.full(block.rows, np.nan), np.full(block.rows, np.nan))
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * scale
+    values, deviation = measured.get(block.name) or _unbiased(block, hypothesis, estimate) or nothing
     return BlockAnswers(block=block, estimate=estimate, measured=values, deviation=deviation)
 
 
 Measured = tuple[FloatArray, FloatArray]
+
+
+def _unbiased(block: QueryBlock, hypothesis: Hypothesis, estimate: FloatArray) -> Measured | None:
+    """Estimates that are right on average, with a known spread, are the measured answers themselves."""
+    deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
+    return None if deviations is None else (estimate, deviations * float(block.scale))
 
 
 def _measured(plan: Plan, transcript: Transcript) -> dict[str, Measured]:

@@ -35,6 +35,15 @@ class Sampleable(Hypothesis, Protocol):
 
 
 @runtime_checkable
+class Unbiased(Hypothesis, Protocol):
+    """A hypothesis whose answers are right on average, with a known spread: as good as measured ones."""
+
+    def deviations(self, block: QueryBlock) -> FloatArray | None:
+        """Standard deviation of every answer, in units of the block's grid, shape (block.rows,); None: not known."""
+        ...
+
+
+@runtime_checkable
 class Clippable(Hypothesis, Protocol):
     """A hypothesis whose answers can lie outside what any database could give; the loop needs them as they are."""
 

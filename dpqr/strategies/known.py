@@ -11,6 +11,7 @@ UPDATES = Registry(
         "multiplicative-weights": "dpqr.strategies.updates.multiplicative_weights:MultiplicativeWeights",
         "median": "dpqr.strategies.updates.median:Median",
         "perceptron": "dpqr.strategies.updates.perceptron:Perceptron",
+        "least-squares": "dpqr.strategies.updates.least_squares:LeastSquares",
     },
 )
 DISTINGUISHERS = Registry(
@@ -35,6 +36,7 @@ SCHEDULES = Registry(
     builtins={
         "rounds": "dpqr.strategies.schedules.rounds:Rounds",
         "theory": "dpqr.strategies.schedules.theory:Theory",
+        "strategy": "dpqr.strategies.schedules.strategy:Strategy",
     },
 )
 ACCOUNTANTS = Registry(

@@ -50,6 +50,17 @@ def test_options_reach_the_strategies(desk, replay):
     assert plan(schedule="theory", n=10**9, variant="sharp").problem.level.variant == "sharp"
 
 
+def test_the_strategy_schedule_brings_its_own_update(desk):
+    sizes(desk, [{"prefix": "age"}], age=10)
+    made = plan(schedule="strategy")
+    assert (made.schedule.name, made.roles.update.name) == ("strategy", "least-squares")
+    assert plan(schedule="strategy", update="multiplicative-weights").roles.update.name == "multiplicative-weights"
+    with pytest.raises(UsageFault, match="--schedule strategy does not need it"):
+        plan(schedule="strategy", n=100)
+    with pytest.raises(UsageFault, match="not with least-squares"):
+        plan(schedule="strategy", replay=True)
+
+
 def test_named_roles_are_taken(desk):
     made = plan(delta="1e-9", accountant="zcdp", check="laplace", distinguisher="permute-and-flip", update="perceptron")
     names = [getattr(made.roles, role).name for role in ("accountant", "check", "distinguisher", "update")]

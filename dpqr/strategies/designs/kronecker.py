@@ -1,0 +1,126 @@
+"""Kronecker designs: one strategy an attribute, each tuned to what the others leave of the workload's error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray
+from dpqr.strategies.designs.axis_queries import AxisQueries
+from dpqr.strategies.designs.hierarchy import hierarchy
+from dpqr.strategies.designs.p_identity import PRECISION, p_identity
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.ranges import everything
+from dpqr.workload.recovery import query_variances, recoverable, strategy_block
+from dpqr.workload.sensitivity import Norm
+
+BITS = 21
+"""Of the product of all attributes' integer columns, at most: true answers stay far below 2^62."""
+
+SWEEPS = 3
+"""Passes over several attributes; each lowers the expected error or leaves it."""
+
+IDENTITY, HIERARCHY, P_IDENTITY = "identity", "hierarchy", "p-identity"
+KINDS = (IDENTITY, HIERARCHY, P_IDENTITY)
+
+_MAKERS: dict[str, Callable[[AxisQueries, Norm, int], IntMatrix]] = {HIERARCHY: hierarchy, P_IDENTITY: p_identity}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Design:
+    """A strategy for the blocks of one group of attributes. Public: tuned to the workload alone.
+
+    kinds: one an attribute. error: weighted sum of squared errors over all queries at noise of variance 1.
+    """
+
+    strategy: QueryBlock
+    kinds: tuple[str, ...]
+    error: float
+
+
+@lru_cache(maxsize=64)
+def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBlock, ...], norm: Norm) -> list[Design]:
+    """Candidates to measure: all identity, the best hierarchies, and the best of all kinds.
+
+    Kept by the blocks' identity, for every combination of strategies that a budget allows is planned.
+    """
+    found: dict[tuple[str, ...], Design] = {}
+    for kinds in ((IDENTITY,), (IDENTITY, HIERARCHY), KINDS):
+        design = _descended(name, axes, sizes, blocks, norm, kinds)
+        found.setdefault(design.kinds, design)
+    return list(found.values())
+
+
+def importance(block: QueryBlock) -> float:
+    """Weight of a query's squared error: the user's, on the scale of its largest coefficient, so that a sum of
+    incomes does not drown every count."""
+    return float(block.weight) / max(block.largest_coefficient, 1) ** 2
+
+
+def expected_error(strategy: QueryBlock, blocks: Sequence[QueryBlock]) -> float:
+    """Weighted sum of squared errors over all queries at noise of variance 1."""
+    return math.fsum(importance(block) * float(query_variances(strategy, block).sum()) for block in blocks)
+
+
+def _descended(
+    name: str, axes: Axes, sizes: tuple[int, ...], blocks: Sequence[QueryBlock], norm: Norm, kinds: Sequence[str]
+) -> Design:
+    """Each attribute in turn takes the kind of least error, the others held."""
+    chosen: list[str] = [IDENTITY] * len(axes)
+    matrices: list[IntMatrix] = [Identity(size) for size in sizes]
+    for _ in range(SWEEPS if len(axes) > 1 and len(kinds) > 1 else 1):
+        before = list(chosen)
+        for position, axis in enumerate(axes):
+            queries = _asked(axis, sizes[position], axes, matrices, blocks)
+            chosen[position], matrices[position] = _best(queries, norm, kinds, min(PRECISION, 2 ** (BITS // len(axes))))
+        if chosen == before:
+            break
+    strategy = strategy_block(name, axes, tuple(matrices))
+    return Design(strategy=strategy, kinds=tuple(chosen), error=expected_error(strategy, blocks))
+
+
+def _best(queries: AxisQueries, norm: Norm, kinds: Sequence[str], precision: int) -> tuple[str, IntMatrix]:
+    """The kind of least error for noise in proportion to its columns' norm. Single cells alone want the identity."""
+    options: list[tuple[str, IntMatrix]] = [(IDENTITY, Identity(queries.size))]
+    if queries.size > 1 and not queries.plain:
+        options += [(kind, _MAKERS[kind](queries, norm, precision)) for kind in kinds if kind in _MAKERS]
+    return min(options, key=lambda option: _scaled_error(option[1], queries, norm))
+
+
+def _scaled_error(matrix: IntMatrix, queries: AxisQueries, norm: Norm) -> float:
+    column = float(matrix.column_norm(norm.value))
+    inverse = recoverable(matrix)
+    assert inverse is not None, "designs are recoverable"
+    error = math.fsum(float(weights @ inverse.variances(asked)) for asked, weights in queries.terms)
+    return error * (column**2 if norm is Norm.L1 else column)
+
+
+def _asked(
+    axis: int, size: int, axes: Axes, matrices: Sequence[IntMatrix], blocks: Sequence[QueryBlock]
+) -> AxisQueries:
+    """What every block asks of `axis`, each row weighted by the error that the other attributes' strategies leave."""
+    terms = []
+    for block in blocks:
+        own = next((factor.matrix for factor in block.factors if factor.axes == (axis,)), everything(size))
+        weights = np.full(own.rows, importance(block))
+        for other, matrix in zip(axes, matrices, strict=True):
+            if other != axis:
+                weights = weights * _left(matrix, other, block)
+        terms.append((own, weights))
+    return AxisQueries(size=size, terms=tuple(terms))
+
+
+def _left(matrix: IntMatrix, axis: int, block: QueryBlock) -> FloatArray:
+    """Variance that `matrix` leaves in the block's rows on `axis`: row by row, or the sum over them."""
+    inverse = recoverable(matrix)
+    assert inverse is not None, "designs are recoverable"
+    asked = next((factor.matrix for factor in block.factors if factor.axes == (axis,)), None)
+    if asked is None:
+        return inverse.variances(everything(matrix.cells))
+    variances = inverse.variances(asked)
+    return variances if block.rowwise else np.full(1, variances.sum())

@@ -1,0 +1,191 @@
+"""Strategy: measures, once and with the whole budget, what the workload can be told from best."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.data.arrays import Axes
+from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.price import Price
+from dpqr.strategies.designs.kronecker import Design, designs
+from dpqr.strategies.plan import BlockForecast, Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.rounds import proved
+from dpqr.strategies.step import Step
+from dpqr.strategies.transcript import Transcript
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.groups import axis_groups, home
+from dpqr.workload.recovery import on_single_axes, query_variances, scaled
+from dpqr.workload.sensitivity import Norm, sensitivity
+
+GROUP_CELLS = 2**22
+"""Cells of the attributes that are measured together (32 MB an array)."""
+
+SHARES = 16
+"""Smallest integer that brings groups of attributes to their shares of the noise: each share is right within 3%, which
+costs a thousandth of the error."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategy:
+    """One measurement of a strategy of small sensitivity, from which least squares tells every query unbiased.
+
+    The attributes of each block form a group (one within another joins it). For every group the strategy of least
+    expected error is taken among identity, hierarchy and p-Identity, one an attribute, combined as a Kronecker
+    product; all of it follows from the workload and the noise law, so the choice costs nothing. Groups are measured
+    together, multiplied by integers that share the noise out best.
+    Source: the matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi 2015) and HDMM (McKenna, Miklau, Hay and
+    Machanavajjhala 2018); every matrix is integer before sensitivity and inverse are derived from it.
+    """
+
+    @property
+    def name(self) -> str:
+        return "strategy"
+
+    @property
+    def distinguisher(self) -> str | None:
+        return None
+
+    @property
+    def adaptive(self) -> bool:
+        return False
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """Errors: InfeasiblePlan where a query spans columns in one predicate, or a group has too many cells."""
+        groups = _groups(problem)
+        (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+        chosen = [_Choice.of(problem, roles, price, axes, blocks) for axes, blocks in groups.items()]
+        measured = _shared(chosen, problem, _norm(roles))
+        events = ((roles.check.event(measured, problem.unit, price), 1),)
+        return Plan(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            schedule=self,
+            opening=(measured,),
+            opening_price=price,
+            events=events,
+            epsilon=proved(roles.accountant, events, budget),
+            forecast=forecast(problem, roles, price, measured),
+            notes=tuple(choice.sentence(problem) for choice in chosen),
+        )
+
+    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
+        if transcript.rounds or plan.opening_price is None:
+            return None
+        return Step(candidates=plan.opening[0], select=None, measure=plan.opening_price)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Choice:
+    """The design taken for one group, and what the others would have come to.
+
+    errors: expected root mean square error by kinds, in records, if the group were measured alone.
+    """
+
+    axes: Axes
+    design: Design
+    errors: dict[tuple[str, ...], float]
+
+    @classmethod
+    def of(cls, problem: Problem, roles: Roles, price: Price, axes: Axes, blocks: tuple[QueryBlock, ...]) -> _Choice:
+        sizes = tuple(problem.domain.shape[axis] for axis in axes)
+        offered = designs(_name(problem, axes), axes, sizes, blocks, _norm(roles))
+        costs = {}
+        for design in offered:
+            noise = roles.check.law((design.strategy,), problem.unit, price).deviation
+            costs[design.kinds] = design.error * noise**2
+        rows = sum(block.rows for block in blocks)
+        best = min(offered, key=lambda design: costs[design.kinds])
+        errors = {kinds: float(np.sqrt(cost / rows)) for kinds, cost in costs.items()}
+        return cls(axes=axes, design=best, errors=errors)
+
+    def sentence(self, problem: Problem) -> str:
+        """Which strategy, and why: for the plan."""
+        names = [problem.domain.attributes[axis].name for axis in self.axes]
+        own = self.errors[self.design.kinds]
+        others = ", ".join(f"{error:.4g} by {_words(kinds)}" for kinds, error in self.errors.items() if error > own)
+        taken = _words(self.design.kinds)
+        columns = ", ".join(names) or "the total"
+        against = f" (against {others})" if others else ""
+        return f"strategy for {columns}: {taken}, expected error {own:.4g} a query{against}"
+
+
+def _words(kinds: tuple[str, ...]) -> str:
+    return " x ".join(kinds) if len(set(kinds)) > 1 else (kinds or ("the count",))[0]
+
+
+def _norm(roles: Roles) -> Norm:
+    """What the check's noise is scaled to."""
+    return Norm.L1 if roles.check.pure else Norm.L2_SQUARED
+
+
+def _groups(problem: Problem) -> dict[Axes, tuple[QueryBlock, ...]]:
+    """The blocks by their group; refused where a factor holds several columns, or a group too many cells."""
+    blocks = problem.workload.blocks
+    for block in blocks:
+        if not on_single_axes(block):
+            raise InfeasiblePlan(
+                f"query {block.name!r} puts several columns into one predicate, which --schedule strategy cannot take "
+                "apart; leave it out or use --schedule rounds"
+            )
+    groups = axis_groups(blocks)
+    for axes in groups:
+        cells = int(np.prod([problem.domain.shape[axis] for axis in axes], dtype=object))
+        if cells > GROUP_CELLS:
+            names = ", ".join(problem.domain.attributes[axis].name for axis in axes)
+            raise InfeasiblePlan(
+                f"the columns {names} have {cells:,} cells together, and --schedule strategy estimates at most "
+                f"{GROUP_CELLS:,}; merge bins, or use --schedule rounds"
+            )
+    return {axes: tuple(block for block in blocks if home(block.axes, groups) == axes) for axes in groups}
+
+
+def _name(problem: Problem, axes: Axes) -> str:
+    """A name that no query has: what was measured must not be taken for an answer."""
+    name = f"strategy({','.join(problem.domain.attributes[axis].name for axis in axes)})"
+    taken = {block.name for block in problem.workload.blocks}
+    while name in taken:
+        name += "'"
+    return name
+
+
+def _shared(chosen: Sequence[_Choice], problem: Problem, norm: Norm) -> tuple[QueryBlock, ...]:
+    """The strategies, each times an integer, so that together they leave the least error.
+
+    With noise in proportion to the sum of s_g = k_g d_g (d_g the sensitivity of group g) and group g's error to
+    e_g / k_g^2, (sum s)^2 sum e_g d_g^2 / s_g^2 is least at s_g in proportion to (e_g d_g^2)^(1/3) (Hoelder). In
+    squared L2, v_g = k_g^2 d_g: sum v times sum e_g d_g / v_g is least at v_g in proportion to (e_g d_g)^(1/2).
+    """
+    strategies = [choice.design.strategy for choice in chosen]
+    if len(strategies) == 1:
+        return tuple(strategies)
+    moves = np.array([float(max(sensitivity((one,), norm, problem.unit), 1)) for one in strategies])
+    errors = np.array([choice.design.error for choice in chosen])
+    shares = np.cbrt(errors * moves**2) if norm is Norm.L1 else np.sqrt(errors * moves)
+    factors = shares / moves if norm is Norm.L1 else np.sqrt(shares / moves)
+    whole = np.rint(SHARES * factors / factors.min()).astype(int)
+    whole //= int(np.gcd.reduce(whole))
+    return tuple(scaled(one, int(factor)) for one, factor in zip(strategies, whole, strict=True))
+
+
+def forecast(
+    problem: Problem, roles: Roles, price: Price, measured: tuple[QueryBlock, ...]
+) -> tuple[BlockForecast, ...]:
+    """The expected root mean square error of every block's answers by least squares, in records: a closed form."""
+    noise = roles.check.law(measured, problem.unit, price).deviation
+    by_group = {tuple(sorted(strategy.axes)): strategy for strategy in measured}
+    forecasts = []
+    for block in problem.workload.blocks:
+        axes = home(block.axes, by_group)
+        assert axes is not None, "every block has a group"
+        variance = float(query_variances(by_group[axes], block).mean())
+        deviation = noise * variance**0.5 * float(block.scale)
+        forecasts.append(BlockForecast(name=block.name, rows=block.rows, deviation=deviation))
+    return tuple(forecasts)
