@@ -111,7 +111,7 @@ def test_every_draw_is_begun_with_its_event_and_recorded(whole):
 
 @pytest.mark.parametrize("known", range(8))
 def test_what_is_known_is_not_drawn_again(whole, known):
-    plan, journal, transcript, charged = whole
+    plan, journal, _, charged = whole
     before = values(journal.told)
     guard, again = OpenFilter(), Kept(pasts=[Past(value=value) for value in before[:known]])
     continued = run(plan, again, guard=guard, seed=77).transcript

@@ -29,7 +29,7 @@ PLAN = {
     "check": {"name": "laplace"},
     "update": {"name": "multiplicative-weights"},
     "accountant": "basic",
-        "asked": [],
+    "asked": [],
     "domain": {
         "cells": 18,
         "columns": [
