@@ -33,11 +33,14 @@ def test_it_is_the_minimum_of_the_stated_objective():
     assert np.abs(found - best.x).max() < 1e-4
 
 
-def test_a_potential_of_one_costs_one_deviation():
-    """Two cells, answers 75 and 25 of 100, deviation 5: residual = 5 eta, and the log-odds are 2 eta."""
-    found = fit([marginal((0,), (2,))], [[75, 25]], 5.0, 100.0, shape=(2,))
+@pytest.mark.parametrize(
+    ("block", "leaning"), [(dense([[1, 0], [0, 1]], (2,)), 1.0), (marginal((0,), (2,)), 0.1)], ids=["rows", "marginal"]
+)
+def test_what_a_potential_of_one_costs(block, leaning):
+    """Two cells, answers 75 and 25 of 100, deviation 5: residual = 5 leaning eta, and the log-odds are 2 eta."""
+    found = fit([block], [[75, 25]], 5.0, 100.0, shape=(2,))
     eta = np.log(found[0] / found[1]) / 2
-    assert 75 - 100 * found[0] == pytest.approx(5 * eta, abs=1e-3)
+    assert 75 - 100 * found[0] == pytest.approx(5 * leaning * eta, abs=1e-3)
 
 
 def test_single_attributes_give_their_product():
