@@ -92,14 +92,19 @@ def test_memory_of_a_sparse_histogram_is_private_and_left_out(desk, monkeypatch)
 def test_too_many_cells_say_which_columns_make_them(desk):
     sizes(desk, [{"marginals": {"ways": 1}}], **{f"c{index}": index + 2 for index in range(9)})
     with pytest.raises(InfeasiblePlan) as caught:
-        plan(cells=1000)
+        plan(cells=1000, update="perceptron")
     assert str(caught.value).splitlines()[1] == "cells: c8 10 x c7 9 x c6 8 x c5 7 x c4 6 x c3 5 x others 24"
 
 
 def test_more_cells_than_an_array_can_have(desk):
     sizes(desk, [{"marginals": {"ways": 2}}], **{f"c{index}": 1000 for index in range(10)})
     with pytest.raises(InfeasiblePlan, match="1000000000000000000000000000000 cells"):
-        plan()
+        plan(update="perceptron")
+
+
+def test_multiplicative_weights_need_no_array_of_all_cells(desk):
+    sizes(desk, [{"marginals": {"ways": 2}}], **{f"c{index}": 100 for index in range(10)})
+    assert plan().problem.domain.size == 10**20
 
 
 def test_one_column_needs_no_list_of_sizes(desk):

@@ -56,7 +56,8 @@ def _direction(gradient: FloatArray, past: deque[tuple[FloatArray, FloatArray, f
     """Minus the inverse Hessian estimate times the gradient (the two-loop recursion)."""
     direction = -gradient
     if not past:
-        return direction / max(inner(gradient, gradient) ** 0.5, 1.0)
+        scaled: FloatArray = direction / max(inner(gradient, gradient) ** 0.5, 1.0)
+        return scaled
     weights = []
     for move, bend, curvature in reversed(past):
         weight = inner(move, direction) / curvature
