@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dpqr.data.arrays import Axes
-from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, within
+from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,11 +66,6 @@ class JunctionTree:
         wanted = set(group)
         holding = [index for index, clique in enumerate(self.cliques) if wanted.issubset(clique.axes)]
         return min(holding, key=lambda index: (math.prod(self.sizes(self.cliques[index])), index), default=None)
-
-
-def has_room(shape: tuple[int, ...], groups: Iterable[Axes], limit: int) -> bool:
-    """Whether the tree over these groups has at most `limit` cells, without building it."""
-    return within(shape, groups, limit)
 
 
 def by_size(shape: tuple[int, ...], axes: Iterable[int]) -> Axes:

@@ -27,10 +27,32 @@ def maximal_cliques(shape: tuple[int, ...], groups: Iterable[Axes]) -> tuple[Axe
     return tuple(sorted(clique for part in _components(len(shape), groups) for clique in _cheapest(shape, part)))
 
 
-def within(shape: tuple[int, ...], groups: Iterable[Axes], limit: int) -> bool:
-    """Whether `maximal_cliques` have at most `limit` cells (at least SMALL); larger eliminations are broken off."""
+def within(shape: tuple[int, ...], groups: frozenset[Axes], limit: int, more: frozenset[Axes] = frozenset()) -> bool:
+    """Whether `maximal_cliques` of the groups and `more` have at most `limit` cells (at least SMALL).
+
+    Larger eliminations are broken off, and only the components that `more` touches are triangulated: thousands of
+    candidates are asked about one after the other.
+    """
     room = max(limit, SMALL)
-    return sum(_bounded(shape, part, room) for part in _components(len(shape), groups)) <= room
+    touched = sum(1 << axis for axis in {axis for group in more for axis in group})
+    untouched, together = 0.0, more
+    for mask, part, taken in _parts(shape, groups, room):
+        if mask & touched:
+            together |= part
+        else:
+            untouched += taken
+    joined = sum(_bounded(shape, part, room) for part in _components(0, together))
+    return untouched + joined <= room
+
+
+@lru_cache(maxsize=64)
+def _parts(
+    shape: tuple[int, ...], groups: frozenset[Axes], room: int
+) -> tuple[tuple[int, frozenset[Axes], float], ...]:
+    """For each component its attributes as a bit mask, its groups and its cells."""
+    parts = _components(len(shape), groups)
+    masks = [sum(1 << axis for axis in {axis for group in part for axis in group}) for part in parts]
+    return tuple((mask, part, _bounded(shape, part, room)) for mask, part in zip(masks, parts, strict=True))
 
 
 def _components(attributes: int, groups: Iterable[Axes]) -> list[frozenset[Axes]]:

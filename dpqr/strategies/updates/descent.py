@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,7 +57,7 @@ def _direction(gradient: FloatArray, past: deque[tuple[FloatArray, FloatArray, f
     """Minus the inverse Hessian estimate times the gradient (the two-loop recursion)."""
     direction = -gradient
     if not past:
-        scaled: FloatArray = direction / max(inner(gradient, gradient) ** 0.5, 1.0)
+        scaled: FloatArray = direction / max(math.sqrt(inner(gradient, gradient)), 1.0)
         return scaled
     weights = []
     for move, bend, curvature in reversed(past):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpqr.data.arrays import Axes, FloatArray, frozen
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.dense_distribution import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.factored.junction_tree import JunctionTree, has_room
+from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, within
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.descent import MEMORY
@@ -112,25 +113,27 @@ class MultiplicativeWeights:
 
     def _admitted(self, problem: Problem, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
         """What the model has room for, first come, first served; a schedule that asks `fits` loses nothing here."""
-        groups = [seen.axes for seen in evidence]
-        if self._room(problem, groups):
+        if self._room(problem, frozenset(), frozenset(seen.axes for seen in evidence)):
             return evidence
-        taken: list[Evidence] = []
+        taken: dict[Axes, Evidence] = {}
         for seen in evidence:
-            if self._room(problem, [*(one.axes for one in taken), seen.axes]):
-                taken.append(seen)
-        return tuple(taken)
+            if self._room(problem, frozenset(one.axes for one in taken.values()), frozenset({seen.axes})):
+                taken[seen.axes] = seen
+        return tuple(seen for seen in evidence if seen.axes in taken)
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether a model of these measured blocks has room for the candidate's too."""
-        return not self._fits_all(problem) or self._room(problem, [block.axes for block in (*measured, *candidate)])
+        groups, more = _groups(tuple(measured)), _groups(tuple(candidate))
+        return not self._fits_all(problem) or self._room(problem, groups, more)
 
-    def _room(self, problem: Problem, groups: Sequence[Axes]) -> bool:
-        return has_room(problem.domain.shape, groups, self._limit(problem))
+    def _room(self, problem: Problem, groups: frozenset[Axes], more: frozenset[Axes]) -> bool:
+        shape = problem.domain.shape
+        declared = within(shape, groups, self.model_size // 8, more)
+        return declared or within(shape, groups, self._limit(problem), more)
 
     def _limit(self, problem: Problem) -> int:
         """Cells of the model: what was declared, or what the widest block of the workload needs by itself."""
-        return max(self.model_size // 8, JunctionTree.over(problem.domain.shape, [_widest(problem).axes]).cells)
+        return max(self.model_size // 8, _least(problem.domain.shape, problem.workload.blocks))
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """floor(4 log|X| / a^2) as printed; floor(log|X| / (2 a^2)) in the sharp variant.
@@ -163,6 +166,18 @@ class MultiplicativeWeights:
             )
             return Footprint(bytes=0, refusal=refusal)
         return Footprint(bytes=8 * (8 * size + 2 * (MEMORY + 4) * problem.workload.rows))
+
+
+@lru_cache(maxsize=4096)
+def _groups(blocks: tuple[QueryBlock, ...]) -> frozenset[Axes]:
+    return frozenset(block.axes for block in blocks)
+
+
+@lru_cache(maxsize=64)
+def _least(shape: tuple[int, ...], blocks: tuple[QueryBlock, ...]) -> int:
+    """Cells of a model that holds the widest block and nothing else."""
+    widest = max(blocks, key=lambda block: block.cells)
+    return cells(shape, maximal_cliques(shape, [widest.axes]))
 
 
 def _widest(problem: Problem) -> QueryBlock:

@@ -1,10 +1,9 @@
 import math
-from itertools import combinations
 
 import numpy as np
 import pytest
 
-from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree, by_size, has_room
+from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree, by_size
 
 
 def random_tree(seed):
@@ -45,14 +44,6 @@ def test_every_group_has_a_home_and_it_is_the_smallest(seed):
 def test_a_group_that_no_clique_holds_has_no_home():
     tree = JunctionTree.over((99, 99, 99), [(0, 1), (1, 2)])
     assert tree.home((0, 2)) is None
-
-
-def test_room_is_the_trees_size():
-    shape, groups = (30,) * 8, list(combinations(range(8), 2))[:9]
-    cells = JunctionTree.over(shape, groups).cells
-    assert has_room(shape, groups, cells)
-    assert not has_room(shape, groups, cells - 1)
-    assert has_room(shape, [tuple(reversed(group)) for group in groups], cells)
 
 
 def test_components_fall_apart():

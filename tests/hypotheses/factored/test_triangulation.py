@@ -71,6 +71,15 @@ def test_within_is_the_size_compared(seed):
     assert within(shape, groups, reached - 1) == (reached <= SMALL)
 
 
+@pytest.mark.parametrize("seed", range(25))
+def test_groups_may_be_told_in_two_parts(seed):
+    shape, groups = random_case(300 + seed)
+    some = frozenset(sorted(groups)[::2])
+    reached = cells(shape, maximal_cliques(shape, groups))
+    for limit in (reached, reached - 1):
+        assert within(shape, some, limit, groups - some) == within(shape, groups, limit)
+
+
 def test_the_complete_graph_of_many_attributes_is_refused_quickly():
     assert not within((10,) * 100, frozenset(combinations(range(100), 2)), 2**30)
     assert cells((10, 3), [(0, 1), (1,)]) == 33
