@@ -40,4 +40,4 @@ class Batches:
     def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
         if file.kind == "csv":
             return csv_batches(file, tuple(wanted), self.limits, self.progress)
-        return parquet_batches(file, wanted, self.limits, self.progress)
+        return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.column)

@@ -17,7 +17,7 @@ PEAK = 6
 """Memory at its peak, in units of what is held between batches: rows that wait, their copies, and the sort."""
 
 _ROW = 512
-"""Bytes allowed for a row that waits, so that merging does not start before it pays."""
+"""Bytes allowed for a row that waits, so that merging does not start before it pays; long names count as more rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +78,7 @@ class Bounding:
         and the packed codes of these. Errors: DataError where the declared memory does not hold the persons.
         """
         self._waiting.append((people, passed, rows))
-        self._pending += len(people)
+        self._pending += max(len(people), PEAK * int(people.nbytes) // _ROW)
         if self._pending >= max(self.memory // _ROW, 0 if self._held is None else len(self._held.owners)):
             self._merge()
 

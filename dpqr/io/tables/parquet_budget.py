@@ -55,14 +55,34 @@ class ParquetBudget:
         whole = largest = each = 0
         loose = chunk.physical_type == "BYTE_ARRAY" and chunk.path_in_schema not in self.coded
         for page in chunk_pages(self.descriptor, chunk):
-            self._count(page.unpacked)
+            self.pages += 1
+            # each batch has a copy of its own of the dictionary
+            self._count(page.unpacked * (1 if page.data else 1 + chunk.num_values // self.limits.batch_rows))
             whole, largest = whole + page.unpacked, max(largest, page.unpacked)
             stretched = page.prefixed or (loose and not page.data)
             each = max(each, page.unpacked if stretched else page.unpacked // max(1, page.values))
         return largest, each
 
+    def pieces(self, batch: Any, spelt: str) -> Iterator[Any]:
+        """The batch, cut so that the texts of column `spelt` fit the memory when they are spelt out.
+
+        Errors: DataError for a text longer than a CSV row may be, and where few texts come to a great many bytes.
+        """
+        from pyarrow import compute, types
+
+        cells, rows = batch.column(spelt), batch.num_rows
+        if types.is_dictionary(cells.type) and len(cells.dictionary) and not types.is_primitive(cells.type.value_type):
+            lengths = compute.binary_length(cells.dictionary)
+            longest = compute.max(lengths).as_py() or 0
+            if longest > self.limits.row_bytes:
+                raise DataError(f"{self.file.path}: a text of the unit column is longer than {self.limits.row_bytes}")
+            if longest * batch.num_rows > BATCH_BYTES:
+                self._count(compute.sum(lengths.take(cells.indices)).as_py() or 0)
+                rows = BATCH_BYTES // longest
+        for start in range(0, batch.num_rows, max(1, rows)):
+            yield batch.slice(start, rows)
+
     def _count(self, unpacked: int) -> None:
-        self.pages += 1
         self.unpacked += unpacked
         packed = self.file.bytes or 0
         if self.unpacked > self.limits.bytes:

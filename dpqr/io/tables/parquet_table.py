@@ -7,14 +7,14 @@ nothing; its row count is only compared with the declared cap.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from dpqr.errors import DataError
 from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.limits import Limits, is_bomb
-from dpqr.io.tables.parquet_budget import BATCH_BYTES, ParquetBudget, chunks
+from dpqr.io.tables.parquet_budget import ParquetBudget, chunks
 from dpqr.io.tables.parquet_pages import BadPages
 from dpqr.io.tables.source import TableFile
 
@@ -31,7 +31,7 @@ def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limi
     """The Arrow schema, which must hold `columns`; the footer's sizes must keep to the limits. Errors: DataError."""
 
     def look() -> Any:
-        with _opened(file, columns, (), limits) as table:
+        with _opened(file, columns, limits, coded=False) as table:
             return table.schema_arrow
 
     return discreetly(look, _explainer(file))
@@ -42,17 +42,20 @@ def parquet_batches(
     columns: Mapping[str, Accepts],
     limits: Limits,
     progress: Callable[[int], None],
+    *,
+    spelt: str | None = None,
 ) -> Iterator[Any]:
     """Arrow record batches, one column a name in `columns`. Errors: DataError, constant in words.
 
-    Texts stay in dictionary form: it is faster to encode, and spelt out they could fill the memory.
+    Texts stay in dictionary form where they can: it is faster to encode, and spelt out they could fill the memory.
+    spelt: the column whose texts will be spelt out all the same.
     progress: is given the bytes of each row group that is begun; together they are the file's size.
     """
     explain, left = _explainer(file), file.bytes or 0
     with ExitStack() as stack:
-        table = discreetly(lambda: stack.enter_context(_opened(file, columns, columns, limits)), explain)
+        table = discreetly(lambda: stack.enter_context(_opened(file, columns, limits)), explain)
         budget = discreetly(lambda: _budget(file, table, limits, stack), explain)
-        rows = _row_groups(table, list(columns), budget)
+        rows = _row_groups(table, list(columns), budget, spelt)
         while (found := discreetly(lambda: next(rows, None), explain)) is not None:
             batch, packed = found
             progress(min(left, packed))
@@ -70,7 +73,7 @@ def _budget(file: TableFile, table: Any, limits: Limits, stack: ExitStack) -> Pa
     return ParquetBudget(file=file, descriptor=descriptor, coded=coded, limits=limits)
 
 
-def _row_groups(table: Any, names: list[str], budget: ParquetBudget) -> Iterator[tuple[Any, int]]:
+def _row_groups(table: Any, names: list[str], budget: ParquetBudget, spelt: str | None) -> Iterator[tuple[Any, int]]:
     """Batches, the first one of each row group with the packed bytes of what is read from that group."""
     for group in range(table.num_row_groups):
         footer = table.metadata.row_group(group)
@@ -82,43 +85,37 @@ def _row_groups(table: Any, names: list[str], budget: ParquetBudget) -> Iterator
             left -= batch.num_rows
             if left < 0:
                 raise BadPages
-            for piece in _pieces(batch):
+            for piece in [batch] if spelt is None else budget.pieces(batch, spelt):
                 yield piece, packed
                 packed = 0
 
 
-def _pieces(batch: Any) -> Iterator[Any]:
-    """The batch, cut where its dictionaries hold texts so long that its rows, spelt out, would fill the memory."""
-    from pyarrow import compute, types
-
-    coded = [column.dictionary for column in batch.columns if types.is_dictionary(column.type)]
-    texts = [texts for texts in coded if len(texts) and not types.is_primitive(texts.type)]
-    longest = sum(compute.max(compute.binary_length(each)).as_py() or 0 for each in texts)
-    rows = max(1, BATCH_BYTES // max(1, longest))
-    for start in range(0, batch.num_rows, rows):
-        yield batch.slice(start, rows)
-
-
 @contextmanager
-def _opened(
-    file: TableFile, columns: Mapping[str, Accepts], dictionaries: Iterable[str], limits: Limits
-) -> Iterator[Any]:
+def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits, *, coded: bool = True) -> Iterator[Any]:
     import pyarrow as pa
     from pyarrow import parquet
 
-    with (
-        pa.OSFile(file.path, "rb") as raw,
-        parquet.ParquetFile(
+    with pa.OSFile(file.path, "rb") as raw:
+        footer = parquet.read_metadata(raw)
+        _check_sizes(file, footer, set(columns), limits)
+        with parquet.ParquetFile(
             raw,
-            read_dictionary=list(dictionaries),
+            metadata=footer,
+            read_dictionary=_codable(footer, set(columns)) if coded else None,
             pre_buffer=False,
             buffer_size=_BUFFER,
             coerce_int96_timestamp_unit="us",
-        ) as table,
-    ):
-        _check_sizes(file, table.metadata, set(columns), limits)
-        _check_schema(file, table.schema_arrow, columns)
-        yield table
+        ) as table:
+            _check_schema(file, table.schema_arrow, columns)
+            yield table
+
+
+def _codable(footer: Any, names: set[str]) -> list[str]:
+    """The columns that the decoder can keep in dictionary form: all but those with texts written as differences."""
+    groups = (footer.row_group(group) for group in range(footer.num_row_groups))
+    found = [(chunk.path_in_schema, chunk.encodings) for group in groups for chunk in chunks(group, names)]
+    delta = {name for name, encodings in found if any("DELTA" in each for each in encodings)}
+    return sorted({name for name, _ in found} - delta)
 
 
 def _check_sizes(file: TableFile, footer: Any, names: set[str], limits: Limits) -> None:
