@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from dpqr.data.arrays import Axes
@@ -20,8 +20,10 @@ class Domain:
     """
 
     attributes: tuple[Attribute, ...]
+    _shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_shape", tuple(attribute.size for attribute in self.attributes))
         names = [attribute.name for attribute in self.attributes]
         for name in names:
             if names.count(name) > 1:
@@ -33,7 +35,8 @@ class Domain:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return tuple(attribute.size for attribute in self.attributes)
+        """The attributes' sizes; counted once, for rounds ask for it thousands of times."""
+        return self._shape
 
     @property
     def size(self) -> int:
