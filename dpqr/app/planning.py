@@ -30,6 +30,9 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
+SMALLEST_SHARE = Fraction(1, 10**12)
+"""Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
+
 WITHOUT_N = ("rounds", "strategy")
 """Schedules that no declared number of records would change."""
 
@@ -122,8 +125,8 @@ def _fraction(text: str | None, option: str) -> Fraction | None:
     if text is None:
         return None
     value = decimal(text, option=option)
-    if not 0 < value < 1:
-        raise UsageFault(f"{option} {text.strip()}: must lie strictly between 0 and 1, for example 0.05")
+    if not SMALLEST_SHARE <= value < 1:
+        raise UsageFault(f"{option} {text.strip()[:40]}: must lie between 1e-12 and 1, for example 0.05")
     return value
 
 

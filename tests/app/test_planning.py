@@ -167,3 +167,9 @@ def test_replace_needs_every_rule(desk):
 def test_the_same_request_gives_the_same_plan(desk):
     wishes = {"delta": "1e-9", "rounds": 1}
     assert plan(**wishes).events == plan(**wishes).events
+
+
+def test_a_beta_beyond_double_precision_is_refused(desk):
+    sizes(desk, [{"marginal": ["a"]}], a=2)
+    with pytest.raises(UsageFault, match="between 1e-12 and 1"):
+        plan(schedule="theory", n=10**9, beta="1e-400")
