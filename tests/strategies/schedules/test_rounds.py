@@ -125,6 +125,28 @@ def wide_plan(rounds):
     return Rounds(rounds=rounds).plan(facts, PrivacyBudget(Fraction(1), Fraction(0)), small)
 
 
+def test_wide_blocks_are_scored_less_their_noise():
+    """Laplace noise of scale b = sensitivity / epsilon; deviation b sqrt(2); a fifth of it for every answer."""
+    planned = Rounds(rounds=2).plan(problem(), PrivacyBudget(Fraction(1), Fraction(0)), roles())
+    transcript = Transcript()
+    for blocks in planned.opening:
+        transcript.add(finished(blocks))
+    offered = planned.schedule.next(planned, transcript).candidates
+    deviation = (2 / float(planned.measure.pure) ** 2) ** 0.5
+    expected = [0.2 * deviation * block.rows for block in offered.blocks]
+    assert offered.penalties == pytest.approx(expected, rel=0.1, abs=1)
+    assert max(offered.penalties) > 2 * min(offered.penalties)
+
+
+def test_noise_without_bound_breaks_no_score():
+    tiny = PrivacyBudget(Fraction(1, 10**11), Fraction(0))
+    planned = Rounds(rounds=2).plan(problem(), tiny, roles())
+    transcript = Transcript()
+    for blocks in planned.opening:
+        transcript.add(finished(blocks))
+    assert max(planned.schedule.next(planned, transcript).candidates.penalties) <= 2**40
+
+
 def test_what_the_hypothesis_has_no_room_for_is_no_candidate():
     planned = wide_plan(3)
     transcript = Transcript()
