@@ -1,0 +1,30 @@
+"""Worker: one release by the product's own command. Arguments: folder, eps, delta, then more options of the release."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+from gauge import Gauge
+
+USED = ("dpqr.app.release", "dpqr.cli.release", "dpqr.cli.screen", "dpqr.io.tables.csv_table", "pyarrow.csv")
+
+
+def main(folder: Path, eps: str, delta: str, *more: str) -> None:
+    from dpqr.cli.main import main as command
+
+    for name in (*USED, "scipy.optimize", "scipy.special", "dpqr.report.release_view", "dpqr.report.plan_view"):
+        import_module(name)
+    gauge = Gauge()
+    given = ["release", str(folder / "table.csv"), "--queries", str(folder / "q.json"), "--eps", eps, "--delta", delta]
+    try:
+        command([*given, "--out", str(folder / "release"), "--format", "parquet", "--force", *more])
+    except SystemExit as ended:
+        if ended.code:
+            raise
+    print(gauge.report())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), *sys.argv[2:])
