@@ -9,6 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpqr.app.tape import Crash, Tape
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import Release, assemble
@@ -34,6 +35,7 @@ from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import Factor, QueryBlock
@@ -57,9 +59,14 @@ class Unwatched:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ReleaseTrial:
-    """One release by `plan`, as `dpqr release` makes it once the table is loaded."""
+    """One release by `plan`, as `dpqr release` makes it once the table is loaded.
+
+    lost: the draw, counted from 0, that a crash loses after it was made; the release is then continued from what was
+    recorded, by a run of its own. None: no crash.
+    """
 
     plan: Plan
+    lost: int | None = None
 
     @property
     def claim(self) -> Claim:
@@ -68,9 +75,18 @@ class ReleaseTrial:
         return Claim(epsilon=budget.epsilon) if budget.pure else Claim.concentrated(self.plan.events, budget.delta)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        tape = Tape(lost=self.lost)
+        try:
+            return self._release(database, noise, tape)
+        except Crash:
+            tape.rewind()
+            return self._release(database, noise, tape)
+
+    def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> Shown:
         plan = self.plan
         guard = plan.roles.accountant.guard(plan.budget, plan.events)
-        outcome = iterative_construction(Draws(data=database, accountant=guard, noise=noise), plan, Unwatched())
+        draws = Draws(data=database, accountant=guard, noise=noise, journal=tape)
+        outcome = iterative_construction(draws, plan, Unwatched())
         return shown(plan, assemble(plan, outcome, {}, private=noise.private))
 
 
@@ -82,7 +98,6 @@ def shown(plan: Plan, release: Release) -> Shown:
     choices = tuple(-1 if finished.choice is None else finished.choice for finished in rounds)
     measured: list[int] = []
     for finished in rounds:
-        assert finished.measurement is not None  # no run of an audit is interrupted
         measured += _padded(numbers(finished.measurement) if finished.measurement else (), widest)
     answers = np.concatenate([answers.estimate for answers in release.answers])
     derived = np.rint(np.append(answers, release.hypothesis.total)).astype(np.int64)
@@ -106,21 +121,23 @@ def release_cases() -> Iterator[Case]:
     yield theory_case("replace", REPLACED, theory)
     signed = Roles(distinguisher=Exponential(), check=Laplace(), update=Perceptron(), accountant=Basic())
     yield theory_case("add-remove", ADDED, signed)
+    halving = Roles(distinguisher=Exponential(), check=Laplace(), update=Median(), accountant=Basic())
+    yield theory_case("median", REPLACED, halving)
+    yield resumed_case(pure)
 
 
 def rounds_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
-    """One round on three marginals. The record that comes fills the emptier cell of one and the fuller of another."""
-    shape = (2, 2, 2)
-    blocks = tuple(QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 2),)) for axis in range(3))
-    here: dict[tuple[int, ...], int] = {(1, 0, 0): 9, (0, 1, 1): 3}
-    n, one = None, here
-    if unit.neighbours is Neighbours.REPLACE:
-        n, one = 13, {**here, (1, 1, 0): 1}
-    pair = records(shape, one), records(shape, {**here, (0, 0, 0): 1})
-    problem = Problem(domain=_domain(shape), workload=Workload(blocks), unit=unit, n=n)
-    plan = Rounds(rounds=1, opening=False).plan(problem, budget, roles)
+    """One round on three marginals."""
+    pair, plan = _in_rounds(unit, budget, roles, rounds=1)
     what = f"a release in rounds, {roles.distinguisher.name} and {roles.check.name}"
     return Case(name=f"release-rounds-{name}", what=what, pair=pair, trial=ReleaseTrial(plan=plan))
+
+
+def resumed_case(roles: Roles) -> Case:
+    """A release that dies with a choice in its hands, and is continued: that choice stays lost, and paid."""
+    pair, plan = _in_rounds(ADDED, PrivacyBudget(Fraction(2)), roles, rounds=2)
+    what = "a release that lost a draw in a crash and was continued"
+    return Case(name="release-resumed", what=what, pair=pair, trial=ReleaseTrial(plan=plan, lost=len(plan.opening)))
 
 
 def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
@@ -133,6 +150,19 @@ def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
     trial = ReleaseTrial(plan=plan)
     gap = math.floor(plan.threshold or 0)
     return Case(name=f"release-theory-{name}", what=what, pair=_crowd(unit, RECORDS // 2 + gap), trial=trial)
+
+
+def _in_rounds(unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles, rounds: int) -> tuple[Pair, Plan]:
+    """Three marginals. The record that comes fills the emptier cell of one of them and the fuller of another."""
+    shape = (2, 2, 2)
+    blocks = tuple(QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 2),)) for axis in range(3))
+    here: dict[tuple[int, ...], int] = {(1, 0, 0): 9, (0, 1, 1): 3}
+    n, one = None, here
+    if unit.neighbours is Neighbours.REPLACE:
+        n, one = 13, {**here, (1, 1, 0): 1}
+    pair = records(shape, one), records(shape, {**here, (0, 0, 0): 1})
+    problem = Problem(domain=_domain(shape), workload=Workload(blocks), unit=unit, n=n)
+    return pair, Rounds(rounds=rounds, opening=False).plan(problem, budget, roles)
 
 
 def _crowd(unit: PrivacyUnit, first: int) -> Pair:

@@ -11,15 +11,20 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.draws import Draws
 from dpqr.evaluation.neighbours import worst_pair
+from dpqr.privacy.accountant import Accountant
+from dpqr.privacy.accountants.known import available
 from dpqr.privacy.price import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
 
 SHAPE = (4,)
 DELTA = Fraction(1, 100)
 """Where claims in rho are converted: below 1 / runs no event could test an epsilon."""
+COMPOSED_DELTA = Fraction(1, 10)
+"""Where the price of a few pure draws is asked for: there it is well below the sum of their epsilons."""
 EPSILONS = {"marginal": Fraction(1), "predicate": Fraction(1, 2), "prefix": Fraction(2), "sum": Fraction(1)}
 RHOS = {"marginal": Fraction(1, 2), "prefix": Fraction(1)}
 UNITS = {
@@ -40,16 +45,24 @@ def answer_cases() -> Iterator[Case]:
     yield laplace_case("marginal-strict", block("marginal"), UNITS["replace"], Fraction(1, 4))
     yield laplace_case("marginal-loose", block("marginal"), UNITS["add-remove"], Fraction(3))
     yield laplace_case("marginal-person", block("marginal"), PERSON, Fraction(1))
+    for relation in UNITS:
+        unit = PrivacyUnit(neighbours=Neighbours(relation), column="person", rows=3)
+        yield laplace_case(f"left-out-{relation}", DROPPED, unit, Fraction(1), shape=())
     yield twice_case()
+    for theorem in ("optimal", "pld"):
+        if theorem in available():
+            yield composed_case(available()[theorem])
 
 
-def laplace_case(name: str, asked: QueryBlock, unit: PrivacyUnit, epsilon: Fraction) -> Case:
+def laplace_case(
+    name: str, asked: QueryBlock, unit: PrivacyUnit, epsilon: Fraction, shape: tuple[int, ...] = SHAPE
+) -> Case:
     """One Laplace check of `asked` at a pure price."""
     mechanism = Laplace().mechanism((asked,), unit, Price(epsilon=epsilon))
     return Case(
         name=f"laplace-{name}",
-        what=f"Laplace answers to a {asked.name}",
-        pair=worst_pair((asked,), SHAPE, unit, power=1),
+        what=f"Laplace answers to a {asked.name}" if shape else f"Laplace count of {asked.name}",
+        pair=worst_pair((asked,), shape, unit, power=1),
         trial=Draws(mechanisms=(mechanism,)),
     )
 
@@ -74,6 +87,19 @@ def twice_case() -> Case:
         what="two Laplace checks one after the other",
         pair=worst_pair(asked, SHAPE, unit, power=1),
         trial=Draws(mechanisms=tuple(Laplace().mechanism((one,), unit, price) for one in asked)),
+    )
+
+
+def composed_case(accountant: Accountant) -> Case:
+    """A query asked three times, priced together by a theorem for a schedule that is fixed in advance."""
+    unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
+    asked = block("predicate")
+    mechanism = Laplace().mechanism((asked,), unit, price)
+    return Case(
+        name=f"laplace-composed-{accountant.name}",
+        what=f"three Laplace checks priced together by the {accountant.name} accountant",
+        pair=worst_pair((asked,), SHAPE, unit, power=1),
+        trial=Draws(mechanisms=(mechanism,) * 3, delta=COMPOSED_DELTA, accountant=accountant),
     )
 
 

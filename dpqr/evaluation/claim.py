@@ -9,6 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import BudgetRefused
+from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.losses import pure_losses
 from dpqr.privacy.accountants.zcdp import converted, total_rho
 from dpqr.privacy.events import Composition
@@ -38,6 +39,14 @@ class Claim:
         """What the events' rhos add up to, and its conversion at `delta`."""
         rho = total_rho(events)
         return cls(epsilon=converted(rho, delta), delta=delta, rho=rho)
+
+    @classmethod
+    def proved(cls, accountant: Accountant, events: Composition, delta: Fraction) -> Claim:
+        """What the accountant's theorem says of the events at `delta`. BudgetRefused where it does not cover them."""
+        epsilon = accountant.epsilon(events, delta)
+        if epsilon is None:
+            raise BudgetRefused(f"{accountant.name} does not cover these draws; audit them by another theorem")
+        return cls(epsilon=epsilon, delta=delta)
 
     def shares(self, low: FloatArray, high: FloatArray) -> FloatArray:
         """What events prove to be lost, as shares of the claim: above 1 is a breach. Shape (events,).

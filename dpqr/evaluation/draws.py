@@ -10,6 +10,7 @@ from dpqr.data.counts import Counts
 from dpqr.evaluation.claim import Claim
 from dpqr.evaluation.outcomes import Numbers, Shown
 from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.events import Composition, PrivacyEvent
@@ -23,11 +24,13 @@ from dpqr.workload.measurement import Measurement
 class Draws:
     """The mechanisms are drawn from one after the other; all that they release is the outcome.
 
-    delta: 0 claims the sum of their pure epsilons; above 0 the sum of their rhos and its conversion at delta.
+    delta: 0 claims the sum of their pure epsilons; above 0 the sum of their rhos and its conversion at delta, or where
+    an accountant is given what its theorem proves for them at delta.
     """
 
     mechanisms: tuple[Mechanism[Counts, Any], ...]
     delta: Fraction = Fraction(0)
+    accountant: Accountant | None = None
     _limit: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -40,6 +43,8 @@ class Draws:
 
     @property
     def claim(self) -> Claim:
+        if self.accountant is not None:
+            return Claim.proved(self.accountant, self.events, self.delta)
         return Claim.concentrated(self.events, self.delta) if self.delta else Claim.pure(self.events)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
@@ -51,11 +56,15 @@ class Draws:
 
     def cost(self, event: PrivacyEvent) -> Fraction:
         """What one of the events is charged."""
-        return concentrated_rho(event) if self.delta else require_pure(event)
+        return concentrated_rho(event) if self._in_rho else require_pure(event)
 
     def guard(self) -> SumFilter:
         """Admits these draws once."""
-        return SumFilter(limit=self._limit, cost=self.cost, unit="rho" if self.delta else "epsilon")
+        return SumFilter(limit=self._limit, cost=self.cost, unit="rho" if self._in_rho else "epsilon")
+
+    @property
+    def _in_rho(self) -> bool:
+        return self.delta > 0 and self.accountant is None
 
 
 def numbers(released: int | Measurement) -> Numbers:
