@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpqr.app.request import PlanRequest
-from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes
+from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain
 from dpqr.data.faults import failing_attributes, unstated_faults
@@ -21,7 +21,7 @@ from dpqr.io.tables.structure import refuse_published_unit
 from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.choice import least_noise
+from dpqr.strategies.schedules.choice import Wishes, least_noise
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.interface import Schedule
 
@@ -33,7 +33,7 @@ SIZES_SHOWN = 6
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
 
-WITHOUT_N = ("rounds", "strategy")
+WITHOUT_N = ("auto", "rounds", "strategy")
 """Schedules that no declared number of records would change."""
 
 
@@ -46,10 +46,13 @@ def plan_release(request: PlanRequest) -> Plan:
     """The plan of least noise that the request allows. Errors: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     unit = _unit(request)
-    schedule, wishes, foreign = _schedule(request), chosen_wishes(request), foreign_notes(request)
+    refuse_idle_options(request)
+    _roles(settled(request)[0])
     declared = _declared(request, unit)
     alpha, beta = _fraction(request.alpha, "--alpha"), _fraction(request.beta, "--beta") or Fraction(1, 20)
     document = read_documents(request.queries, request.domain)
+    request, reasons = settled(request, document.workload)
+    schedule, wishes, foreign = _roles(request)
     _require_stated_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
     problem = Problem(
@@ -63,8 +66,13 @@ def plan_release(request: PlanRequest) -> Plan:
         seed=request.seed,
     )
     plan = least_noise(problem, budget, schedule, wishes)
-    notes = (*foreign, *plan.notes, *document.notes, *warnings(problem, budget))
+    notes = (*foreign, *reasons, *plan.notes, *document.notes, *warnings(problem, budget))
     return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, _memory(plan, request)))
+
+
+def _roles(request: PlanRequest) -> tuple[Schedule, Wishes, tuple[str, ...]]:
+    """What the names stand for. Asked before any document is read too, so that a wrong name is told at once."""
+    return _schedule(request), chosen_wishes(request), foreign_notes(request)
 
 
 def warnings(problem: Problem, budget: PrivacyBudget) -> Iterator[str]:

@@ -18,7 +18,7 @@ class PlanRequest:
     unit: str | None = None
     max_rows: int | None = None
     count_dropped: str | None = None
-    schedule: str = "rounds"
+    schedule: str = "auto"
     distinguisher: str | None = None
     check: str | None = None
     update: str | None = None

@@ -6,21 +6,41 @@ No data is open while their code is loaded, so what it says when it fails is pub
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from dpqr.app.request import PlanRequest
 from dpqr.errors import DpqrError, UsageFault
 from dpqr.plugins import HOUSE, Registry
 from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, EXPOSED, SCHEDULES, UPDATES
+from dpqr.strategies.schedules.auto import Auto
 from dpqr.strategies.schedules.choice import Wishes
 from dpqr.strategies.schedules.interface import Schedule
+from dpqr.workload.workload import Workload
 
 OWN_OPTIONS = {"rounds": ("rounds", "opening"), "theory": ("alpha", "beta", "variant")}
 """Options that belong to one schedule. With another one they are refused: ignored, they would mislead."""
 
+HOUSE_UPDATE = "multiplicative-weights"
+
 OWN_UPDATES = {"strategy": "least-squares"}
 """The update rules of schedules that do not take the house's default."""
+
+
+def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[PlanRequest, tuple[str, ...]]:
+    """The request with a schedule of its own in place of `auto`, and sentences that say which and why.
+
+    Options of `rounds`, and update rules that other schedules do not go with, choose `rounds`; so does an unread
+    workload, for a look at the options alone.
+    """
+    if request.schedule != "auto":
+        return request, ()
+    stated = any(getattr(request, option) is not None for option in OWN_OPTIONS["rounds"])
+    if stated or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
+        return replace(request, schedule="rounds"), ()
+    found = Auto().choose(workload)
+    name = "rounds" if request.update and found.name in OWN_UPDATES else found.name
+    return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
 
 
 def chosen_wishes(request: PlanRequest) -> Wishes:
@@ -33,12 +53,16 @@ def chosen_wishes(request: PlanRequest) -> Wishes:
     )
 
 
-def chosen_schedule(request: PlanRequest) -> Schedule:
-    """The schedule with its own options."""
+def refuse_idle_options(request: PlanRequest) -> None:
+    """UsageFault for an option of another schedule than the one named; `auto` takes those of rounds."""
     for owner, options in OWN_OPTIONS.items():
         stated = [option for option in options if getattr(request, option) is not None]
-        if stated and owner != request.schedule:
+        if stated and request.schedule not in ((owner, "auto") if owner == "rounds" else (owner,)):
             raise UsageFault(f"--{stated[0]} goes with --schedule {owner}, not with {request.schedule}; leave it out")
+
+
+def chosen_schedule(request: PlanRequest) -> Schedule:
+    """The schedule with its own options."""
     settings = {"rounds": request.rounds, "opening": request.opening, "variant": request.variant}
     stated_settings = {option: value for option, value in settings.items() if value is not None}
     schedule: Schedule = _made(SCHEDULES, request.schedule, request, **stated_settings)
@@ -91,8 +115,8 @@ def _offered(registry: Registry, name: str | None, request: PlanRequest) -> tupl
 def _update(request: PlanRequest) -> Any:
     name = _update_name(request)
     for option, value in (("replay", request.replay), ("max-model-size", request.max_model_size)):
-        if value is not None and name != "multiplicative-weights":
-            raise UsageFault(f"--{option} goes with --update multiplicative-weights, not with {name}; leave it out")
+        if value is not None and name != HOUSE_UPDATE:
+            raise UsageFault(f"--{option} goes with --update {HOUSE_UPDATE}, not with {name}; leave it out")
     rule = UPDATES.load(name) if UPDATES.entry(name).origin == HOUSE else None
     known = {field.name for field in fields(rule)} if is_dataclass(rule) else set()
     options = {"replay": request.replay, "cells": request.cells, "model_size": request.max_model_size}
@@ -102,7 +126,7 @@ def _update(request: PlanRequest) -> Any:
 
 def _update_name(request: PlanRequest) -> str:
     """The rule that the user named, or the one that goes with the schedule."""
-    return request.update or OWN_UPDATES.get(request.schedule, "multiplicative-weights")
+    return request.update or OWN_UPDATES.get(request.schedule, HOUSE_UPDATE)
 
 
 def _made(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:

@@ -8,7 +8,8 @@ from dpqr.plugins import HOUSE, Entry, Registry
 from dpqr.strategies.known import EXPOSED, ROLES
 
 USES = {
-    "rounds": "for workloads of marginals, predicates and ranges, at any n; the default",
+    "auto": "for any workload: it takes the schedule that suits; the default",
+    "rounds": "for workloads of marginals, predicates and ranges, at any n",
     "theory": "for a proved bound on every answer, where n is public or declared and very large",
     "strategy": "for prefixes, ranges, rectangles and marginals of ordered columns, where n is large beside the cells",
     "exponential": "for accountants that count rho (it is bounded in range), and for theory",

@@ -107,7 +107,7 @@ def strategies(command: Decorated) -> Decorated:
     count, seed = click.IntRange(min=1), click.IntRange(min=0)
     return added(
         command,
-        named("--schedule", default="rounds", show_default=True, help="How the budget is cut."),
+        named("--schedule", default="auto", show_default=True, help="How the budget is cut."),
         named("--distinguisher", help="How to choose what to measure. [default: least noise]"),
         named("--check", "checks", help="The noise of measurements. [default: least noise]"),
         named("--update", help=f"How the hypothesis learns. [default: {rule}; strategy: least-squares]"),

@@ -34,6 +34,7 @@ SCHEDULES = Registry(
     role="schedule",
     group="dpqr.schedules",
     builtins={
+        "auto": "dpqr.strategies.schedules.auto:Auto",
         "rounds": "dpqr.strategies.schedules.rounds:Rounds",
         "theory": "dpqr.strategies.schedules.theory:Theory",
         "strategy": "dpqr.strategies.schedules.strategy:Strategy",

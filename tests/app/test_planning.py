@@ -42,6 +42,13 @@ def test_defaults(desk):
     assert made.notes == ()
 
 
+def test_auto_takes_a_schedule_that_suits_the_workload_and_the_options(desk):
+    sizes(desk, [{"prefix": "age"}], age=10)
+    assert (plan().schedule.name, plan().roles.update.name) == ("strategy", "least-squares")
+    assert plan(update="multiplicative-weights").schedule.name == "rounds"
+    assert plan(rounds=1).schedule == plan(schedule="rounds", rounds=1).schedule
+
+
 @pytest.mark.parametrize("replay", [True, False])
 def test_options_reach_the_strategies(desk, replay):
     made = plan(rounds=1, opening=False, replay=replay, cells=30)
@@ -137,7 +144,7 @@ def test_the_error_that_bins_add_to_a_sum_is_stated(desk):
 @pytest.mark.parametrize("option", ["alpha", "beta", "variant"])
 def test_options_of_theory_are_refused_elsewhere(desk, option):
     value = "printed" if option == "variant" else "0.1"
-    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule theory, not with rounds"):
+    with pytest.raises(UsageFault, match=f"--{option} goes with --schedule theory, not with auto"):
         plan(**{option: value})
 
 

@@ -47,7 +47,7 @@ THEORY = ("--schedule", "theory", "--neighbours", "add-remove", "--n", "10000000
 USAGE = [
     ("neighbours", "'swap' is not one of 'add-remove', 'replace'", ("--neighbours", "swap")),
     ("replace-without-n", "add --n N", ("--neighbours", "replace")),
-    ("n-where-it-is-private", "add-remove, and --schedule rounds does not need it", ("--n", "5")),
+    ("n-where-it-is-private", "add-remove, and --schedule auto does not need it", ("--n", "5")),
     ("n-zero", "--n", ("--neighbours", "replace", "--n", "0")),
     ("n-negative", "--n", ("--neighbours", "replace", "--n", "-5")),
     ("n-a-fraction", "'5.5' is not a valid whole number", ("--neighbours", "replace", "--n", "5.5")),

@@ -1,0 +1,72 @@
+"""Auto: names the schedule that suits what is asked; the default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.strategies.known import SCHEDULES
+from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.step import Step
+from dpqr.strategies.transcript import Transcript
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
+
+MOST_JOINED = 2
+"""Columns that an ordered workload may join in one block: a strategy is measured on all their cells together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """name: of a schedule; reason: a sentence for the plan's notes, empty where there is nothing to tell."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Auto:
+    """A function of the workload alone, so the choice is public and costs nothing.
+
+    Prefixes, ranges and trees on one or two columns, and nothing else, are told best from one measured strategy;
+    marginals, predicates, sums and mixtures from a distribution that is fitted to blocks.
+    """
+
+    @property
+    def name(self) -> str:
+        return "auto"
+
+    @property
+    def distinguisher(self) -> str | None:
+        return None
+
+    @property
+    def adaptive(self) -> bool:
+        """Some of the schedules that it names are."""
+        return True
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The plan of the schedule that `choose` names; the plan names that one, too."""
+        schedule: Schedule = SCHEDULES.load(self.choose(problem.workload).name)()
+        return schedule.plan(problem, budget, roles)
+
+    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
+        return plan.schedule.next(plan, transcript)
+
+    def choose(self, workload: Workload) -> Chosen:
+        if _ordered(workload):
+            return Chosen("strategy", "--schedule auto: strategy, for every query is over one or two ordered columns")
+        return Chosen("rounds", "")
+
+
+def _ordered(workload: Workload) -> bool:
+    """Whether every block has a factor of prefixes, ranges or a tree, each on one column, and joins few of them."""
+    return all(
+        len(block.axes) <= MOST_JOINED
+        and all(len(factor.axes) == 1 for factor in block.factors)
+        and not block.is_marginal
+        and any(factor.matrix.rows > 1 and not isinstance(factor.matrix, Dense) for factor in block.factors)
+        for block in workload.blocks
+    )
