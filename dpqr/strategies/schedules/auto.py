@@ -11,7 +11,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
-from dpqr.workload.matrix import Dense
+from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.workload import Workload
 
 MOST_JOINED = 2
@@ -66,7 +66,6 @@ def _ordered(workload: Workload) -> bool:
     return all(
         len(block.axes) <= MOST_JOINED
         and all(len(factor.axes) == 1 for factor in block.factors)
-        and not block.is_marginal
-        and any(factor.matrix.rows > 1 and not isinstance(factor.matrix, Dense) for factor in block.factors)
+        and any(not isinstance(factor.matrix, Dense | Identity) for factor in block.factors)
         for block in workload.blocks
     )
