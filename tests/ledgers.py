@@ -54,7 +54,7 @@ def draws(epsilon, count=1):
 
 def ledger_in(directory, *, anchored=True, **options):
     anchor = Anchor(path=directory / "outside.anchor") if anchored else None
-    return SqliteLedger(path=directory / "ledger.sqlite", anchor=anchor, **options)
+    return SqliteLedger(path=directory / "ledger.sqlite", anchor=anchor, unanchored=not anchored, **options)
 
 
 def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test"):

@@ -11,10 +11,11 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.anchor import Anchor
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
-from dpqr.io.ledger.place import anchor_path, ledger_path
+from dpqr.io.ledger.place import anchor_path, is_unanchored, ledger_path
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.privacy.budget import SMALLEST_DELTA, PrivacyBudget, decimal
 from dpqr.privacy.currency import currency
+from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
 
 
@@ -41,23 +42,26 @@ class PricedAccount:
     """An account, and what its whole history costs at `delta` under every accountant: shown, never charged."""
 
     account: Account
+    events: Composition
     delta: Fraction
     prices: dict[str, Fraction | None]
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return account_document(self.account, self.prices, self.delta)
+        return account_document(self.account, self.events, self.prices, self.delta)
 
 
 def configured_ledger(ledger: str | None, anchor: str | None) -> SqliteLedger:
     """The ledger that options, environment or custom name (in this order). Nothing is opened or made yet."""
     outside = anchor_path(anchor)
-    return SqliteLedger(path=ledger_path(ledger), anchor=Anchor(path=outside) if outside else None)
+    return SqliteLedger(
+        path=ledger_path(ledger), anchor=Anchor(path=outside) if outside else None, unanchored=is_unanchored(anchor)
+    )
 
 
 def open_budget(ledger: SqliteLedger, request: BudgetRequest) -> PricedAccount:
     """Give a dataset its budget, once and for life."""
-    return priced(ledger.open(terms(request)))
+    return priced(ledger.open(terms(request)), ())
 
 
 def terms(request: BudgetRequest) -> Terms:
@@ -80,28 +84,30 @@ def terms(request: BudgetRequest) -> Terms:
 
 def budgets(ledger: SqliteLedger, dataset: str | None, delta: str | None) -> tuple[PricedAccount, ...]:
     """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
-    accounts = ledger.accounts() if dataset is None else (ledger.account(dataset),)
     at = None if delta is None else decimal(delta, option="--delta")
     if at is not None and at and not SMALLEST_DELTA <= at < 1:
         raise UsageFault(f"--delta {delta}: delta must be 0 or lie in [1e-30, 1), for example 1e-9")
-    return tuple(priced(account, at) for account in accounts)
+    record = ledger.walk()
+    accounts = record.accounts if dataset is None else (record.book.account(dataset),)
+    return tuple(priced(account, record.events(account.terms.dataset), at) for account in accounts)
 
 
-def priced(account: Account, delta: Fraction | None = None) -> PricedAccount:
-    """The account with the price of its history under every accountant."""
+def priced(account: Account, events: Composition, delta: Fraction | None = None) -> PricedAccount:
+    """The account with the price of its history, those events, under every accountant."""
     from dpqr.privacy.accountants.known import available  # brings numpy, which no other use of a ledger needs
 
     at = account.terms.budget.delta if delta is None else delta
-    prices = {name: accountant.epsilon(account.events, at) for name, accountant in available().items()}
-    return PricedAccount(account=account, delta=at, prices=prices)
+    prices = {name: accountant.epsilon(events, at) for name, accountant in available().items()}
+    return PricedAccount(account=account, events=events, delta=at, prices=prices)
 
 
 def history(ledger: SqliteLedger, dataset: str | None) -> tuple[Entry, ...]:
     """The entries of one dataset, or all of them. UsageFault for a name without a budget."""
+    record = ledger.walk()
     if dataset is None:
-        return ledger.entries()
-    ledger.account(dataset)
-    return tuple(entry for entry in ledger.entries() if entry.dataset == dataset)
+        return record.entries
+    record.book.account(dataset)
+    return tuple(entry for entry in record.entries if entry.dataset == dataset)
 
 
 def history_documents(ledger: SqliteLedger, dataset: str | None) -> list[dict[str, Any]]:

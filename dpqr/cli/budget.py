@@ -14,7 +14,11 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def place(command: Command) -> Command:
     """--ledger and --anchor."""
     for option in (
-        click.option("--anchor", metavar="FILE", help="File outside the ledger that finds rollbacks. [DPQR_ANCHOR]"),
+        click.option(
+            "--anchor",
+            metavar="FILE",
+            help="File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]",
+        ),
         click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
     ):
         command = option(command)

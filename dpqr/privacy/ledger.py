@@ -54,7 +54,6 @@ class Account:
     """A dataset as the ledger knows it.
 
     spent: settlements, and reservations in full as long as they are not settled (`pending` is their part of it).
-    events: what was charged so far, settled or reserved, with how often.
     """
 
     terms: Terms
@@ -62,7 +61,6 @@ class Account:
     pending: Fraction = Fraction(0)
     reservations: int = 0
     unsettled: int = 0
-    events: Composition = ()
 
     @property
     def left(self) -> Fraction:
@@ -109,14 +107,14 @@ class Reservation:
 class Run:
     """How far the run that a reservation pays for has come, where it keeps a transcript.
 
-    note: of the reservation. begun: events of the draws that were begun, in their order. recorded: how many of them
-    are known to lie in the transcript; at most the last is not. transcript: running hash of the transcript that far.
+    note: of the reservation. recorded: how many draws are known to lie in the transcript. lost: the draw that was
+    begun after those, if one was. transcript: running hash of the transcript that far; "": no draw was begun.
     """
 
     reservation: Reservation
     note: str
-    begun: tuple[PrivacyEvent, ...] = ()
     recorded: int = 0
+    lost: PrivacyEvent | None = None
     transcript: str = ""
 
 
@@ -124,14 +122,16 @@ class Run:
 class Entry:
     """One line of the record; `number` counts from 0, `time` is UTC, `hash` seals it and all before it.
 
-    open: the ledger begins. init: `terms` of a dataset. reserve: `cost` of `events` is paid; `note` says for what.
+    open: the ledger begins; `anchored`: an anchor is kept from the start. anchor: one is kept from now on.
+    checkpoint: `state` is the digest of all standings that the entries before it have led to.
+    init: `terms` of a dataset. reserve: `cost` of `events` is paid; `note` says for what.
     draw: the run that entry `run` has paid for begins a draw; `transcript` is the running hash of all before it.
     record: the draw lies in the transcript, whose hash is now `transcript`.
     settle: `events` were really charged in the run that entry `settles` had paid for; `note` says how it ended.
     """
 
     number: int
-    kind: Literal["open", "init", "reserve", "draw", "record", "settle"]
+    kind: Literal["open", "anchor", "checkpoint", "init", "reserve", "draw", "record", "settle"]
     time: str
     hash: str = ""
     dataset: str = ""
@@ -142,6 +142,8 @@ class Entry:
     note: str = ""
     run: int | None = None
     transcript: str = ""
+    anchored: bool = False
+    state: str = ""
 
 
 class Ledger(Protocol):
@@ -193,5 +195,9 @@ class Ledger(Protocol):
         ...
 
     def accounts(self) -> tuple[Account, ...]: ...
+
+    def events(self, dataset: str) -> Composition:
+        """What was charged so far, settled or reserved, with how often."""
+        ...
 
     def entries(self) -> tuple[Entry, ...]: ...

@@ -29,14 +29,15 @@ def accounts_view(views: Iterable[RenderableType]) -> RenderableType:
 
 
 def history_view(entries: Iterable[Entry]) -> RenderableType:
-    """One line an entry, without the single draws of runs: those cost nothing beyond their reservation."""
+    """One line an entry that changes a budget: not the single draws of runs, which cost nothing beyond their
+    reservation, and not the checkpoints."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("number", justify="right", no_wrap=True)
     for name in ("time", "entry", "dataset"):
         table.add_column(name, no_wrap=True)
     table.add_column("cost", justify="right", no_wrap=True)
     table.add_column("note", overflow="fold")
-    for entry in (one for one in entries if one.kind not in {"draw", "record"}):
+    for entry in (one for one in entries if one.kind not in {"draw", "record", "checkpoint"}):
         table.add_row(*map(Text, _row(entry)))
     return table
 

@@ -2,7 +2,7 @@
 
 python tests/benchmarks/ledger.py race [--repeats 20] [--jobs 24]
 python tests/benchmarks/ledger.py kills [--count 200] [--crowd 4]
-python tests/benchmarks/ledger.py speed [--entries 1000 10000]
+python tests/benchmarks/ledger.py speed [--entries 1000 10000 100000]
 
 Bars: in all repeats exactly 5 of 24 jobs win a budget of 5, and the ledger says so; after every kill, some of them on
 a full disk, the ledger verifies against its anchor and everything that was published had been paid.
@@ -16,7 +16,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -24,11 +23,11 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ledgers import command, draws, ledger_in, reserve, terms, unsound
 
-from dpqr.io.ledger.chain import Link, seal
-from dpqr.io.ledger.database import append, commit, stored_links, writing
-from dpqr.io.ledger.entry_codec import encode_entry
+from dpqr.io.ledger.database import writing
+from dpqr.io.ledger.keys import erase_key, store_key
+from dpqr.io.ledger.record import walked
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
-from dpqr.privacy.ledger import Entry
+from dpqr.io.ledger.turn import Turn
 
 USES = 20
 
@@ -39,7 +38,7 @@ def main() -> None:
     for run, options in (
         (race, {"--repeats": 20, "--jobs": 24}),
         (kills, {"--count": 200, "--crowd": 4}),
-        (speed, {"--entries": [1000, 10000]}),
+        (speed, {"--entries": [1000, 10000, 100000]}),
     ):
         command_line = commands.add_parser(run.__name__)
         for name, default in options.items():
@@ -80,35 +79,50 @@ def kills(count: int, crowd: int) -> None:
 
 
 def speed(entries: list[int]) -> None:
+    """A reservation with an anchor: by a job that has used the ledger before, and by a new one."""
     for count in entries:
         with tempfile.TemporaryDirectory() as name:
-            ledger = ledger_in(Path(name), anchored=False)
-            ledger.open(terms(epsilon="1000"))
+            ledger = ledger_in(Path(name))
+            ledger.open(terms(epsilon="100000"))
             age(ledger, count)
-            paid = [clocked(lambda aged=ledger: reserve(aged, "0.001")) for _ in range(USES)]
-            walked = clocked(ledger.verify)
-            print(f"{count} entries: reserve {1000 * statistics.median(paid):.1f} ms, verify {walked:.2f} s")
+            reserve(ledger, "0.001")
+            again = middle([clocked(lambda used=ledger: reserve(used, "0.001")) for _ in range(USES)])
+            new = middle([clocked(lambda place=Path(name): reserve(ledger_in(place), "0.001")) for _ in range(USES)])
+            looked, walked = clocked(lambda used=ledger: used.account("survey")), clocked(ledger.verify)
+            size = ledger.path.stat().st_size / 2**20
+            print(f"{count:,} entries ({size:.1f} MiB), milliseconds of CPU (by the clock):")
+            print(
+                f"    reserve {words(again)}, by a new job {words(new)}; show {words(looked)}, verify {words(walked)}"
+            )
 
 
 def age(ledger: SqliteLedger, count: int) -> None:
-    """Bring a new ledger to `count` entries, half of them settlements, in one transaction."""
+    """Bring a new ledger to `count` entries, most of them settled in turn, in one transaction."""
     with writing(ledger.path, 1) as connection:
-        previous = stored_links(connection)[-1].seal
-        for number in range(2, count):
-            made = Entry(number=number, kind="reserve", time=ledger.clock(), dataset="survey", note="a release")
-            made = replace(made, cost=Fraction("0.001"), events=draws("0.001"))
-            if number % 2:
-                made = replace(made, kind="settle", settles=number - 1)
-            text = encode_entry(made)
-            previous = seal(previous, text)
-            append(connection, number, Link(text=text, seal=previous))
-        commit(connection)
+        turn = Turn(connection=connection, book=walked(connection, ledger.anchor).book, clock=ledger.clock)
+        while turn.book.length < count:
+            content = {"dataset": "survey", "cost": Fraction("0.001"), "events": draws("0.001")}
+            paid = turn.add("reserve", **content, note="a release")
+            store_key(connection, paid.number, bytes(32))
+            turn.checkpoint()
+            turn.add("settle", **content, settles=paid.number, note="released")
+            erase_key(connection, paid.number)
+            turn.checkpoint()
+        turn.finish(ledger.anchor)
 
 
-def clocked(use: Callable[[], object]) -> float:
-    began = time.perf_counter()
+def clocked(use: Callable[[], object]) -> tuple[float, float]:
+    cpu, clock = time.process_time(), time.perf_counter()
     use()
-    return time.perf_counter() - began
+    return 1000 * (time.process_time() - cpu), 1000 * (time.perf_counter() - clock)
+
+
+def middle(times: list[tuple[float, float]]) -> tuple[float, float]:
+    return statistics.median(cpu for cpu, _ in times), statistics.median(clock for _, clock in times)
+
+
+def words(times: tuple[float, float]) -> str:
+    return f"{times[0]:.1f} ({times[1]:.1f})"
 
 
 if __name__ == "__main__":

@@ -76,8 +76,35 @@ def test_verify_and_anchor(lived, place):
 
 
 def test_verify_says_when_no_anchor_watches(lived, monkeypatch):
-    monkeypatch.delenv("DPQR_ANCHOR")
+    monkeypatch.setenv("DPQR_ANCHOR", "none")
     assert "no anchor was named" in run("verify").stderr
+
+
+def test_an_anchor_that_is_forgotten_is_missed(lived, monkeypatch):
+    """A ledger that keeps one says so, for nobody would notice a rollback without it."""
+    monkeypatch.delenv("DPQR_ANCHOR")
+    for words in (["show"], ["history"], ["verify"], ["export"], ["init", "b", "--eps", "1"]):
+        done = run(*words, code=2)
+        assert done.stdout == ""
+        assert "keeps an anchor, and none is named" in done.stderr
+        assert "name it with --anchor FILE or DPQR_ANCHOR; --anchor none does without it" in done.stderr
+    run("init", "b", "--eps", "1", "--anchor", "none")
+    assert "lags by 1 entries" in run("verify", "--anchor", lived.anchor.path).stderr
+
+
+def test_a_ledger_without_an_anchor_asks_for_none_until_one_is_written(place, monkeypatch):
+    monkeypatch.delenv("DPQR_ANCHOR")
+    run("init", "survey", "--eps", "5")
+    run("show")
+    run("anchor", "--anchor", place / "late.anchor")
+    assert "keeps an anchor" in run("show", code=2).stderr
+    assert [entry["entry"] for entry in json.loads(run("history", "--json", "--anchor", "none").stdout)] == [
+        "open",
+        "init",
+        "anchor",
+    ]
+    run("anchor", "--anchor", place / "late.anchor")
+    assert json.loads(run("verify", "--json", "--anchor", place / "late.anchor").stdout)["entries"] == 3
 
 
 def test_a_rolled_back_ledger_ends_with_seven(lived):

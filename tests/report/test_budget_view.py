@@ -16,9 +16,7 @@ def printed(view):
 
 
 def test_an_account_in_epsilon():
-    account = Account(
-        terms=terms(cap="1"), spent=Fraction(10, 3), pending=Fraction(1, 3), reservations=7, unsettled=1, events=()
-    )
+    account = Account(terms=terms(cap="1"), spent=Fraction(10, 3), pending=Fraction(1, 3), reservations=7, unsettled=1)
     prices = {"basic": Fraction(10, 3), "zcdp": None}
     assert printed(account_view(account, prices, Fraction(0))) == (
         "Dataset   survey (private)\n"

@@ -105,7 +105,7 @@ def continued_journal(file: TranscriptFile, ledger: Ledger, run: Run) -> LedgerJ
 
     A draw that was begun and is not known to be recorded is lost, even where its line can be read.
     """
-    if not run.begun:
+    if not run.transcript:
         file.cut(BEFORE - 1)
         return LedgerJournal(file=file, ledger=ledger, paid=run.reservation)
     lines = BEFORE + run.recorded
@@ -116,8 +116,8 @@ def continued_journal(file: TranscriptFile, ledger: Ledger, run: Run) -> LedgerJ
         )
     file.cut(lines)
     journal = LedgerJournal(file=file, ledger=ledger, paid=run.reservation, known=run.recorded)
-    if len(run.begun) > run.recorded:
-        journal.lose(run.begun[-1])
+    if run.lost is not None:
+        journal.lose(run.lost)
     return journal
 
 

@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 import os
 import stat
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.ledger.chain import Link
+from dpqr.io.ledger.chain import Stretch
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.ledger.place import sync_directory
 
@@ -32,8 +31,8 @@ class Mark:
     seal: str
 
     @classmethod
-    def of(cls, chain: Sequence[Link]) -> Mark:
-        return cls(entries=len(chain), seal=chain[-1].seal if chain else "")
+    def of(cls, chain: Stretch) -> Mark:
+        return cls(entries=chain.length, seal=chain.seal_after(chain.length))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,21 +58,21 @@ class Anchor:
             raise UsageFault(f"--anchor {self.path}: cannot be read ({error.strerror}); mend its permissions") from None
         return self._parsed(text)
 
-    def check(self, chain: Sequence[Link], mark: Mark | None) -> None:
-        """LedgerError unless the chain goes through the mark."""
+    def check(self, chain: Stretch, mark: Mark | None) -> None:
+        """LedgerError unless the chain goes through the mark, which may not lie before the stretch."""
         if mark is None:
-            if chain:
+            if chain.length:
                 raise LedgerError(
                     f"the anchor {self.path} is missing, so a rollback of the ledger would not be found; restore it, "
                     "or write a new one with `dpqr budget anchor` if you trust the ledger as it is"
                 )
             return
-        if mark.entries > len(chain):
+        if mark.entries > chain.length:
             raise LedgerError(
                 f"the ledger was rolled back or cut: the anchor {self.path} knows {mark.entries} entries and the "
-                f"ledger holds {len(chain)}; restore the newest copy of the ledger"
+                f"ledger holds {chain.length}; restore the newest copy of the ledger"
             )
-        if chain[mark.entries - 1].seal != mark.seal:
+        if chain.seal_after(mark.entries) != mark.seal:
             raise LedgerError(
                 f"the ledger is another one than the anchor {self.path} knows, or was rewritten; restore the right one"
             )

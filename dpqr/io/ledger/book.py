@@ -1,74 +1,50 @@
 """Book: the state of all budgets, replayed from the entries, and the rules that every entry must obey.
 
-Why replayed each time: a balance that is stored beside its entries can be edited without them. The rules that refuse
-a request and the rules that find a forged entry are the same lines.
+Why replayed: a balance that is stored beside its entries can be edited without them. Where a checkpoint spares the
+replay of what lies before it, its entry holds the digest of the state that it stands for, under the same chain. The
+rules that refuse a request and the rules that find a forged entry are the same lines.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.io.ledger.chain import BEGINNING, Stretch, digest
+from dpqr.io.ledger.entry_codec import decode_entry
 from dpqr.io.ledger.open_run import OpenRun
 from dpqr.io.ledger.refusals import over_cap, over_limit
-from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.ledger import Account, Entry, Terms
-
-
-@dataclass(slots=True)
-class Standing:
-    """A dataset while its entries are replayed."""
-
-    terms: Terms
-    spent: Fraction = Fraction(0)
-    reservations: int = 0
-    runs: dict[int, OpenRun] = field(default_factory=dict)
-    events: Counter[PrivacyEvent] = field(default_factory=Counter)
-
-    @property
-    def account(self) -> Account:
-        return Account(
-            terms=self.terms,
-            spent=self.spent,
-            pending=sum((run.paid.cost for run in self.runs.values()), Fraction(0)),
-            reservations=self.reservations,
-            unsettled=len(self.runs),
-            events=tuple(self.events.items()),
-        )
-
-    def charge(self, events: Composition, times: int) -> None:
-        for event, count in events:
-            self.events[event] += times * count
-            if not self.events[event]:
-                del self.events[event]
+from dpqr.io.ledger.standing import Standing
+from dpqr.io.ledger.state_codec import State, encode_state
+from dpqr.privacy.ledger import Account, Entry
 
 
 @dataclass(slots=True)
 class Book:
-    """Entries in order; `add` admits one more or raises."""
+    """The ledger after its first `length` entries; `add` admits one more or raises.
 
-    entries: list[Entry] = field(default_factory=list)
+    seal: of the chain so far. anchored: an anchor is kept. checkpoint: the newest one.
+    """
+
+    length: int = 0
+    seal: str = BEGINNING
+    anchored: bool = False
+    checkpoint: Entry | None = None
     standings: dict[str, Standing] = field(default_factory=dict)
 
     @classmethod
-    def replayed(cls, entries: Iterable[Entry]) -> Book:
-        """LedgerError for an entry that no ledger would have admitted."""
-        book = cls()
-        book.replay(entries)
-        return book
+    def of(cls, state: State, seal: str) -> Book:
+        """The book of a state that was kept; whose it is, the checkpoint entry that follows must say."""
+        return cls(length=state.length, seal=seal, anchored=state.anchored, standings=dict(state.standings))
 
-    def replay(self, entries: Iterable[Entry]) -> None:
-        """The same after what was replayed before."""
-        for entry in entries:
-            try:
-                self.add(entry)
-            except DpqrError:
-                raise LedgerError(
-                    f"the ledger was forged or is damaged: entry {entry.number} breaks the rules of a ledger"
-                ) from None
+    @property
+    def state(self) -> str:
+        """The text whose digest a checkpoint holds."""
+        return encode_state(State(length=self.length, anchored=self.anchored, standings=self.standings))
+
+    def replay(self, chain: Stretch) -> tuple[Entry, ...]:
+        """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted."""
+        return tuple(self._replayed(decode_entry(link.text, link.seal)) for link in chain.links)
 
     def account(self, dataset: str) -> Account:
         """UsageFault for a name that has no budget here."""
@@ -83,7 +59,7 @@ class Book:
 
     def add(self, entry: Entry) -> None:
         """Errors: BudgetRefused or UsageFault, and nothing is changed."""
-        if entry.number != len(self.entries) or (entry.kind == "open") != (entry.number == 0):
+        if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):
             raise LedgerError("an entry is out of order")
         if entry.kind == "init":
             self._init(entry)
@@ -93,9 +69,27 @@ class Book:
             self._continue(entry)
         elif entry.kind == "settle":
             self._settle(entry)
-        elif entry.kind != "open":
+        elif entry.kind == "checkpoint":
+            self._check(entry)
+        elif entry.kind in ("open", "anchor"):
+            self.anchored = entry.anchored or entry.kind == "anchor"
+        else:
             raise LedgerError("an entry of an unknown kind")
-        self.entries.append(entry)
+        self.length, self.seal = self.length + 1, entry.hash
+
+    def _replayed(self, entry: Entry) -> Entry:
+        try:
+            self.add(entry)
+        except DpqrError:
+            raise LedgerError(
+                f"the ledger was forged or is damaged: entry {entry.number} breaks the rules of a ledger"
+            ) from None
+        return entry
+
+    def _check(self, entry: Entry) -> None:
+        if entry.state != digest(self.state):
+            raise LedgerError("a checkpoint of another state")
+        self.checkpoint = entry
 
     def _init(self, entry: Entry) -> None:
         taken = {name.casefold(): name for name in self.standings}.get(entry.dataset.casefold())
@@ -119,7 +113,6 @@ class Book:
         standing.spent = spent
         standing.reservations += 1
         standing.runs[entry.number] = OpenRun(paid=entry)
-        standing.charge(entry.events, 1)
 
     def _continue(self, entry: Entry) -> None:
         run = self._run(entry, entry.run)
@@ -146,8 +139,6 @@ class Book:
         standing = self._standing(entry.dataset)
         del standing.runs[paid.number]
         standing.spent += entry.cost - paid.cost
-        standing.charge(paid.events, -1)
-        standing.charge(entry.events, 1)
 
     def _standing(self, dataset: str) -> Standing:
         if dataset not in self.standings:

@@ -16,11 +16,13 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import Link, links
+from dpqr.io.ledger.chain import BEGINNING, Link, Stretch, stretch
 
 TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
 KEYS = "CREATE TABLE keys (reservation INTEGER PRIMARY KEY, key BLOB NOT NULL)"
 """Secrets of reservations that wait for their settlement; the chain does not hold them and no export shows them."""
+STATE = "CREATE TABLE state (number INTEGER PRIMARY KEY, text TEXT NOT NULL)"
+"""One row: the newest checkpoint, and the standings whose digest it holds."""
 MARK = 0x64707172
 """The application id in the file's header: "dpqr"."""
 
@@ -71,15 +73,46 @@ def commit(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def stored_links(connection: sqlite3.Connection) -> tuple[Link, ...]:
-    """All entries, their chain checked; none in a file that is still empty. LedgerError: it is no sound ledger."""
+def stored_chain(connection: sqlite3.Connection, first: int = 0, before: str = BEGINNING) -> Stretch:
+    """The entries from `first` on, their chain checked. LedgerError where it is broken."""
+    rows = connection.execute("SELECT number, entry, seal FROM entries WHERE number >= ? ORDER BY number", (first,))
+    return stretch(rows.fetchall(), first, before)
+
+
+def stored_seal(connection: sqlite3.Connection, entries: int) -> object:
+    """The seal that is stored for the chain of so many entries; BEGINNING for none, None where it is missing."""
+    if not entries:
+        return BEGINNING
+    found = connection.execute("SELECT seal FROM entries WHERE number = ?", (entries - 1,)).fetchone()
+    return None if found is None else found[0]
+
+
+def stored_state(connection: sqlite3.Connection) -> tuple[int, str] | None:
+    """Number and text of the newest checkpoint; None before the first. LedgerError for anything else."""
+    found = connection.execute("SELECT number, text FROM state").fetchall()
+    if not found:
+        return None
+    if len(found) > 1 or not isinstance(found[0][1], str):
+        raise LedgerError("the ledger was edited or is damaged: its state is not one text; restore it from a backup")
+    number, text = found[0]
+    return number, text
+
+
+def store_state(connection: sqlite3.Connection, number: int, text: str) -> None:
+    """Keep the state of a new checkpoint in the place of the older one."""
+    connection.execute("DELETE FROM state")
+    connection.execute("INSERT INTO state (number, text) VALUES (?, ?)", (number, text))
+
+
+def is_begun(connection: sqlite3.Connection) -> bool:
+    """Whether the file holds a ledger; False: it is still empty. LedgerError: it is something else."""
     schema = connection.execute("SELECT sql FROM sqlite_master").fetchall()
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     if not schema and not mark:
-        return ()
-    if schema != [(TABLE,), (KEYS,)] or mark != MARK:
+        return False
+    if schema != [(TABLE,), (KEYS,), (STATE,)] or mark != MARK:
         raise LedgerError("the file is no ledger of dpqr, or was changed by another program; give a ledger's path")
-    return links(connection.execute("SELECT number, entry, seal FROM entries ORDER BY number").fetchall())
+    return True
 
 
 def append(connection: sqlite3.Connection, number: int, link: Link) -> None:
@@ -87,6 +120,7 @@ def append(connection: sqlite3.Connection, number: int, link: Link) -> None:
     if number == 0:
         connection.execute(TABLE)
         connection.execute(KEYS)
+        connection.execute(STATE)
         connection.execute(f"PRAGMA application_id = {MARK}")
     connection.execute("INSERT INTO entries (number, entry, seal) VALUES (?, ?, ?)", (number, link.text, link.seal))
 

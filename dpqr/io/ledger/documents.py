@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from dpqr.io.ledger.entry_codec import canonical, encode_entry
+from dpqr.io.ledger.entry_codec import entry_document as plain_entry
 from dpqr.io.ledger.event_codec import LONGEST, encode_events
-from dpqr.io.ledger.sqlite_ledger import Verified
+from dpqr.io.ledger.record import Record
+from dpqr.privacy.events import Composition
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Entry
 
 Prices = Mapping[str, Fraction | None]
 
 
-def account_document(account: Account, prices: Prices, delta: Fraction) -> dict[str, Any]:
-    """Terms, what is spent and left, and the epsilon of the whole history at `delta` under every accountant."""
+def account_document(account: Account, events: Composition, prices: Prices, delta: Fraction) -> dict[str, Any]:
+    """Terms, what is spent and left, and the epsilon of all `events` at `delta` under every accountant."""
     terms = account.terms
     return {
         "dataset": terms.dataset,
@@ -38,13 +39,13 @@ def account_document(account: Account, prices: Prices, delta: Fraction) -> dict[
             "delta": _up(delta),
             "epsilon": {name: None if price is None else _up(price) for name, price in prices.items()},
         },
-        "events": encode_events(account.events),
+        "events": encode_events(events),
     }
 
 
 def entry_document(entry: Entry) -> dict[str, Any]:
     """The entry as it is hashed, and its seal."""
-    return {**json.loads(encode_entry(entry)), "seal": entry.hash}
+    return {**plain_entry(entry), "seal": entry.hash}
 
 
 def entry_line(entry: Entry) -> str:
@@ -55,7 +56,7 @@ def entry_line(entry: Entry) -> str:
     return f'{{"entry":{encode_entry(entry)},"seal":{canonical(entry.hash)}}}'
 
 
-def verdict_document(verified: Verified) -> dict[str, Any]:
+def verdict_document(verified: Record) -> dict[str, Any]:
     """How far the ledger has come, and how far the anchor knows."""
     anchored = verified.anchored
     return {

@@ -17,8 +17,12 @@ _FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, Dpqr
 
 def encode_entry(entry: Entry) -> str:
     """Canonical JSON: keys sorted, no blanks, ASCII. Everything but the hash, which is of this text."""
-    document = {"entry": entry.kind, "number": entry.number, "time": entry.time, **_content(entry)}
-    return canonical(document)
+    return canonical(entry_document(entry))
+
+
+def entry_document(entry: Entry) -> dict[str, Any]:
+    """The same as plain JSON values."""
+    return {"entry": entry.kind, "number": entry.number, "time": entry.time, **_content(entry)}
 
 
 def decode_entry(text: str, digest: str) -> Entry:
@@ -27,7 +31,7 @@ def decode_entry(text: str, digest: str) -> Entry:
     Whether it holds more than that, only encoding it again tells (`dpqr.io.ledger.proofs`).
     """
     try:
-        return _entry(json.loads(text), digest)
+        return read_entry(json.loads(text), digest)
     except _FAULTS:
         raise LedgerError(
             "the ledger holds an entry that this version of dpqr cannot read; it is damaged, or from a newer version"
@@ -41,9 +45,13 @@ def canonical(document: Any) -> str:
 
 def _content(entry: Entry) -> dict[str, Any]:
     if entry.kind == "open":
-        return {"format": FORMAT, "ledger": entry.note}
+        return {"format": FORMAT, "ledger": entry.note, "anchored": entry.anchored}
+    if entry.kind == "anchor":
+        return {}
+    if entry.kind == "checkpoint":
+        return {"state": entry.state}
     if entry.kind == "init":
-        return {"dataset": entry.dataset, **_terms_document(entry.terms)}
+        return {"dataset": entry.dataset, **terms_document(entry.terms)}
     if entry.kind in ("draw", "record"):
         begun = {"events": encode_events(entry.events)} if entry.kind == "draw" else {}
         return {"dataset": entry.dataset, "run": entry.run, "transcript": entry.transcript, **begun}
@@ -56,7 +64,8 @@ def _content(entry: Entry) -> dict[str, Any]:
     return content if entry.kind == "reserve" else {**content, "settles": entry.settles}
 
 
-def _terms_document(terms: Terms | None) -> dict[str, Any]:
+def terms_document(terms: Terms | None) -> dict[str, Any]:
+    """Terms as plain JSON values, without the dataset's name."""
     if terms is None:
         raise ValueError("an init entry states its terms")
     return {
@@ -71,16 +80,21 @@ def _terms_document(terms: Terms | None) -> dict[str, Any]:
     }
 
 
-def _entry(document: dict[str, Any], digest: str) -> Entry:
+def read_entry(document: dict[str, Any], digest: str) -> Entry:
+    """The inverse of `entry_document`. Errors: ValueError, KeyError, TypeError or DpqrError, for `decode_entry`."""
     kind, number = document["entry"], document["number"]
     if not isinstance(number, int) or not isinstance(document["time"], str):
         raise ValueError("no number or no time")
     same = {"kind": kind, "number": number, "time": document["time"], "hash": digest}
     if kind == "open":
-        return Entry(**same, note=_text(document["ledger"]))
+        return Entry(**same, note=_text(document["ledger"]), anchored=document["anchored"] is True)
+    if kind == "anchor":
+        return Entry(**same)
+    if kind == "checkpoint":
+        return Entry(**same, state=_text(document["state"]))
     dataset = _text(document["dataset"])
     if kind == "init":
-        return Entry(**same, dataset=dataset, terms=_terms(dataset, document))
+        return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))
     if kind in ("draw", "record"):
         events = decode_events(document["events"]) if kind == "draw" else ()
         transcript = _text(document["transcript"])
@@ -95,7 +109,8 @@ def _entry(document: dict[str, Any], digest: str) -> Entry:
     )
 
 
-def _terms(dataset: str, document: dict[str, Any]) -> Terms:
+def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
+    """The inverse of `terms_document`."""
     cap = document["cap"]
     return Terms(
         dataset=dataset,

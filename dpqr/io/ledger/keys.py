@@ -7,8 +7,11 @@ It marks the table of a run, so that the run can be continued on that table only
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Collection
 
 from dpqr.errors import LedgerError
+
+BYTES = 32
 
 
 def store_key(connection: sqlite3.Connection, reservation: int, key: bytes) -> None:
@@ -22,6 +25,13 @@ def stored_key(connection: sqlite3.Connection, reservation: int) -> bytes:
     if found is None or not isinstance(found[0], bytes):
         raise LedgerError(f"the key of reservation {reservation} is missing, so its run cannot be continued")
     return found[0]
+
+
+def require_keys(connection: sqlite3.Connection, reservations: Collection[int]) -> None:
+    """LedgerError unless each of the reservations that wait has its key, and no other key is kept."""
+    found = connection.execute("SELECT reservation, typeof(key), length(key) FROM keys").fetchall()
+    if set(found) != {(number, "blob", BYTES) for number in reservations}:
+        raise LedgerError("the ledger was edited or is damaged: its keys are not those of its unsettled reservations")
 
 
 def erase_key(connection: sqlite3.Connection, reservation: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -18,34 +19,41 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 class OpenRun:
     """Draws one after another: each is begun on the transcript that holds all before it, then recorded.
 
-    paid: the reservation's entry. drawn: exact cost of the draws that were begun. A transcript in any other state
-    than the last one that is known here (shortened, edited, copied earlier) finds no way to go on.
+    paid: the reservation's entry. events, drawn: the draws that were begun, and their exact cost; last: the newest.
+    A transcript in any other state than the last one that is known here (shortened, edited, copied earlier) finds no
+    way to go on.
     """
 
     paid: Entry
-    begun: list[PrivacyEvent] = field(default_factory=list)
+    events: Counter[PrivacyEvent] = field(default_factory=Counter)
+    last: PrivacyEvent | None = None
     recorded: int = 0
     transcript: str = ""
     drawn: Fraction = Fraction(0)
+
+    @property
+    def begun(self) -> int:
+        return self.events.total()
 
     def begin(self, entry: Entry, currency: Currency) -> None:
         """Admit one more draw. LedgerError: the last is not recorded, the transcript is another, or it is not paid."""
         (event, count), *others = entry.events or ((None, 0),)
         if event is None or count != 1 or others:
             raise LedgerError("an entry of a draw that names no single event")
-        self._require(entry, recorded=len(self.begun))
+        self._require(entry, recorded=self.begun)
         if self.begun and entry.transcript != self.transcript:
             raise self._fault()
         cost = self.drawn + currency.cost(event)
         if cost > self.paid.cost:
             raise LedgerError(f"entry {self.paid.number} does not pay for another draw")
-        self.begun.append(event)
+        self.events[event] += 1
+        self.last = event
         self.drawn = cost
         self.transcript = entry.transcript
 
     def record(self, entry: Entry) -> None:
         """Admit that the last draw lies in the transcript."""
-        self._require(entry, recorded=len(self.begun) - 1)
+        self._require(entry, recorded=self.begun - 1)
         self.recorded += 1
         self.transcript = entry.transcript
 
@@ -67,7 +75,7 @@ class OpenRun:
                 events=paid.events,
             ),
             note=paid.note,
-            begun=tuple(self.begun),
+            lost=self.last if self.begun > self.recorded else None,
             recorded=self.recorded,
             transcript=self.transcript,
         )

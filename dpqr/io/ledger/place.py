@@ -14,6 +14,8 @@ from dpqr.io.ledger.file_systems import network_type
 
 LEDGER = "DPQR_LEDGER"
 ANCHOR = "DPQR_ANCHOR"
+NO_ANCHOR = "none"
+"""What stands for the anchor of a command that does without it."""
 FILE = "ledger.sqlite"
 
 
@@ -25,7 +27,13 @@ def ledger_path(given: str | None, environment: Mapping[str, str] = os.environ) 
 
 def anchor_path(given: str | None, environment: Mapping[str, str] = os.environ) -> Path | None:
     """The path that was given, else the one in DPQR_ANCHOR, else None: without an anchor."""
-    return _named(given, "--anchor") or _named(environment.get(ANCHOR) or None, ANCHOR)
+    stated = _stated_anchor(given, environment)
+    return None if stated == NO_ANCHOR else _named(stated, ANCHOR if given is None else "--anchor")
+
+
+def is_unanchored(given: str | None, environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether an option or the environment says to do without an anchor."""
+    return _stated_anchor(given, environment) == NO_ANCHOR
 
 
 def user_directory(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
@@ -102,6 +110,10 @@ def _require_directory(path: Path) -> None:
             path,
             f"lies on a network file system ({network}), whose locks cannot be trusted; choose a path on a local disk",
         )
+
+
+def _stated_anchor(given: str | None, environment: Mapping[str, str]) -> str | None:
+    return given if given is not None else environment.get(ANCHOR) or None
 
 
 def _named(text: str | None, origin: str) -> Path | None:

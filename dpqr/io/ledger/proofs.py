@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.chain import Link
 from dpqr.io.ledger.entry_codec import encode_entry
+from dpqr.io.ledger.record import Record
 from dpqr.privacy.accountants.zcdp import converted
 from dpqr.privacy.ledger import Entry, Terms
 
 
-def require_proofs(book: Book, chain: Sequence[Link]) -> None:
+def require_proofs(record: Record) -> None:
     """LedgerError for an entry that says more than is read from it, or states less than its events cost.
 
     Why prices need not be equal: a theorem that is improved later makes old ones too high, and they stay paid.
     """
-    for entry, link in zip(book.entries, chain, strict=True):
+    for entry, link in zip(record.entries, record.chain.links, strict=True):
         if encode_entry(entry) != link.text:
             raise LedgerError(f"the ledger was forged: entry {entry.number} is not written as dpqr writes it")
-        if not _paid(book, entry):
+        if not _paid(record.book, entry):
             raise LedgerError(f"the ledger was forged: entry {entry.number} states less than its events cost")
 
 

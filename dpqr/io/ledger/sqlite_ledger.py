@@ -11,26 +11,24 @@ the anchor where the jobs' user cannot take it back (another machine, a reposito
 
 from __future__ import annotations
 
-import sqlite3
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.anchor import Anchor, Mark
 from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.chain import BEGINNING, Link, seal
-from dpqr.io.ledger.database import append, commit, reading, require_integrity, stored_links, writing
-from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.keys import erase_key, store_key, stored_key
+from dpqr.io.ledger.database import reading, require_integrity, writing
+from dpqr.io.ledger.keys import erase_key, require_keys, store_key, stored_key
 from dpqr.io.ledger.naming import require_name, require_text
-from dpqr.io.ledger.place import create, require_place
+from dpqr.io.ledger.place import ANCHOR, NO_ANCHOR, create, require_place
 from dpqr.io.ledger.proofs import require_proofs
+from dpqr.io.ledger.record import Record, walked
 from dpqr.io.ledger.refusals import require_unit
-from dpqr.io.ledger.replays import Replays
+from dpqr.io.ledger.turn import Last, Turn, resumed
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms
 
@@ -44,26 +42,19 @@ def utc_now() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verified:
-    """What a walk over the whole ledger found: the newest mark, and the anchor's, which may lag."""
-
-    mark: Mark
-    anchored: Mark | None
-    accounts: tuple[Account, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SqliteLedger:
     """A ledger in the file `path`; with an anchor, every use checks and every commit renews it.
 
-    wait: seconds to wait for other jobs before LedgerError.
+    unanchored: do without the anchor that the ledger says it keeps. wait: seconds to wait for other jobs before
+    LedgerError. Methods that only look walk the whole ledger; the others look at its end (`dpqr.io.ledger.turn`).
     """
 
     path: Path
     anchor: Anchor | None = None
+    unanchored: bool = False
     wait: float = WAIT
     clock: Callable[[], str] = utc_now
-    _replays: Replays = field(default_factory=Replays, repr=False, compare=False)
+    _last: Last = field(default_factory=Last, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.anchor and self.anchor.path == self.path:
@@ -74,40 +65,46 @@ class SqliteLedger:
         require_name(terms.dataset)
         require_text(terms.unit, what="the words of the unit")
         self._make()
-        _, book = self._add(lambda book: self._entry(book, kind="init", dataset=terms.dataset, terms=terms))
-        return book.account(terms.dataset)
+        with self._turn() as turn:
+            if not turn.book.length:  # the first entry makes two ledgers with the same history two different ledgers
+                turn.add("open", note=_words(2).hex(), anchored=self.anchor is not None)
+            turn.add("init", dataset=terms.dataset, terms=terms)
+        return turn.book.account(terms.dataset)
 
     def reserve(self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
-
-        def paid(book: Book) -> Entry:
-            terms = book.account(dataset).terms
+        with self._turn() as turn:
+            terms = turn.book.account(dataset).terms
             require_unit(terms, unit)
             cost = terms.currency.price(events)
-            return self._entry(book, kind="reserve", dataset=dataset, cost=cost, events=events, note=note)
-
-        entry, book = self._add(paid, lambda connection, entry: store_key(connection, entry.number, _words(4)))
-        return book.unsettled(entry.number).public(book.account(dataset).terms.accountant).reservation
+            paid = turn.add("reserve", dataset=dataset, cost=cost, events=events, note=note)
+            store_key(turn.connection, paid.number, _words(4))
+        return turn.book.unsettled(paid.number).public(terms.accountant).reservation
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
         """See `Ledger.begin`."""
-        self._draw(reservation, number, kind="draw", events=((event, 1),), transcript=transcript)
+        with self._run_turn(reservation) as turn:
+            turn.book.unsettled(reservation.number).require_next(number)
+            paid = reservation.number
+            turn.add("draw", dataset=reservation.dataset, run=paid, events=((event, 1),), transcript=transcript)
 
     def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
         """See `Ledger.record`."""
-        self._draw(reservation, number, kind="record", transcript=transcript)
+        with self._run_turn(reservation) as turn:
+            turn.book.unsettled(reservation.number).require_next(number)
+            turn.add("record", dataset=reservation.dataset, run=reservation.number, transcript=transcript)
 
     def run(self, dataset: str, number: int, receipt: str) -> Run | None:
         """See `Ledger.run`."""
-        book = self._read()
-        paid = book.entries[number] if 0 <= number < len(book.entries) else None
+        record = self.walk()
+        paid = record.entries[number] if 0 <= number < len(record.entries) else None
         if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", dataset, receipt):
             raise LedgerError(
                 f"--ledger {self.path}: holds no reservation {number} of dataset {dataset!r} with that seal; the "
                 "transcript is of another ledger or dataset, or was edited"
             )
-        standing = book.standings[dataset]
+        standing = record.book.standings[dataset]
         return standing.runs[number].public(standing.terms.accountant) if number in standing.runs else None
 
     def key(self, reservation: Reservation) -> bytes:
@@ -120,39 +117,46 @@ class SqliteLedger:
         """See `Ledger.settle`."""
         require_text(note, what="a note")
         dataset, number = reservation.dataset, reservation.number
-
-        def settled(book: Book) -> Entry:
-            _require_own(book, reservation)
-            cost = book.account(dataset).terms.currency.price(events)
-            return self._entry(
-                book, kind="settle", dataset=dataset, cost=cost, events=events, settles=number, note=note
-            )
-
-        _, book = self._add(settled, lambda connection, _: erase_key(connection, number))
-        return book.account(dataset)
+        with self._run_turn(reservation) as turn:
+            cost = turn.book.account(dataset).terms.currency.price(events)
+            turn.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
+            erase_key(turn.connection, number)
+        return turn.book.account(dataset)
 
     def account(self, dataset: str) -> Account:
         """See `Ledger.account`."""
-        return self._read().account(dataset)
+        return self.walk().book.account(dataset)
 
     def accounts(self) -> tuple[Account, ...]:
         """All datasets, in the order in which they were opened."""
-        return tuple(standing.account for standing in self._read().standings.values())
+        return self.walk().accounts
+
+    def events(self, dataset: str) -> Composition:
+        """See `Ledger.events`."""
+        return self.walk().events(dataset)
 
     def entries(self) -> tuple[Entry, ...]:
         """The whole record, chain and anchor checked."""
-        return tuple(self._read().entries)
+        return self.walk().entries
 
-    def verify(self) -> Verified:
-        """Walk everything: SQLite's structures, chain, anchor, rules, and the price of every event."""
+    def walk(self) -> Record:
+        """Everything, from the first entry on: chain, anchor, rules, checkpoints."""
+        self._require_file()
+        with reading(self.path, self.wait) as connection:
+            record = walked(connection, self.anchor)
+        self._require_anchor(record.book)
+        return record
+
+    def verify(self) -> Record:
+        """Walk everything, and look at SQLite's structures, the price of every event and the keys too."""
         self._require_file()
         with reading(self.path, self.wait) as connection:
             require_integrity(connection)
-            chain, marked = self._checked(connection)
-        book = _replayed(chain)
-        require_proofs(book, chain)
-        accounts = tuple(standing.account for standing in book.standings.values())
-        return Verified(mark=Mark.of(chain), anchored=marked, accounts=accounts)
+            record = walked(connection, self.anchor)
+            require_keys(connection, [number for each in record.book.standings.values() for number in each.runs])
+        self._require_anchor(record.book)
+        require_proofs(record)
+        return record
 
     def renew_anchor(self) -> Mark:
         """Write the anchor anew, or for the first time, once the ledger as it is has been found sound.
@@ -163,74 +167,46 @@ class SqliteLedger:
             raise UsageFault("--anchor: name the file to write, best on another disk than the ledger")
         self._require_file()
         with writing(self.path, self.wait) as connection:
-            chain = stored_links(connection)
-            if marked := self.anchor.read():
-                self.anchor.check(chain, marked)
-            require_proofs(_replayed(chain), chain)
-            mark = Mark.of(chain)
-            if not mark.entries:
+            record = walked(connection, self.anchor if self.anchor.read() else None)
+            require_proofs(record)
+            if not record.entries:
                 raise UsageFault(f"--ledger {self.path}: holds no entry yet; `dpqr budget init` writes the anchor too")
-            self.anchor.draft(mark)
-            self.anchor.publish()
-        return mark
+            made = Turn(connection=connection, book=record.book, clock=self.clock)
+            if not record.book.anchored:
+                made.add("anchor")
+            return made.finish(self.anchor)
 
-    def _draw(self, reservation: Reservation, number: int, **content: Any) -> None:
-        def continued(book: Book) -> Entry:
-            _require_own(book, reservation)
-            book.unsettled(reservation.number).require_next(number)
-            return self._entry(book, dataset=reservation.dataset, run=reservation.number, **content)
+    @contextmanager
+    def _turn(self) -> Iterator[Turn]:
+        """One transaction: check what is needed, let the block add entries, make them durable, renew the anchor.
 
-        self._add(continued)
-
-    def _add(
-        self,
-        make: Callable[[Book], Entry],
-        beside: Callable[[sqlite3.Connection, Entry], None] = lambda _, __: None,
-    ) -> tuple[Entry, Book]:
-        """One transaction: check everything, admit one entry and what goes beside it, make it durable, renew the
-        anchor."""
+        Nothing is kept if the block raises.
+        """
         self._require_file()
         with writing(self.path, self.wait) as connection:
-            chain, _ = self._checked(connection)
-            book = self._replays.take(chain)
-            if not chain:
-                chain = (*chain, self._append(connection, chain, book, self._beginning()))
-            entry = make(book)
-            chain = (*chain, self._append(connection, chain, book, entry))
-            beside(connection, entry)
-            if self.anchor:
-                self.anchor.draft(Mark.of(chain))
-            commit(connection)
-            if self.anchor:
-                self.anchor.publish()
-        self._replays.keep(chain, book)
-        return book.entries[-1], book
+            made = Turn(connection=connection, book=resumed(connection, self.anchor, self._last), clock=self.clock)
+            self._require_anchor(made.book)
+            yield made
+            made.finish(self.anchor)
+        self._last.book = made.book
 
-    def _append(self, connection: sqlite3.Connection, chain: tuple[Link, ...], book: Book, entry: Entry) -> Link:
-        text = encode_entry(entry)
-        link = Link(text=text, seal=seal(chain[-1].seal if chain else BEGINNING, text))
-        book.add(replace(entry, hash=link.seal))
-        append(connection, len(chain), link)
-        return link
+    @contextmanager
+    def _run_turn(self, reservation: Reservation) -> Iterator[Turn]:
+        """The same for a run that this very ledger has paid for and not settled."""
+        with self._turn() as turn:
+            if turn.book.unsettled(reservation.number).paid.hash != reservation.receipt:
+                raise LedgerError(
+                    f"entry {reservation.number} is not the reservation of this run, but another ledger's"
+                )
+            yield turn
 
-    def _read(self) -> Book:
-        self._require_file()
-        with reading(self.path, self.wait) as connection:
-            chain, _ = self._checked(connection)
-        return _replayed(chain)
-
-    def _checked(self, connection: sqlite3.Connection) -> tuple[tuple[Link, ...], Mark | None]:
-        """The chain, and the anchor's mark on it.
-
-        The chain is read first: from then on this transaction's lock keeps every writer from committing, so the
-        anchor is that of this state or of an older one.
-        """
-        chain = stored_links(connection)
-        if not self.anchor:
-            return chain, None
-        marked = self.anchor.read()
-        self.anchor.check(chain, marked)
-        return chain, marked
+    def _require_anchor(self, book: Book) -> None:
+        """UsageFault where the ledger says that it keeps an anchor, and nobody named it or waived it."""
+        if book.anchored and not self.anchor and not self.unanchored:
+            raise UsageFault(
+                f"--ledger {self.path}: keeps an anchor, and none is named; without it a rollback would not be found\n"
+                f"name it with --anchor FILE or {ANCHOR}; --anchor {NO_ANCHOR} does without it"
+            )
 
     def _make(self) -> None:
         """An empty file where there is none; where an anchor knows of entries, the file was removed."""
@@ -249,22 +225,6 @@ class SqliteLedger:
                 f"--ledger {self.path}: is gone, and the anchor {self.anchor.path} knows {marked.entries} entries "
                 "of it; restore it, or mend the path"
             )
-
-    def _beginning(self) -> Entry:
-        """The first entry makes two ledgers with the same history two different ledgers."""
-        return Entry(number=0, kind="open", time=self.clock(), note=_words(2).hex())
-
-    def _entry(self, book: Book, **content: Any) -> Entry:
-        return Entry(number=len(book.entries), time=self.clock(), **content)
-
-
-def _replayed(chain: tuple[Link, ...]) -> Book:
-    return Replays().take(chain)
-
-
-def _require_own(book: Book, reservation: Reservation) -> None:
-    if book.unsettled(reservation.number).paid.hash != reservation.receipt:
-        raise LedgerError(f"entry {reservation.number} is not the reservation of this run, but another ledger's")
 
 
 def _words(count: int) -> bytes:

@@ -16,8 +16,10 @@ def lived(tmp_path):
 
 
 def test_an_account_is_exact_and_readable(tmp_path):
-    account = lived(tmp_path).account("survey")
-    document = account_document(account, {"basic": Fraction(4, 3), "zcdp": None}, Fraction(0))
+    ledger = lived(tmp_path)
+    document = account_document(
+        ledger.account("survey"), ledger.events("survey"), {"basic": Fraction(4, 3), "zcdp": None}, Fraction(0)
+    )
     assert document["spent"] == {"exact": "4/3", "decimal": "1.33333333334"}
     assert document["left"] == {"exact": "11/3", "decimal": "3.66666666666"}
     assert document["unsettled"] == {"reservations": 1, "cost": {"exact": "1", "decimal": "1"}}
@@ -28,9 +30,9 @@ def test_an_account_is_exact_and_readable(tmp_path):
 
 
 def test_a_sum_that_nobody_can_read_is_left_to_its_decimal(tmp_path):
-    account = lived(tmp_path).account("survey")
+    ledger = lived(tmp_path)
     price = Fraction(1, 3**5000)
-    document = account_document(account, {"basic": price}, Fraction(0))
+    document = account_document(ledger.account("survey"), ledger.events("survey"), {"basic": price}, Fraction(0))
     assert document["prices"]["epsilon"]["basic"]["exact"] is None
     assert Fraction(document["prices"]["epsilon"]["basic"]["decimal"]) >= price
 

@@ -17,6 +17,9 @@ ENTRIES = [
     Entry(number=0, kind="open", time=TIME, note="00ff"),
     Entry(number=1, kind="init", time=TIME, dataset="survey", terms=terms(cap="0.1")),
     Entry(number=1, kind="init", time=TIME, dataset="z", terms=terms("z", "2", "1e-9", "zcdp")),
+    Entry(number=0, kind="open", time=TIME, note="00ff", anchored=True),
+    Entry(number=2, kind="anchor", time=TIME),
+    Entry(number=3, kind="checkpoint", time=TIME, state="0" * 64),
     RESERVE,
     replace(RESERVE, kind="settle", settles=2, cost=Fraction(0), events=()),
 ]

@@ -33,11 +33,11 @@ def drawn(ledger, paid, number, before, after):
 
 
 def test_a_run_is_found_again_as_far_as_it_came(ledger, paid):
-    assert ledger.run("survey", paid.number, paid.receipt).begun == ()
+    assert ledger.run("survey", paid.number, paid.receipt).transcript == ""
     drawn(ledger, paid, 0, FIRST, SECOND)
     ledger.begin(paid, HALF, number=1, transcript=SECOND)
     run = ledger_in(ledger.path.parent).run("survey", paid.number, paid.receipt)
-    assert (run.begun, run.recorded, run.transcript) == ((HALF, HALF), 1, SECOND)
+    assert (run.lost, run.recorded, run.transcript) == (HALF, 1, SECOND)
     assert (run.reservation, run.note) == (paid, "a test")
     ledger.verify()
 
@@ -45,7 +45,7 @@ def test_a_run_is_found_again_as_far_as_it_came(ledger, paid):
 def test_draws_cost_nothing_beyond_the_reservation(ledger, paid):
     drawn(ledger, paid, 0, FIRST, SECOND)
     account = ledger.account("survey")
-    assert (account.spent, account.pending, account.events) == (1, 1, draws(1))
+    assert (account.spent, account.pending, ledger.events("survey")) == (1, 1, draws(1))
 
 
 def test_no_draw_is_begun_that_is_not_paid(ledger, paid):
@@ -155,7 +155,7 @@ def test_a_use_after_a_failed_one_starts_from_what_is_stored(ledger, paid, monke
         raise sqlite3.OperationalError
 
     with monkeypatch.context() as broken:
-        broken.setattr("dpqr.io.ledger.sqlite_ledger.commit", fail)
+        broken.setattr("dpqr.io.ledger.turn.commit", fail)
         with pytest.raises(LedgerError):
             ledger.begin(paid, HALF, number=0, transcript=FIRST)
     ledger.begin(paid, HALF, number=0, transcript=FIRST)

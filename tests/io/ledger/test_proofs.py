@@ -6,9 +6,10 @@ from ledgers import draws, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.chain import Link
+from dpqr.io.ledger.chain import Link, Stretch
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.proofs import require_proofs
+from dpqr.io.ledger.record import Record
 from dpqr.privacy.events import DiscreteGaussianEvent
 from dpqr.privacy.ledger import Entry
 
@@ -17,8 +18,16 @@ GAUSSIAN = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100)
 
 def prove(*entries):
     """Check the entries after the opening, chained or not."""
-    book = Book.replayed([Entry(number=0, kind="open", time=""), *entries])
-    require_proofs(book, [Link(text=encode_entry(entry), seal="") for entry in book.entries])
+    require_proofs(record(*entries))
+
+
+def record(*entries, more=""):
+    book = Book()
+    entries = (Entry(number=0, kind="open", time=""), *entries)
+    for entry in entries:
+        book.add(entry)
+    links = tuple(Link(text=encode_entry(entry) + more, seal="") for entry in entries)
+    return Record(chain=Stretch(links=links), entries=entries, book=book)
 
 
 def init(made):
@@ -58,6 +67,5 @@ def test_what_costs_more_than_it_states_is_found(entries):
 
 
 def test_a_link_that_says_more_than_its_entry_is_found():
-    book = Book.replayed([Entry(number=0, kind="open", time="")])
     with pytest.raises(LedgerError, match="not written as dpqr writes it"):
-        require_proofs(book, [Link(text=encode_entry(book.entries[0]) + " ", seal="")])
+        require_proofs(record(more=" "))

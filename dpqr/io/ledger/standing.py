@@ -1,0 +1,29 @@
+"""Standing: a dataset's budget while its entries are replayed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from dpqr.io.ledger.open_run import OpenRun
+from dpqr.privacy.ledger import Account, Terms
+
+
+@dataclass(slots=True)
+class Standing:
+    """What is spent, and the runs that are paid and not settled, by the number of their reservation."""
+
+    terms: Terms
+    spent: Fraction = Fraction(0)
+    reservations: int = 0
+    runs: dict[int, OpenRun] = field(default_factory=dict)
+
+    @property
+    def account(self) -> Account:
+        return Account(
+            terms=self.terms,
+            spent=self.spent,
+            pending=sum((run.paid.cost for run in self.runs.values()), Fraction(0)),
+            reservations=self.reservations,
+            unsettled=len(self.runs),
+        )
