@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ def csv_names(file: TableFile, columns: Sequence[str], limits: Limits) -> tuple[
     """The column names in the header, which must hold `columns`; nothing beyond it is used. Errors: DataError."""
 
     def look() -> tuple[str, ...]:
-        with TextStream(file, limits.bytes) as stream:
+        with TextStream(file, limits) as stream:
             return tuple(_header(stream, file, columns, limits))
 
     return discreetly(look, _explainer(file, limits))
@@ -41,7 +42,7 @@ def csv_batches(
     progress: is given the number of bytes that were read since it was last called.
     """
     explain = _explainer(file, limits)
-    stream = discreetly(lambda: TextStream(file, limits.bytes), explain)
+    stream = discreetly(lambda: TextStream(file, limits), explain)
     with stream:
         header = discreetly(lambda: _header(stream, file, columns, limits), explain)
         stream.seal(file.delimiter.join([_SEAL] * len(header)).encode())
@@ -75,13 +76,14 @@ def _header(stream: TextStream, file: TableFile, columns: Sequence[str], limits:
         raise DataError(f"{where} is empty: it has no header line; name the columns in the first line")
     if len(names) > limits.columns:
         raise DataError(f"{where} has more columns than the declared limit of {limits.columns}")
+    times = Counter(names)
     for name in columns:
-        if name not in names:
+        if not times[name]:
             raise DataError(
                 f"{where} has no column {name!r} in its first line, read with the delimiter {file.delimiter!r}\n"
                 "name another with --delimiter, or correct the column's name in the domain file"
             )
-        if names.count(name) > 1:
+        if times[name] > 1:
             raise DataError(f"{where} has the column {name!r} twice; keep one of them")
     return names
 

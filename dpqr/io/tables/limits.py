@@ -9,14 +9,13 @@ from dpqr.mechanisms.limits import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
 LEAST_MEMORY = 2**28
-_FREE_BYTES = 2**30
-_EXPANSION = 500
-"""Far above what tables are packed to (5 to 100 times), and half of what gzip can do at most."""
-
-
-def is_bomb(packed: int, unpacked: int) -> bool:
-    """Whether a file of `packed` bytes, of which `unpacked` have come out so far, is built to fill a machine."""
-    return unpacked > _FREE_BYTES and unpacked > _EXPANSION * packed
+_FREE_BYTES = 2**28
+_EXPANSION = 100
+"""Above what tables are packed to (5 to 50 times), and a tenth of what gzip can do at most."""
+_FREE_ROWS = 2**25
+_ROWS_A_BYTE = 32
+"""A quarter of a bit a row: less than a row of any table needs that has something to tell."""
+BYTES = 2**40
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,9 +23,10 @@ class Limits:
     """Caps of one run; going above one is a structural fault with a constant message.
 
     cells: largest |X| that is kept as a dense array (8 bytes a cell); beyond it only occupied cells are kept.
-    records: largest number of rows (of counts, where the table is a histogram); true answers are bounded by it.
+    records: largest number of rows (of counts, where the table is a histogram); true answers are bounded by it. Where
+    nobody states it, also `is_crowd`.
     columns: widest table that is opened, counting the columns that are not read.
-    bytes: most bytes read, and most bytes that they may unpack to.
+    bytes: most bytes read, and most bytes that they may unpack to; where nobody states it, also `is_bomb`.
     row_bytes: longest CSV row; CSV is read in pieces of this size.
     batch_rows: rows of Parquet that are decoded at a time.
     memory: bytes that bounding the rows of persons may need; a table that needs more is read in several passes.
@@ -35,7 +35,7 @@ class Limits:
     cells: int = 2**24
     records: int = RECORDS
     columns: int = 2**14
-    bytes: int = 2**40
+    bytes: int = BYTES
     row_bytes: int = 2**20
     batch_rows: int = 2**17
     memory: int = 2**32
@@ -50,3 +50,12 @@ class Limits:
             raise UsageFault("the limit on memory must be at least 2^28 bytes")
         if self.row_bytes > LARGEST_ROW_BYTES:
             raise UsageFault("the limit on row_bytes may be at most 2^30")
+
+    def is_bomb(self, packed: int, unpacked: int) -> bool:
+        """Whether a file of `packed` bytes, of which `unpacked` have come out so far, looks built to fill a machine.
+        Who states a limit on bytes has said how many are meant."""
+        return self.bytes == BYTES and unpacked > _FREE_BYTES and unpacked > _EXPANSION * packed
+
+    def is_crowd(self, packed: int, rows: int) -> bool:
+        """The same of a file of `packed` bytes that declares so many rows, and of a limit on records."""
+        return self.records == RECORDS and rows > _FREE_ROWS and rows > _ROWS_A_BYTE * packed

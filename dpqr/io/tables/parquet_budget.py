@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from dpqr.errors import DataError
-from dpqr.io.tables.limits import Limits, is_bomb
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet_footer import Chunk, Group
 from dpqr.io.tables.parquet_pages import chunk_pages
 from dpqr.io.tables.source import TableFile
 
@@ -20,6 +21,8 @@ BATCH_BYTES = 2**28
 """What the rows that are decoded at a time may come to."""
 _MANY_PAGES = 2**17
 _TINY = 2**8
+_SMALL = 2**22
+"""Texts that come to no more when they are spelt out need no count."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,9 +39,9 @@ class ParquetBudget:
     pages: int = 0
     unpacked: int = 0
 
-    def rows(self, group: Any, names: Set[str]) -> int:
-        """Rows of this group to decode at a time. Errors: DataError above a cap; BadPages."""
-        weighed = [self._weighed(chunk) for chunk in chunks(group, names)]
+    def rows(self, group: Group) -> int:
+        """Rows of this group to decode at a time. Errors: DataError above a cap; BadParquet."""
+        weighed = [self._weighed(chunk) for chunk in group.chunks]
         if sum(largest for largest, _ in weighed) > PAGE_BYTES:
             raise DataError(
                 f"{self.file.path} has pages that unpack to more than {PAGE_BYTES} bytes; write it with smaller pages"
@@ -46,18 +49,18 @@ class ParquetBudget:
         wide = sum(each for _, each in weighed)
         return min(self.limits.batch_rows, max(1, BATCH_BYTES // max(1, wide)))
 
-    def _weighed(self, chunk: Any) -> tuple[int, int]:
+    def _weighed(self, chunk: Chunk) -> tuple[int, int]:
         """The largest page of a column chunk, and the most bytes that one of its rows takes on average in any page.
 
         A value that is written as a difference, or as a place in a dictionary that is not kept, may be as long as the
         page that it comes from.
         """
         whole = largest = each = 0
-        loose = chunk.physical_type == "BYTE_ARRAY" and chunk.path_in_schema not in self.coded
+        loose = chunk.texts and chunk.name not in self.coded
         for page in chunk_pages(self.descriptor, chunk):
             self.pages += 1
             # each batch has a copy of its own of the dictionary
-            self._count(page.unpacked * (1 if page.data else 1 + chunk.num_values // self.limits.batch_rows))
+            self._count(page.unpacked * (1 if page.data else 1 + chunk.values // self.limits.batch_rows))
             whole, largest = whole + page.unpacked, max(largest, page.unpacked)
             stretched = page.prefixed or (loose and not page.data)
             each = max(each, page.unpacked if stretched else page.unpacked // max(1, page.values))
@@ -75,10 +78,12 @@ class ParquetBudget:
             lengths = compute.binary_length(cells.dictionary)
             longest = compute.max(lengths).as_py() or 0
             if longest > self.limits.row_bytes:
-                raise DataError(f"{self.file.path}: a text of the unit column is longer than {self.limits.row_bytes}")
-            if longest * batch.num_rows > BATCH_BYTES:
+                raise DataError(
+                    f"{self.file.path}: a text of the unit column is longer than {self.limits.row_bytes} bytes"
+                )
+            if longest * rows > _SMALL:
                 self._count(compute.sum(lengths.take(cells.indices)).as_py() or 0)
-                rows = BATCH_BYTES // longest
+                rows = min(rows, BATCH_BYTES // longest)
         for start in range(0, batch.num_rows, max(1, rows)):
             yield batch.slice(start, rows)
 
@@ -87,13 +92,9 @@ class ParquetBudget:
         packed = self.file.bytes or 0
         if self.unpacked > self.limits.bytes:
             raise DataError(f"{self.file.path} holds more bytes than the declared limit; raise it or split the table")
-        if is_bomb(packed, self.unpacked) or (self.pages > _MANY_PAGES and packed < self.pages * _TINY):
-            raise DataError(f"{self.file.path} unpacks to so much more than its size that it is refused; write it anew")
-
-
-def chunks(group: Any, names: Set[str]) -> Iterator[Any]:
-    """The column chunks of a row group that will be read."""
-    for position in range(group.num_columns):
-        chunk = group.column(position)
-        if chunk.path_in_schema in names:
-            yield chunk
+        if self.limits.is_bomb(packed, self.unpacked):
+            raise DataError(
+                f"{self.file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant"
+            )
+        if self.pages > _MANY_PAGES and packed < self.pages * _TINY:
+            raise DataError(f"{self.file.path} consists of tiny pages; write it with larger ones")

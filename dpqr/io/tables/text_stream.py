@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from dpqr.errors import DataError
-from dpqr.io.tables.limits import is_bomb
+from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import STDIN, TableFile
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -47,16 +47,17 @@ class TextStream:
     """What the CSV parser reads: `head` first, then everything from the start by `read`, then the `seal` row.
 
     taken: bytes read from disk or standard input so far (packed ones, where the table is packed).
-    Errors: DataError above `cap` bytes unpacked, constant in words. A damaged gzip stream raises as gzip does.
+    Errors: DataError above the limit of bytes unpacked, and for a bomb; constant in words. A damaged gzip
+    stream raises as gzip does.
     """
 
-    def __init__(self, file: TableFile, cap: int) -> None:
+    def __init__(self, file: TableFile, limits: Limits) -> None:
         self._owned = file.path != STDIN
         self._raw = cast(BinaryIO, Path(file.path).open("rb") if self._owned else sys.stdin.buffer)  # noqa: SIM115 (close)
         self._meter = _Meter(self._raw)
         packed = self._meter.head(len(_GZIP_MAGIC)) == _GZIP_MAGIC
         self._plain = gzip.GzipFile(fileobj=cast(BinaryIO, io.BufferedReader(self._meter, _PIECE))) if packed else None
-        self._name, self._cap, self._unpacked = file.path, cap, 0
+        self._name, self._limits, self._unpacked = file.path, limits, 0
         self._pending, self._seal = b"", b""
         self.closed = False
 
@@ -84,10 +85,10 @@ class TextStream:
             return piece
         piece = (self._plain or self._meter).read(size) or b""
         self._unpacked += len(piece)
-        if self._unpacked > self._cap:
+        if self._unpacked > self._limits.bytes:
             raise DataError(f"{self._name} holds more bytes than the declared limit; raise it or split the table")
-        if self._plain is not None and is_bomb(self.taken, self._unpacked):
-            raise DataError(f"{self._name} unpacks to so much more than its size that it is refused; unpack it first")
+        if self._plain is not None and self._limits.is_bomb(self.taken, self._unpacked):
+            raise DataError(f"{self._name} unpacks to more than 100 times its size; state --max-bytes if that is meant")
         if not piece:
             self._pending, self._seal = self._seal, b""
         return piece or (self._piece(size) if self._pending else b"")

@@ -3,6 +3,7 @@ import gzip
 import pytest
 
 from dpqr.errors import DataError
+from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableFile
 from dpqr.io.tables.text_stream import TextStream
 
@@ -17,7 +18,7 @@ def path(request, tmp_path):
 
 
 def stream(path, cap: int = 10**6) -> TextStream:
-    return TextStream(TableFile(path=str(path), kind="csv", delimiter=",", bytes=None), cap)
+    return TextStream(TableFile(path=str(path), kind="csv", delimiter=",", bytes=None), Limits(bytes=cap))
 
 
 def drained(open_stream: TextStream, size: int) -> list[bytes]:
@@ -50,3 +51,13 @@ def test_the_cap_is_on_unpacked_bytes(path) -> None:
         drained(text, 100)
     with stream(path, cap=len(CONTENT) - 1) as text, pytest.raises(DataError, match="more bytes than the declared"):
         drained(text, 100)
+
+
+def test_what_gzip_packs_too_well_is_refused_unless_a_limit_is_stated(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("dpqr.io.tables.limits._FREE_BYTES", 10**5)
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"1" * 10**6))
+    with stream(path, cap=Limits().bytes) as text, pytest.raises(DataError, match="state --max-bytes if that is meant"):
+        drained(text, 10**4)
+    with stream(path) as text:
+        assert sum(map(len, drained(text, 10**4))) == 10**6
