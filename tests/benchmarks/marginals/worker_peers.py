@@ -27,6 +27,10 @@ MEASURED = 0.9
 """Share of rho that measures, the rest selects, as in AIM."""
 
 
+LAST = 2500
+"""Iterations of AIM's last fit."""
+
+
 def gaussian(sigma: float, size: object = None) -> np.ndarray:
     return np.random.normal(0.0, sigma, size)
 
@@ -47,9 +51,19 @@ def main(method: str, folder: Path, eps: str, delta: str, options: str) -> None:
     print(told)
 
 
+class Aim(aim_module.AIM):
+    """Its last fit begins anew, and with as few iterations as those of the rounds it would end far from the measured
+    values: at eps 0.1 on 91 marginals that alone makes the error 1.5 times larger. The published one takes LAST."""
+
+    def _fit(self, *given: object, **stated: object) -> tuple:
+        found = super()._fit(*given, **stated)
+        self.n_iters = LAST
+        return found
+
+
 def aim(frame: pd.DataFrame, sizes: dict, asked: list, eps: float, delta: float, options: dict) -> tuple[list, int]:
     """The package's AIM on the asked workload; answers are its model's marginals."""
-    mechanism = aim_module.AIM(
+    mechanism = Aim(
         epsilon=eps,
         delta=delta,
         domain=sizes,
