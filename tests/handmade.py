@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.construction.certificate import Certificate
+from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import BlockAnswers, Release
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels, Rule
 from dpqr.data.domain import Domain
@@ -130,12 +131,12 @@ def make_plan(domain=DOMAIN, blocks=BLOCKS):
 
 def answered(block, measurement=None):
     estimate = TinyHypothesis(WEIGHTS).answer(block) * float(block.scale)
-    nothing = np.full(block.rows, np.nan)
     if measurement is None:
-        return BlockAnswers(block=block, estimate=estimate, measured=nothing, deviation=nothing)
+        return BlockAnswers(block=block, estimate=estimate, noisy=Noisy.nothing(block.rows))
     values = measurement.values[0] * float(block.scale)
-    deviation = np.full(block.rows, measurement.law.deviation * float(block.scale))
-    return BlockAnswers(block=block, estimate=estimate, measured=values, deviation=deviation)
+    noise = [measurement.law.deviation, measurement.law.tail(0.05)]
+    deviation, margin = (np.full(block.rows, figure * float(block.scale)) for figure in noise)
+    return BlockAnswers(block=block, estimate=estimate, noisy=Noisy(values=values, deviation=deviation, margin=margin))
 
 
 def make_release(plan=None):

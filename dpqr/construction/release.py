@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from itertools import accumulate
 
 import numpy as np
 
@@ -14,8 +12,9 @@ from dpqr.construction.certificate import Certificate, certify
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.loop import Outcome
+from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, Unbiased
+from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
@@ -27,15 +26,13 @@ from dpqr.workload.measurement import Measurement
 class BlockAnswers:
     """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
 
-    estimate: the final hypothesis' answers. measured: the last unbiased noisy answers (the estimates themselves, where
-    these are unbiased with a known spread), NaN where nothing was measured. deviation: standard deviation of that
-    noise, NaN likewise.
+    estimate: the final hypothesis' answers. noisy: the last unbiased noisy answers (the estimates themselves, where
+    these are unbiased with a known spread), with their noise and intervals; NaN where nothing was measured.
     """
 
     block: QueryBlock
     estimate: FloatArray
-    measured: FloatArray
-    deviation: FloatArray
+    noisy: Noisy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -73,12 +70,12 @@ def assemble(
     paid: Reservation | None = None,
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
-    measured = _measured(plan, outcome.transcript)
+    measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
     ended = outcome.hypothesis
     shown = ended.clipped() if isinstance(ended, Clippable) else ended
     return Release(
         plan=plan,
-        answers=tuple(_answers(block, shown, measured) for block in plan.problem.workload.blocks),
+        answers=tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks),
         hypothesis=shown,
         transcript=outcome.transcript,
         certificate=certify(plan, outcome),
@@ -91,51 +88,12 @@ def assemble(
     )
 
 
-def _answers(block: QueryBlock, hypothesis: Hypothesis, measured: dict[str, Measured]) -> BlockAnswers:
-    scale = float(block.scale)
-    nothing = (np.full(block.rows, np.nan), np.full(block.rows, np.nan))
-    estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * scale
-    values, deviation = measured.get(block.name) or _unbiased(block, hypothesis, estimate) or nothing
-    return BlockAnswers(block=block, estimate=estimate, measured=values, deviation=deviation)
-
-
-Measured = tuple[FloatArray, FloatArray]
-
-
-def _unbiased(block: QueryBlock, hypothesis: Hypothesis, estimate: FloatArray) -> Measured | None:
-    """Estimates that are right on average, with a known spread, are the measured answers themselves."""
-    deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
-    return None if deviations is None else (estimate, deviations * float(block.scale))
-
-
-def _measured(plan: Plan, transcript: Transcript) -> dict[str, Measured]:
-    """Noisy answers and their deviation, by the name of the workload's block; the last draw of a query counts."""
-    blocks = plan.problem.workload.blocks
-    ends = list(accumulate(block.rows for block in blocks))
-    found: dict[str, Measured] = {}
-    for finished in transcript.rounds:
-        if finished.measurement is None:
-            continue
-        if plan.threshold is not None and finished.choice is not None:
-            position = bisect_right(ends, finished.choice)
-            block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
-            values, deviation = found.setdefault(block.name, (np.full(block.rows, np.nan), np.full(block.rows, np.nan)))
-            values[row], deviation[row] = _single(finished.measurement)
-        else:
-            found.update(_whole(finished.measurement))
-    return found
-
-
-def _single(measured: Measurement) -> tuple[float, float]:
-    scale = float(measured.blocks[0].scale)
-    return float(measured.values[0][0]) * scale, measured.law.deviation * scale
-
-
-def _whole(measured: Measurement) -> Iterator[tuple[str, Measured]]:
-    for block, values in zip(measured.blocks, measured.values, strict=True):
-        scale = float(block.scale)
-        deviation = np.full(block.rows, measured.law.deviation * scale, dtype=np.float64)
-        yield block.name, (np.asarray(values * scale, dtype=np.float64), deviation)
+def _answers(
+    block: QueryBlock, hypothesis: Hypothesis, measured: dict[str, Noisy], history: Sequence[Measurement]
+) -> BlockAnswers:
+    estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
+    noisy = measured.get(block.name) or unbiased_answers(block, hypothesis, estimate, history)
+    return BlockAnswers(block=block, estimate=estimate, noisy=noisy or Noisy.nothing(block.rows))
 
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:

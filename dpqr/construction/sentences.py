@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from dpqr.construction.certificate import Certificate
+from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import PrivacyBudget
@@ -13,6 +14,12 @@ from dpqr.privacy.figures import upward_text
 from dpqr.strategies.plan import Plan
 
 NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
+
+INTERVALS = (
+    f"lower and upper enclose the true answer with probability at least {float(LEVEL):g} over the noise of this run, "
+    "each single pair; of many intervals some will miss. They speak of noise alone: answers that were not measured "
+    "come from the model, whose error no interval covers."
+)
 
 
 def guarantee(plan: Plan) -> str:
@@ -72,7 +79,7 @@ def certainty(release: Release) -> str:
     if release.plan.threshold is None:
         return (
             "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
-            "A noise deviation speaks of the measured value beside it, not of the estimate."
+            "Noise deviation and interval speak of the measured value beside them, not of the estimate."
         )
     return (
         "No certificate: the loop ended without meeting its stop test, so no bound on the error of all answers was "

@@ -99,6 +99,16 @@ class DiscreteGaussian:
             return min(together, draws + chernoff(self._normal_log_moment, limit, draws, beta))
         return min(together, chernoff(self._log_moment, limit, draws, beta))
 
+    def weighted_tail(self, beta: float) -> float:
+        """sqrt(2 v log(2 / beta)), the bound of normal noise of variance v: 2.72 deviations at beta 0.05.
+
+        E exp(t k) = exp(t^2 v / 2) sum_k exp(-(k - t v)^2 / (2 v)) / sum_k exp(-k^2 / (2 v)), and of all shifts the
+        centred sum is the largest (its Fourier coefficients are positive), so E exp(t k) <= exp(t^2 v / 2); products
+        over independent draws and Chernoff's bound on both sides give the figure.
+        """
+        _check_beta(beta)
+        return sqrt(2 * float(self.variance) * log(2 / min(beta, 1.0))) * _MARGIN
+
     def sample(self, count: int, noise: NoiseSource) -> IntArray:
         """`count` exact independent draws, int64, shape (count,).
 

@@ -29,6 +29,10 @@ class NoiseLaw(Protocol):
         """A bound b with Pr[sum of |draw| over independent draws > b] <= beta."""
         ...
 
+    def weighted_tail(self, beta: float) -> float:
+        """A bound b with Pr[|sum of c_i draw_i| > b |c|_2] <= beta, for independent draws and any real weights c."""
+        ...
+
     def sample(self, count: int, noise: NoiseSource) -> IntArray:
         """`count` exact independent draws, int64, shape (count,)."""
         ...

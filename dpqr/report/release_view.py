@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import ceil, floor
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -14,7 +15,7 @@ from dpqr.data.domain import Domain
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
 from dpqr.report.facts import Fact, facts
-from dpqr.report.wording import DIGITS, amount, counted, optional, plain, price_words
+from dpqr.report.wording import DIGITS, amount, bound, counted, optional, plain, price_words
 from dpqr.strategies.plan import Plan
 from dpqr.workload.naming import RowNames, row_names
 
@@ -33,7 +34,7 @@ def answers_view(release: Release, limit: int = ROWS_SHOWN) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("query", overflow="fold")
     table.add_column("cells", overflow="fold")
-    for figure in ("estimate", "measured", "noise"):
+    for figure in ("estimate", "measured", "noise", "lower", "upper"):
         table.add_column(figure, justify="right", no_wrap=True)
     for row in _rows(release, limit):
         table.add_row(*map(Text, row))
@@ -114,13 +115,16 @@ def _rows(release: Release, limit: int) -> Iterator[tuple[str, ...]]:
 
 
 def _row(answers: BlockAnswers, names: RowNames, domain: Domain, row: int) -> tuple[str, ...]:
-    deviation = answers.deviation[row]
+    noisy = answers.noisy
+    deviation = noisy.deviation[row]
     return (
         plain(answers.block.name),
         plain(_about(names, domain, row)),
         amount(answers.estimate[row]),
-        optional(answers.measured[row]),
+        optional(noisy.values[row]),
         f"+-{amount(deviation)}" if deviation == deviation else "",
+        bound(noisy.lower[row], floor),
+        bound(noisy.upper[row], ceil),
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
 
@@ -30,6 +32,13 @@ def amount(value: float) -> str:
 def optional(value: float) -> str:
     """A figure in records, or nothing for NaN."""
     return "" if value != value else amount(value)
+
+
+def bound(value: float, rounded: Callable[[float], int]) -> str:
+    """An end of an interval, moved outwards by `rounded` (floor or ceil): whole from 100 on, else two decimals."""
+    if value != value:
+        return ""
+    return f"{rounded(value):,}" if abs(value) >= 100 else f"{rounded(value * 100) / 100 + 0.0:g}"
 
 
 def bytes_words(count: int) -> str:

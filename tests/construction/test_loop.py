@@ -128,11 +128,11 @@ def test_the_release_says_what_was_measured_and_how_noisily():
     plan = planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
     outcome = run(plan)
     release = assemble(plan, outcome, {"basic": Fraction(1)}, private=False)
-    measured = [answers for answers in release.answers if not np.isnan(answers.measured).any()]
+    measured = [answers for answers in release.answers if not np.isnan(answers.noisy.values).any()]
     assert len(measured) == 2
     for answers in measured:
         truth = answers.block.answer(DenseHistogram(COUNTS))
-        assert np.abs(answers.measured - truth).max() < 30 * answers.deviation[0]
+        assert np.abs(answers.noisy.values - truth).max() < 30 * answers.noisy.deviation[0]
     assert release.trust[0].startswith("NOT PRIVATE")
     assert release.certificate is None
 
@@ -147,5 +147,5 @@ def test_single_measurements_stand_in_their_rows():
     release = assemble(plan, outcome, {}, private=False)
     answers = release.answers[0]
     chosen = {each.choice for each in outcome.transcript.rounds}
-    assert set(np.flatnonzero(~np.isnan(answers.measured))) == chosen
+    assert set(np.flatnonzero(~np.isnan(answers.noisy.values))) == chosen
     assert release.certificate.fraction < 0.1

@@ -25,6 +25,24 @@ def counts(draws, reach):
     return np.bincount(inside + reach, minlength=2 * reach + 1)
 
 
+@pytest.mark.parametrize("beta", [0.3, 0.05, 1e-3])
+@pytest.mark.parametrize("variance", [Fraction(1, 20), Fraction(1, 2), Fraction(4), Fraction(30)])
+@pytest.mark.parametrize("weights", [(1,), (3, 1, -1), (1,) * 9], ids=str)
+def test_weighted_tail_holds(variance, weights, beta):
+    """Against the exact law of small whole weights."""
+    reach = int(12 * float(variance) ** 0.5) + 4
+    total = np.ones(1)
+    for weight in weights:
+        spread = np.zeros(2 * reach * abs(weight) + 1)
+        spread[:: abs(weight)] = chances(variance, reach)
+        total = np.convolve(total, spread)
+    sizes = np.abs(np.arange(len(total)) - len(total) // 2)
+    bound = DiscreteGaussian(variance).weighted_tail(beta) * float(np.linalg.norm(weights))
+    assert total[sizes > bound].sum() <= beta
+    needed = next(size for size in range(len(total)) if total[sizes > size].sum() <= beta)
+    assert bound <= 2 * (needed + 1) or variance < 1
+
+
 @pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(1), Fraction(5, 2), LONG, Fraction(400)])
 def test_chi_square_and_a_deviation_ten_percent_off(variance, p_value):
     draws = DiscreteGaussian(variance).sample(150_000, SeededNoise(31))

@@ -123,6 +123,24 @@ def test_sum_tail_of_nothing_is_nothing():
     assert DiscreteLaplace(Fraction(3)).sum_tail(0, 0.1) == 0
 
 
+@pytest.mark.parametrize("beta", [0.3, 0.05, 1e-3])
+@pytest.mark.parametrize("scale", [Fraction(1, 20), Fraction(1, 2), Fraction(2), Fraction(7)])
+@pytest.mark.parametrize("weights", [(1,), (1, 1), (3, 1, -1), (1,) * 9], ids=str)
+def test_weighted_tail_holds(scale, weights, beta):
+    """Against the exact law of small whole weights; it is at most 2.5 times what is needed, or nothing is."""
+    reach = int(40 * float(scale)) + 40
+    total = np.ones(1)
+    for weight in weights:
+        spread = np.zeros(2 * reach * abs(weight) + 1)
+        spread[:: abs(weight)] = chances(scale, reach)
+        total = np.convolve(total, spread)
+    sizes = np.abs(np.arange(len(total)) - len(total) // 2)
+    bound = DiscreteLaplace(scale).weighted_tail(beta) * float(np.linalg.norm(weights))
+    assert total[sizes > bound].sum() <= beta
+    needed = next(size for size in range(len(total)) if total[sizes > size].sum() <= beta)
+    assert bound <= 2.5 * (needed + 1) * max(1.0, (0.01 / beta) ** 0.25)
+
+
 def test_equal_scales_are_equal_laws():
     assert DiscreteLaplace(Fraction(2, 4)) == DiscreteLaplace(scale=Fraction(1, 2))
     assert hash(DiscreteLaplace(Fraction(2, 4))) == hash(DiscreteLaplace(scale=Fraction(1, 2)))

@@ -20,8 +20,8 @@ Total        basic: eps 1 (charged) [opening 0.2, selection 0.16, measurement 0.
 Charged      by basic: the one theorem that holds without a delta; the others are shown for
              comparison
 Accuracy     No certificate: this schedule has no stop test, so no bound on the error of all answers
-             was bought. A noise deviation speaks of the measured value beside it, not of the
-             estimate.
+             was bought. Noise deviation and interval speak of the measured value beside them, not
+             of the estimate.
 Note         ages above 60 are clipped
 Note         the fit is heuristic
 """
@@ -43,23 +43,23 @@ Accuracy     Certificate: with probability at least 0.95, over the noise of this
              estimates is off by more than 198.005 records (0.04951 of the declared n).
 """
 ANSWERS = """\
-query        cells                     estimate  measured   noise
-sex by age   sex=F, age=[0, 20)               5        -4  +-7.06
-sex by age   sex=F, age=[20, 40)            4.5        -3  +-7.06
-sex by age   sex=F, age=[40, 60]              4        -2  +-7.06
-sex by age   sex=M, age=[0, 20)               5        -1  +-7.06
-sex by age   sex=M, age=[20, 40)              0         0  +-7.06
-sex by age   sex=M, age=[40, 60]              7         1  +-7.06
-sex by age   sex=(null), age=[0, 20)          1         2  +-7.06
-sex by age   sex=(null), age=[20, 40)         0         3  +-7.06
-sex by age   sex=(null), age=[40, 60]         0         4  +-7.06
+query        cells                     estimate  measured   noise  lower  upper
+sex by age   sex=F, age=[0, 20)               5        -4  +-7.06    -19     11
+sex by age   sex=F, age=[20, 40)            4.5        -3  +-7.06    -18     12
+sex by age   sex=F, age=[40, 60]              4        -2  +-7.06    -17     13
+sex by age   sex=M, age=[0, 20)               5        -1  +-7.06    -16     14
+sex by age   sex=M, age=[20, 40)              0         0  +-7.06    -15     15
+sex by age   sex=M, age=[40, 60]              7         1  +-7.06    -14     16
+sex by age   sex=(null), age=[0, 20)          1         2  +-7.06    -13     17
+sex by age   sex=(null), age=[20, 40)         0         3  +-7.06    -12     18
+sex by age   sex=(null), age=[40, 60]         0         4  +-7.06    -11     19
 cdf          < 20                            11
 cdf          < 40                          15.5
 cdf          <= 60                         26.5
 young women                                 9.5
-years        sex=F, sum of age              385       3.5   +-2.2
-years        sex=M, sum of age              400        -1   +-2.2
-years        sex=(null), sum of age          10         0   +-2.2
+years        sex=F, sum of age              385       3.5   +-2.2     -1      8
+years        sex=M, sum of age              400        -1   +-2.2   -5.5    3.5
+years        sex=(null), sum of age          10         0   +-2.2   -4.5    4.5
 boxes        age < 20, region 0              10
 boxes        age >= 20, any region         15.5
 all                                        26.5

@@ -15,7 +15,8 @@ from dpqr.data.domain import Domain
 from dpqr.io.outputs.column_names import beside
 from dpqr.workload.naming import row_names
 
-OWN_COLUMNS = ("query", "detail", "estimate", "measured", "noise_deviation")
+FIGURES = ("estimate", "measured", "noise_deviation", "lower", "upper")
+OWN_COLUMNS = ("query", "detail", *FIGURES)
 NOTHING = -1
 """Dictionary index of a null."""
 
@@ -26,8 +27,9 @@ def answers_table(release: Release) -> Any:
     query: the block's name. One column for every attribute that some block keeps apart, in domain order, with the
     titles of its cells; null where the query sums over it. detail: what else tells the query from its neighbours
     ("<= 30"). estimate: the hypothesis' answer. measured, noise_deviation: the unbiased noisy answer and its noise's
-    standard deviation; null where the query was not measured. Figures are in records, or in the unit of a summed
-    column. Names that clash with attributes: `column_names`.
+    standard deviation; null where the query was not measured. lower, upper: they enclose the true answer with the
+    probability that release.json states, query by query; null where the query was not measured, or more than once.
+    Figures are in records, or in the unit of a summed column. Names that clash with attributes: `column_names`.
 
     Privacy: post-processing of a release.
     """
@@ -83,9 +85,10 @@ class _Draft:
         if names.detail is not None:
             self._indices("detail")[place] = names.detail + len(self.details)
             self.details.extend(names.details)
-        self._floats("estimate")[place] = answers.estimate
-        self._floats("measured")[place] = answers.measured
-        self._floats("noise_deviation")[place] = answers.deviation
+        noisy = answers.noisy
+        shown = (answers.estimate, noisy.values, noisy.deviation, noisy.lower, noisy.upper)
+        for name, values in zip(FIGURES, shown, strict=True):
+            self._floats(name)[place] = values
         self.filled = place.stop
 
     def columns(self) -> Iterator[tuple[str, Any]]:
@@ -94,7 +97,7 @@ class _Draft:
             if axis in self.codes:
                 yield beside(OWN_COLUMNS, attribute.name), _dictionary(self.codes[axis], list(attribute.titles()))
         yield "detail", _dictionary(self._indices("detail"), self.details)
-        for name in ("estimate", "measured", "noise_deviation"):
+        for name in FIGURES:
             yield name, pa.array(self._floats(name) + 0.0, from_pandas=True)
 
     def _indices(self, column: int | str) -> Any:

@@ -12,8 +12,9 @@ from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate
+from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
-from dpqr.construction.sentences import certainty, choice_words, dropped_words, guarantee, release_guarantee
+from dpqr.construction.sentences import INTERVALS, certainty, choice_words, dropped_words, guarantee, release_guarantee
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.outputs.exact_parts import (
     budget_part,
@@ -78,6 +79,7 @@ def release_document(
         "spent": _spent(release),
         "certainty": certainty(release),
         "certificate": _certificate(release.certificate),
+        "intervals": {"level": float(LEVEL), "words": INTERVALS},
         "dropped": _dropped(release),
         "trust": list(release.trust),
         "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},

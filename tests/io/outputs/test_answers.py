@@ -1,13 +1,16 @@
 import time
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pyarrow as pa
 
+from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import BlockAnswers
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.io.outputs.answers import OWN_COLUMNS, answer_records, answers_table
+from dpqr.io.outputs.answers import FIGURES, OWN_COLUMNS, answer_records, answers_table
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Workload
@@ -20,8 +23,7 @@ def with_blocks(release, domain, blocks):
         BlockAnswers(
             block=block,
             estimate=np.arange(block.rows, dtype=np.float64),
-            measured=np.full(block.rows, np.nan),
-            deviation=np.full(block.rows, np.nan),
+            noisy=Noisy.nothing(block.rows),
         )
         for block in blocks
     )
@@ -30,7 +32,7 @@ def with_blocks(release, domain, blocks):
 
 def test_columns_come_in_order_and_only_for_attributes_that_some_block_keeps_apart(release):
     table = answers_table(release)
-    assert table.column_names == ["query", "sex", "age", "detail", "estimate", "measured", "noise_deviation"]
+    assert table.column_names == ["query", "sex", "age", "detail", *FIGURES]
     assert table.num_rows == release.plan.problem.workload.rows
     assert table.schema.field("sex").type == pa.dictionary(pa.int32(), pa.string())
 
@@ -64,10 +66,21 @@ def test_every_row_says_what_it_answers(release):
 def test_measured_values_carry_the_grid_and_are_null_elsewhere(release):
     rows = {(row["query"], row["sex"], row["age"]): row for row in answer_records(release)}
     assert rows["years", "F", None]["measured"] == 3.5
-    assert rows["years", "F", None]["noise_deviation"] == release.answers[3].deviation[0]
+    assert rows["years", "F", None]["noise_deviation"] == release.answers[3].noisy.deviation[0]
     assert rows["sex by age", "M", "[20, 40)"]["measured"] == 0.0
     assert rows["all", None, None]["measured"] is None
     assert rows["all", None, None]["noise_deviation"] is None
+
+
+def test_intervals_stand_beside_what_was_measured_and_nowhere_else(release):
+    rows = {(row["query"], row["sex"], row["age"]): row for row in answer_records(release)}
+    margin = release.answers[0].noisy.margin[4]
+    assert margin == DiscreteLaplace(Fraction(5)).tail(0.05) > 0
+    assert (rows["sex by age", "M", "[20, 40)"]["lower"], rows["sex by age", "M", "[20, 40)"]["upper"]) == (
+        -margin,
+        margin,
+    )
+    assert (rows["all", None, None]["lower"], rows["all", None, None]["upper"]) == (None, None)
 
 
 def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(release):
@@ -75,7 +88,8 @@ def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(relea
     domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in names))
     blocks = (QueryBlock(name="m", factors=tuple(Factor.identity(axis, 2) for axis in range(len(names)))),)
     table = answers_table(with_blocks(release, domain, blocks))
-    assert table.column_names[1:-4] == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
+    moved = table.column_names[1 : -len(FIGURES) - 1]
+    assert moved == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
     assert table["column_column_query"].to_pylist()[:3] == ["0", "1", "0"]
 
 

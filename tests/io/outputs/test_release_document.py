@@ -163,6 +163,7 @@ def test_the_whole_release(release):
         },
         "certainty": document["certainty"],
         "certificate": None,
+        "intervals": document["intervals"],
         "dropped": None,
         "trust": ["ages above 60 are clipped", "the fit is heuristic"],
         "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
@@ -181,6 +182,13 @@ def test_the_whole_release(release):
 def test_spent_floats_are_never_below_the_exact_figures(release):
     for figure in release_document(release)["spent"]["epsilon"].values():
         assert figure is None or Fraction(figure["float"]) >= Fraction(figure["exact"])
+
+
+def test_intervals_state_their_level_and_what_they_do_not_cover(release):
+    stated = release_document(release)["intervals"]
+    assert stated["level"] == 0.95
+    assert "each single pair" in stated["words"]
+    assert "whose error no interval covers" in stated["words"]
 
 
 def test_a_certificate_is_a_figure_and_a_sentence(release):

@@ -102,7 +102,7 @@ def test_the_forecast_is_the_spread_of_the_answers(relation, delta, accountant, 
         for answers in released(plan, counts, seed).answers:
             truth = answers.block.answer(table)
             squares[answers.block.name].append(((answers.estimate - truth) ** 2).mean())
-            np.testing.assert_array_equal(answers.measured, answers.estimate)
+            np.testing.assert_array_equal(answers.noisy.values, answers.estimate)
     for block in plan.forecast:
         assert np.mean(squares[block.name]) ** 0.5 == pytest.approx(block.deviation, rel=0.15)
 
@@ -111,8 +111,8 @@ def test_every_answer_carries_its_own_deviation() -> None:
     release = released(planned(CDF), np.zeros(SHAPE, dtype=np.int64))
     (answers,) = release.answers
     forecast = release.plan.forecast[0].deviation
-    assert np.sqrt((answers.deviation**2).mean()) == pytest.approx(forecast)
-    assert answers.deviation.std() > 0
+    assert np.sqrt((answers.noisy.deviation**2).mean()) == pytest.approx(forecast)
+    assert answers.noisy.deviation.std() > 0
 
 
 def test_attributes_that_no_query_joins_are_measured_together_with_the_best_shares() -> None:
