@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
+from dpqr.app.public_facts import fact_notes, require_agreement
 from dpqr.app.request import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
 from dpqr.data.attribute import Codes
@@ -65,8 +66,9 @@ def plan_release(request: PlanRequest) -> Plan:
         beta=beta,
         seed=request.seed,
     )
+    require_agreement(problem)
     plan = least_noise(problem, budget, schedule, wishes)
-    notes = (*foreign, *reasons, *plan.notes, *document.notes, *warnings(problem, budget))
+    notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(problem, budget))
     return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, _memory(plan, request)))
 
 

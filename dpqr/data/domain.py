@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from dpqr.data.arrays import Axes
 from dpqr.data.attribute import Attribute
+from dpqr.data.facts import PublicFacts
 from dpqr.errors import DocumentError
 
 
@@ -17,9 +18,11 @@ class Domain:
     """Named finite axes. |X| = `size` may be 10^30: nothing may assume that it fits in memory.
 
     Invariant: declared by the curator, never inferred from the data; names are unique.
+    facts: what else is known of every table over it.
     """
 
     attributes: tuple[Attribute, ...]
+    facts: PublicFacts = field(default_factory=PublicFacts)
     _shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -56,5 +59,5 @@ class Domain:
         return tuple(self.axis(name) for name in names)
 
     def project(self, axes: Axes) -> Domain:
-        """The domain of the attributes at `axes`, in that order."""
-        return Domain(tuple(self.attributes[axis] for axis in axes))
+        """The domain of the attributes at `axes`, in that order, with what the facts say of them."""
+        return Domain(tuple(self.attributes[axis] for axis in axes), self.facts.within(axes))

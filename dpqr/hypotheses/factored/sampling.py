@@ -67,5 +67,7 @@ def _systematic(table: FloatArray, cases: IntArray, generator: Any) -> IntArray:
     edges[:, -1] = 1.0
     edges += np.arange(len(table))[:, None]
     found = np.searchsorted(edges.reshape(-1), cases + points, side="right") - cases * table.shape[1]
-    picked: IntArray = columns[np.clip(found, 0, table.shape[1] - 1)]
+    # A point that rounding has put on its row's end belongs to the last column of positive probability.
+    last = table.shape[1] - 1 - np.argmax(table[:, columns[::-1]] > 0, axis=1)
+    picked: IntArray = columns[np.clip(found, 0, last[cases])]
     return picked

@@ -48,7 +48,12 @@ def decode_domain(value: Any, place: Place) -> Domain:
     for index, field in enumerate(schema.fields):
         attributes.append(_attribute(field, schema.missing_values, place.key("fields").item(index)))
     with place.key("fields").blamed():
-        return Domain(tuple(attributes))
+        domain = Domain(tuple(attributes))
+    if not (schema.impossible or schema.totals):
+        return domain
+    from dpqr.io.documents.public_facts import with_facts  # the fit's modules, which few domains need
+
+    return with_facts(domain, schema.impossible, schema.totals, place)
 
 
 def _coded(value: dict[str, Any], place: Place) -> Domain:

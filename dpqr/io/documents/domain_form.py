@@ -1,4 +1,5 @@
-"""The domain file's form: Frictionless Table Schema, with one `dpqr` block a field.
+"""The domain file's form: Frictionless Table Schema, with one `dpqr` block a field, and two lists of public facts
+beside the fields: `impossible` and `totals`.
 
 Standard keys that do not change which value a cell holds are accepted and have no effect: of the schema `$schema`,
 `name`, `title`, `description`, `primaryKey`, `foreignKeys`, `uniqueKeys`, `fieldsMatch`; of a field `title`,
@@ -78,11 +79,26 @@ class Field(Form, frozen=True, kw_only=True):
     rdf_type: Text | UnsetType = UNSET
 
 
+class ImpossibleForm(Form, frozen=True, kw_only=True):
+    """No record of any table fulfils this predicate."""
+
+    where: Annotated[str, Meta(min_length=1)]
+
+
+class TotalForm(Form, frozen=True, kw_only=True):
+    """The number of records that fulfil the predicate; of all records where there is none."""
+
+    count: Annotated[int, Meta(ge=0, le=2**36)]
+    where: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
+
+
 class TableSchema(Form, frozen=True, kw_only=True):
     """The document."""
 
     fields: Annotated[tuple[Field, ...], Meta(min_length=1, max_length=2000)]
     dpqr: Literal["domain/1"] | UnsetType = UNSET
+    impossible: Annotated[tuple[ImpossibleForm, ...], Meta(max_length=1000)] = ()
+    totals: Annotated[tuple[TotalForm, ...], Meta(max_length=1000)] = ()
     missing_values: tuple[str, ...] = ("",)
     schema: Text | UnsetType = msgspec.field(default=UNSET, name="$schema")
     name: Text | UnsetType = UNSET

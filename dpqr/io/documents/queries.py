@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import UNSET
 
+from dpqr.data.arrays import Axes
 from dpqr.data.domain import Domain
 from dpqr.errors import UsageFault
 from dpqr.io.documents.decoding import decode, number
@@ -131,12 +132,18 @@ def _distinct_names(compiled: list[Compiled], place: Place) -> None:
             first[block.name] = index
 
 
+def _silent(whole: Domain, axes: Axes) -> tuple[str, ...]:
+    """Public facts that are left out, each once."""
+    return tuple(dict.fromkeys(whole.facts.silent(axes)))
+
+
 def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) -> QueriesDocument:
     """Only the columns that are asked about: |X| is what memory and error bounds grow with."""
     axes = Workload(tuple(block for one in compiled for block in one.blocks)).axes
     if not axes:
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
+    notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 
     def moved(factor: Factor) -> Factor:

@@ -101,10 +101,14 @@ class _Draft:
             yield name, pa.array(self._floats(name) + 0.0, from_pandas=True)
 
     def _indices(self, column: int | str) -> Any:
-        return self.codes.setdefault(column, np.full(self.rows, NOTHING, dtype=np.int32))
+        if column not in self.codes:
+            self.codes[column] = np.full(self.rows, NOTHING, dtype=np.int32)
+        return self.codes[column]
 
     def _floats(self, column: str) -> FloatArray:
-        return self.figures.setdefault(column, np.full(self.rows, np.nan))
+        if column not in self.figures:
+            self.figures[column] = np.full(self.rows, np.nan)
+        return self.figures[column]
 
 
 def _dictionary(indices: Any, titles: list[str]) -> Any:

@@ -6,14 +6,31 @@ from typing import Any
 
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
+from dpqr.data.facts import PublicFacts
 from dpqr.io.outputs.exact_parts import kind
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 
 
 def domain_part(domain: Domain) -> dict[str, Any]:
-    """|X| and the columns with their sizes; the titles stand in the domain file and in the answers."""
-    return {"cells": domain.size, "columns": [_column(attribute) for attribute in domain.attributes]}
+    """|X| and the columns with their sizes; the titles stand in the domain file and in the answers.
+
+    facts: null where none is declared.
+    """
+    return {
+        "cells": domain.size,
+        "columns": [_column(attribute) for attribute in domain.attributes],
+        "facts": _facts(domain.facts) if domain.facts else None,
+    }
+
+
+def _facts(facts: PublicFacts) -> dict[str, Any]:
+    """As the curator wrote them; records: the least and the most that the totals allow, null for no bound."""
+    return {
+        "impossible": list(dict.fromkeys(region.text for region in facts.impossible)),
+        "totals": [{"where": total.region.text, "count": total.count} for total in facts.totals],
+        "records": [facts.least, facts.most],
+    }
 
 
 def _column(attribute: Attribute) -> dict[str, Any]:

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from dpqr.data.arrays import FloatArray
+from dpqr.data.facts import PublicFacts
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.factored.junction_tree import JunctionTree
+from dpqr.strategies.updates.binding import barred, cleared, totals
 from dpqr.strategies.updates.descent import Descent
 from dpqr.strategies.updates.evidence import Evidence, lower_order
 from dpqr.strategies.updates.log_linear import LogLinear
-from dpqr.strategies.updates.propagation import Table
+from dpqr.strategies.updates.propagation import Propagation, Table
 
 SINGLES = 0.1
 """Leaning of single attributes on the uniform base."""
@@ -59,17 +61,25 @@ class EntropyFit:
     steps: int = 600
 
     def run(
-        self, evidence: Sequence[Evidence], shape: tuple[int, ...], total: float, warm: Potentials
+        self,
+        evidence: Sequence[Evidence],
+        shape: tuple[int, ...],
+        total: float,
+        warm: Potentials,
+        facts: PublicFacts | None = None,
     ) -> FactoredDistribution:
         """The fitted distribution at one record, with the potentials to start the next fit from.
 
         total: N, more than 0. Attributes that nobody measured are uniform and independent of all others.
+        facts: what cannot be is 0 at every stage; known totals are evidence of the last one, within EXACT records.
         """
-        fitted = FactoredDistribution.uniform(shape, 1.0)
-        settled: list[Table] = []
+        known = facts or PublicFacts()
+        evidence = (*cleared(evidence, known), *totals(known, shape))
+        settled: list[Table] = barred(known)
+        fitted = _base(shape, settled)
         found: dict[Hashable, FloatArray] = {}
         for stage, seen in enumerate(_stages(evidence)):
-            tree = JunctionTree.over(shape, [one.axes for one in seen])
+            tree = JunctionTree.over(shape, [*(one.axes for one in seen), *(axes for axes, _ in settled)])
             model = LogLinear.of(seen, tree, settled, total, _leanings(seen))
             start = model.joined([warm.get((stage, one.key)) for one in seen])
             end = Descent(tolerance=model.tolerances(self.tolerance), steps=self.steps).run(model.objective, start)
@@ -77,6 +87,14 @@ class EntropyFit:
             settled += model.tables(end)
             fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=found)
         return fitted
+
+
+def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribution:
+    """Uniform over what can be."""
+    if not settled:
+        return FactoredDistribution.uniform(shape, 1.0)
+    tree = JunctionTree.over(shape, [axes for axes, _ in settled])
+    return FactoredDistribution(tree=tree, beliefs=Propagation.of(tree, [], settled).beliefs([]), total=1.0)
 
 
 def _stages(evidence: Sequence[Evidence]) -> list[tuple[Evidence, ...]]:

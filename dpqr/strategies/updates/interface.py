@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.footprint import Footprint
@@ -49,4 +49,13 @@ class UpdateRule(Protocol[H]):
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether a hypothesis that has seen `measured` has room for `candidate` too: a public rule for schedules."""
+        ...
+
+
+@runtime_checkable
+class FactBinding(Protocol):
+    """An update rule whose hypotheses can obey the public facts of the domain."""
+
+    def binds(self, problem: Problem) -> bool:
+        """Whether they do in this run."""
         ...

@@ -77,13 +77,18 @@ class MultiplicativeWeights:
         return self.replay
 
     def start(self, problem: Problem) -> Distribution:
-        """The uniform distribution."""
+        """The uniform distribution, over what the public facts allow."""
         refusal = self.footprint(problem).refusal
         if refusal is not None:
             raise InfeasiblePlan(refusal)
         whole = not self._fits_all(problem) or problem.domain.size <= LISTED
         kind = DenseDistribution if whole else FactoredDistribution
-        return kind.uniform(problem.domain.shape, float(problem.n or 0))
+        first = kind.uniform(problem.domain.shape, float(problem.n or 0))
+        return self._fitted(problem, first, ()) if problem.domain.facts and self.binds(problem) else first
+
+    def binds(self, problem: Problem) -> bool:
+        """Whether the public facts of the domain bind every hypothesis."""
+        return self._fits_all(problem)
 
     def _fits_all(self, problem: Problem) -> bool:
         """Whether every update is a fit of all measurements."""
@@ -105,7 +110,7 @@ class MultiplicativeWeights:
         total = records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer)
         shape = problem.domain.shape
         evidence = self._admitted(problem, gather(history, shape))
-        found = self.fit.run(evidence, shape, max(total, 1.0), hypothesis.potentials)
+        found = self.fit.run(evidence, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
         if problem.domain.size > LISTED:
             return replace(found, total=max(total, 0.0))
         cells = frozen(found.probabilities())
@@ -127,7 +132,8 @@ class MultiplicativeWeights:
         return not self._fits_all(problem) or self._room(problem, groups, more)
 
     def _room(self, problem: Problem, groups: frozenset[Axes], more: frozenset[Axes]) -> bool:
-        shape = problem.domain.shape
+        """The public facts take their room before any measurement."""
+        shape, groups = problem.domain.shape, groups | problem.domain.facts.axes
         declared = within(shape, groups, self.model_size // 8, more)
         return declared or within(shape, groups, self._limit(problem), more)
 

@@ -22,10 +22,18 @@ def records_total(
     """What the practical rules take for the number of records.
 
     Under `replace` the public n. Under `add-remove` what the measurements tell; the declared n0 while none tells it;
-    without one the total that best matches `answer`, the hypothesis' answers at one record. May be negative.
+    without one the total that best matches `answer`, the hypothesis' answers at one record. Within the bounds of the
+    public facts; else it may be negative.
     """
     if problem.n is not None and problem.unit.neighbours is Neighbours.REPLACE:
         return float(problem.n)
+    facts = problem.domain.facts
+    told = _told_total(problem, history, answer) if facts.records is None else float(facts.records)
+    least = float(facts.least) if facts.least else -math.inf
+    return min(max(told, least), math.inf if facts.most is None else float(facts.most))
+
+
+def _told_total(problem: Problem, history: Sequence[Measurement], answer: Callable[[QueryBlock], FloatArray]) -> float:
     measured = measured_total(history)
     if measured is not None:
         return measured

@@ -67,6 +67,8 @@ DOMAIN = {
     "uniqueKeys": [],
     "fieldsMatch": "exact",
     "missingValues": [""],
+    "impossible": [{"where": "a = 'x' and n >= 5"}],
+    "totals": [{"where": "a = 'x'", "count": 5}, {"count": 9}],
     "fields": [FIELD, *NUMBERS],
 }
 ENTRIES = [
@@ -105,6 +107,8 @@ def test_every_key_of_the_domain_schema_is_read() -> None:
     assert keys(found, "Field") == set(FIELD)
     limits = set().union(*(field.get("constraints", {}) for field in DOMAIN["fields"]))
     assert keys(found, "Constraints") == limits
+    for facts, form in (("impossible", "ImpossibleForm"), ("totals", "TotalForm")):
+        assert keys(found, form) == set().union(*DOMAIN[facts])
     assert keys(found, "Treatment") == set().union(*(field["dpqr"] for field in DOMAIN["fields"]))
 
 
@@ -133,6 +137,9 @@ BROKEN_DOMAINS = [
     {"fields": [{**FIELD, "dqpr": {}}]},
     {"fields": [{**FIELD, "type": "text"}]},
     {"fields": [{**FIELD, "dpqr": {"null": "clip"}}]},
+    {"fields": [FIELD], "impossible": [{}]},
+    {"fields": [FIELD], "totals": [{"where": "a = 'x'"}]},
+    {"fields": [FIELD], "totals": [{"count": -1}]},
     {"a": 0},
     {"a": "2"},
 ]

@@ -37,6 +37,7 @@ PLAN = {
             {"name": "age", "kind": "bins", "cells": 3, "own_cells": []},
             {"name": "region", "kind": "codes", "cells": 2, "own_cells": []},
         ],
+        "facts": None,
     },
     "workload": {
         "queries": 19,
