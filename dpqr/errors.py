@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+RESUMABLE = "the release is paid and waits: the same command with --resume continues it"
+"""Note (`BaseException.add_note`) on whatever ended a release that can be continued."""
+
 
 class DpqrError(Exception):
     """Root of the family; `exit_code` is what a command ends with (README, "Exit codes")."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from dpqr.app.budget import configured_ledger
 from dpqr.construction.journal import Journal, Unkept
-from dpqr.errors import DataError, DpqrError, UsageFault
+from dpqr.errors import RESUMABLE, DataError, DpqrError, UsageFault
 from dpqr.io.journal.ledger_journal import LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.plan_digest import plan_digest
 from dpqr.io.journal.table_mark import table_mark
@@ -84,9 +84,10 @@ class PaidRun:
         if not self.paid:
             return
         with suppress(DpqrError):  # the error that ended the run is the one to be told
-            if self.kept and self.kept.begun:
+            if self.kept and self.kept.begun and self.kept.repeatable:
+                error.add_note(RESUMABLE)
                 return
-            begun = bool(self.guard.charged)
+            begun = bool(self.guard.charged) or (self.kept is not None and self.kept.begun)
             when = "after" if begun else "before"
             events = self.paid.events if begun else ()
             self._settle(events, f"ended by {type(error).__name__} {when} the first draw")

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from dpqr import __version__
-from dpqr.errors import DpqrError
+from dpqr.errors import RESUMABLE, DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
@@ -74,6 +74,7 @@ class Commands(click.Group):
             code = 0
         except BaseException as error:
             code = _told(error)
+            _note(error)
         sys.exit(code)
 
 
@@ -106,6 +107,13 @@ def _told(error: BaseException) -> int:
     if isinstance(error, MemoryError):
         return _say(NO_MEMORY, INFEASIBLE)
     return _say(UNEXPECTED, 1)
+
+
+def _note(error: BaseException) -> None:
+    """The only note that is shown: those of other packages may quote the table."""
+    if RESUMABLE in getattr(error, "__notes__", ()):
+        with suppress(OSError):
+            click.echo(RESUMABLE, err=True)
 
 
 def _usage(error: click.ClickException) -> str:

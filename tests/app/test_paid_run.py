@@ -1,16 +1,20 @@
 """A release that a ledger pays for: order, refunds, and what a kill at each stage leaves to be continued."""
 
+import io
 import json
 import os
 import shutil
+import sys
+import tempfile
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
+from crowds import MEMORY, command
 from ledgers import ledger_in
 from releases import (
     Unwatched,
     begun,
-    command,
     document,
     killed_at,
     lay,
@@ -25,7 +29,7 @@ from releases import (
 from dpqr.app import paid_run as module
 from dpqr.app import release as release_module
 from dpqr.app.paid_run import ledger_request
-from dpqr.errors import BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.errors import RESUMABLE, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.noise.source import SeededNoise
@@ -138,13 +142,27 @@ def test_an_error_after_the_first_draw_stays_paid_and_can_be_continued(place, mo
 
     with monkeypatch.context() as broken:
         broken.setattr(release_module, "write_release", interrupted)
-        with pytest.raises(KeyboardInterrupt):
+        with pytest.raises(KeyboardInterrupt) as ended:
             run(place)
+    assert ended.value.__notes__ == [RESUMABLE]
     before = [each["value"] for each in drawn(place)]
     assert (account(place).spent, account(place).unsettled) == (1, 1)
     run(place, resume=True)
     assert published(place) == before
     assert (account(place).spent, account(place).unsettled) == (1, 0)
+
+
+def test_a_run_on_standard_input_cannot_be_continued_and_is_settled_in_full(place, monkeypatch):
+    def failed(*_, **__):
+        raise UsageFault("no")
+
+    monkeypatch.setattr(release_module, "write_release", failed)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((place / "table.csv").read_bytes())))
+    with pytest.raises(UsageFault) as ended:
+        run(place, table="-")
+    assert not hasattr(ended.value, "__notes__")
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+    assert not transcript(place).exists()
 
 
 def test_an_error_after_the_first_draw_of_a_run_that_is_not_kept_is_settled_in_full(place, monkeypatch):
@@ -176,8 +194,9 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
     )
     assert made.transcript.stopped
     assert len(made.transcript.rounds) < made.plan.rounds
-    (events,) = begun(tmp_path).values()
-    assert ledger_in(tmp_path).account("survey").spent == price(tmp_path, events) < 50
+    entries = ledger_in(tmp_path).entries()
+    (events,) = begun(entries).values()
+    assert ledger_in(tmp_path).account("survey").spent == price(entries, events) < 50
     assert document(tmp_path)["guarantee"].startswith("Differentially private with epsilon = 50 ")
 
 
@@ -207,10 +226,11 @@ def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(place, stage):
     before = drawn(place)[:known]
     made = run(place, resume=True)
     planned = sum(count for _, count in made.plan.events)
-    (events,) = begun(place).values()
+    entries = ledger_in(place).entries()
+    (events,) = begun(entries).values()
     assert published(place)[: len(before)] == [each["value"] for each in before]
     assert len(events) <= planned
-    assert account(place).spent == 1 >= price(place, events)
+    assert account(place).spent == 1 >= price(entries, events)
     assert account(place).reservations == 1
     assert made.transcript.lost == (stage[1] == "begin" and stage[3]) + (stage[1] == "record" and not stage[3]) + (
         stage[1] == "append" and stage[2] > 2
@@ -422,20 +442,34 @@ def test_who_pays():
             ledger_request(**{**none, **change})
 
 
-def test_twenty_kills(tmp_path):
-    lay(tmp_path, epsilon="1000")
-    done = command("kills", tmp_path, "--count", 20, "--crowd", 2)
+@pytest.fixture
+def memory(tmp_path):
+    """A directory in memory, where the system has one."""
+    if not MEMORY.is_dir():
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=MEMORY) as name:
+        yield Path(name)
+
+
+def test_a_dozen_kills(memory):
+    ledger = lay(memory, epsilon="1000")
+    done = command("kills", memory, "--count", 12, "--crowd", 4)
     assert done["unsound"] == []
+    assert done["killed"] >= 12
     assert not done["ended"].keys() & {"1", "3", "4", "5"}
-    for path in list(tmp_path.glob(".*.transcript")):
-        if path.stat().st_size:
-            run(tmp_path, out=path.name[1:].removesuffix(".transcript"), resume=True)
-    assert unsound(tmp_path) is None
+    reserved = ledger.account("survey").reservations
+    for path in [path for path in memory.glob(".*.transcript") if path.stat().st_size]:
+        out, receipt = path.name[1:].removesuffix(".transcript"), path.read_text().partition("\n")[0]
+        run(memory, out=out, resume=True)
+        assert document(memory, out)["ledger"]["seal"] in receipt
+    assert ledger.account("survey").reservations == reserved
+    assert unsound(memory) is None
 
 
 def test_eight_jobs_race_for_two_releases(tmp_path):
     ledger = lay(tmp_path, epsilon="2")
-    assert command("race", tmp_path, "--jobs", 8) == {"0": 2, "4": 6}
+    assert command("race", tmp_path, "--jobs", 8) == [{"0": 2, "4": 6}]
     assert ledger.account("survey").spent == 2
     assert len(list(tmp_path.glob("out*/release.json"))) == 2
     assert unsound(tmp_path) is None

@@ -5,6 +5,7 @@ import json
 import pytest
 from releases import killed_at, transcript
 
+from dpqr.errors import UsageFault
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 
 
@@ -90,6 +91,22 @@ def test_a_killed_release_is_continued(paid):
     assert [[each["values"] for each in one["measured"]] for one in document["transcript"]][: len(before)] == before
     assert spent(paid) == "1"
     assert "draw " not in paid.run("budget", "history").out
+
+
+def test_whatever_ends_a_release_after_its_first_draw_says_how_to_go_on(paid, monkeypatch):
+    def full(*_, **__):
+        raise UsageFault("--out out: cannot be written (No space left on device); choose a writable place")
+
+    with monkeypatch.context() as broken:
+        broken.setattr("dpqr.app.release.write_release", full)
+        ended = paid.release("--dataset", "survey", "--out", "out")
+    assert ended.code == 2
+    assert ended.err.splitlines()[-2:] == [
+        "dpqr: --out out: cannot be written (No space left on device); choose a writable place",
+        "the release is paid and waits: the same command with --resume continues it",
+    ]
+    assert paid.release("--dataset", "survey", "--out", "out", "--resume").code == 0
+    assert "--resume" not in paid.release("--dataset", "survey", data="missing.csv").err
 
 
 def test_an_edited_transcript_ends_with_7(paid):

@@ -43,6 +43,11 @@ class LedgerJournal:
         """Whether any draw was begun, as far as this job knows."""
         return self.known > 0 or self._event is not None
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the table can be read again; standard input cannot."""
+        return self.file.document(TABLE).get("table") is not None
+
     def same_table(self, mark: str | None) -> bool:
         """Whether the run was begun with the table of this mark; a run without draws is begun with it now."""
         if not self.known:

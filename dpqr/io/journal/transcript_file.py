@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.journal.claim import claimed, tidy
 from dpqr.io.ledger.chain import BEGINNING, seal
 from dpqr.io.ledger.entry_codec import canonical
-from dpqr.io.ledger.place import sync_directory
 
 LARGEST = 2**30
 """Bytes of a transcript that is read."""
@@ -105,11 +104,11 @@ class TranscriptFile:
 def held(path: Path) -> Iterator[TranscriptFile]:
     """The transcript at `path`, new and empty where there is none; nobody else holds it meanwhile.
 
-    A file that is still empty at the end is removed: nothing was begun.
+    A file that is still empty at the end is removed: nothing was begun. Empty ones of killed jobs, beside it, too.
     """
-    descriptor = _opened(path)
+    tidy(path)
+    descriptor = claimed(path)
     try:
-        _lock(descriptor, path)
         file = TranscriptFile(path=path, _descriptor=descriptor, lines=_read(descriptor, path))
         try:
             yield file
@@ -118,37 +117,6 @@ def held(path: Path) -> Iterator[TranscriptFile]:
                 file.remove()
     finally:
         os.close(descriptor)
-
-
-def _opened(path: Path) -> int:
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    try:
-        descriptor = os.open(path, flags, 0o600)
-        sync_directory(path.parent)
-    except OSError as error:
-        raise UsageFault(f"the transcript {path} cannot be opened ({error.strerror}); choose another --out") from None
-    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-        os.close(descriptor)
-        raise UsageFault(f"the transcript {path} is no regular file; move it away, or choose another --out")
-    return descriptor
-
-
-def _lock(descriptor: int, path: Path) -> None:
-    """UsageFault where another job holds it, or has removed it meanwhile. A killed job holds nothing any more.
-
-    Systems without such locks are left to the ledger, which lets one job at most make each draw.
-    """
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        same = os.path.samestat(os.fstat(descriptor), os.lstat(path))
-    except OSError:
-        same = False
-    if not same:
-        raise UsageFault(f"another job is releasing to the same --out (it holds {path}); wait, or choose another --out")
 
 
 def _read(descriptor: int, path: Path) -> list[str]:

@@ -1,0 +1,81 @@
+import os
+
+import pytest
+
+from dpqr.errors import UsageFault
+from dpqr.io.journal.claim import claimed, tidy
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / ".out.transcript"
+
+
+@pytest.fixture
+def claim():
+    """Claims that are let go in the end."""
+    held = []
+
+    def made(path):
+        held.append(claimed(path))
+        return held[-1]
+
+    yield made
+    for descriptor in held:
+        os.close(descriptor)
+
+
+def test_one_job_holds_it(path, claim):
+    claim(path)
+    with pytest.raises(UsageFault, match="another job"):
+        claimed(path)
+
+
+def test_a_closed_claim_is_free(path, claim):
+    os.close(claimed(path))
+    assert claim(path)
+
+
+def test_a_file_that_its_holder_has_just_removed_is_made_anew(path, claim, monkeypatch):
+    """Between the opening and the lock."""
+    opened, gone = os.open, []
+
+    def slow(name, *how):
+        descriptor = opened(name, *how)
+        if name == path and not gone:
+            gone.append(os.unlink(name))
+        return descriptor
+
+    monkeypatch.setattr(os, "open", slow)
+    assert os.path.samestat(os.fstat(claim(path)), os.lstat(path))
+
+
+def test_no_descriptor_is_left_open_by_a_refusal(path, claim):
+    claim(path)
+    before = len(os.listdir("/dev/fd"))
+    for _ in range(5):
+        with pytest.raises(UsageFault):
+            claimed(path)
+    assert len(os.listdir("/dev/fd")) == before
+
+
+def test_empty_files_of_killed_jobs_are_removed(path, tmp_path, claim):
+    (tmp_path / ".dead.transcript").touch()
+    (tmp_path / ".waits.transcript").write_text("{}")
+    (tmp_path / "mine.transcript").touch()
+    (tmp_path / ".other").touch()
+    (tmp_path / ".directory.transcript").mkdir()
+    (tmp_path / ".link.transcript").symlink_to(tmp_path / ".other")
+    os.mkfifo(tmp_path / ".pipe.transcript")
+    claim(tmp_path / ".used.transcript")
+    path.touch()
+    for name in os.listdir(tmp_path):
+        os.utime(tmp_path / name, (0, 0), follow_symlinks=False)
+    (tmp_path / ".new.transcript").touch()
+    before = set(os.listdir(tmp_path))
+    tidy(path)
+    assert before - set(os.listdir(tmp_path)) == {".dead.transcript"}
+
+
+def test_there_is_nothing_to_tidy_in_a_missing_directory(tmp_path):
+    tidy(tmp_path / "missing" / ".out.transcript")
