@@ -30,6 +30,8 @@ UNEXPECTED = (
 )
 COMPLETION = "_DPQR_COMPLETE"
 """Set by a shell that asks for completions."""
+LINE = 400
+"""Signs of an error's line that are shown; of a longer one its middle is left out."""
 NO_MEMORY = "there is not enough memory; ask about fewer columns, merge bins, or take a larger machine"
 
 
@@ -125,11 +127,12 @@ def _usage(error: click.ClickException) -> str:
 
 
 def _say(text: str, code: int) -> int:
-    """Two lines at most; a name that holds line ends or terminal codes is shown escaped."""
+    """Two lines at most; a name that holds line ends or terminal codes is shown escaped, and a long one cut."""
     first, _, second = text.partition("\n")
     with suppress(OSError):  # nobody reads standard error: the exit code still tells
         for line in filter(None, (f"dpqr: {first}", second)):
-            click.echo("".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line), err=True)
+            shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
+            click.echo(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}", err=True)
     return code
 
 

@@ -25,9 +25,13 @@ class Rule(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Categorical values, compared as exact text (integers as their decimal text)."""
+    """Categorical values, compared as exact text (integers as their decimal text).
+
+    folded: upper and lower case of a cell count as the same (boolean columns: "True" and "TRUE" are "true").
+    """
 
     values: tuple[str, ...]
+    folded: bool = False
 
     @property
     def size(self) -> int:

@@ -84,6 +84,14 @@ def test_a_name_with_line_ends_and_terminal_codes_is_shown_escaped(desk):
     assert "\x1b" not in ended.err
 
 
+def test_a_long_line_is_cut_in_its_middle(desk):
+    ended = desk.release(data="a" * 150 + "\x1b" * 100 + "z.csv")
+    assert_refusal(ended, 5, "z.csv does not exist or cannot be reached; check the path and its permissions")
+    (line,) = ended.err.splitlines()
+    assert len(line) == 400
+    assert line.startswith("dpqr: " + "a" * 150 + "\\x1b")
+
+
 def ran(desk, *arguments, **more):
     return subprocess.run([*DPQR, *arguments], cwd=desk.path, capture_output=True, text=True, **more)
 

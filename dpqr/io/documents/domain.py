@@ -134,7 +134,7 @@ def _labels(field: Field, place: Place) -> Labels:
             raise place.key("constraints").key(key).fault("a column of labels has no bounds; leave it out")
     stated = field.constraints.enum
     if stated is UNSET and field.type == "boolean":
-        return Labels(("false", "true"))
+        return Labels(("false", "true"), folded=True)
     if stated is UNSET or not stated:
         raise where.fault("lists no label; list every label that is publicly known, each once")
     labels = tuple(_label(label, field.type, where.item(index)) for index, label in enumerate(stated))
@@ -143,7 +143,7 @@ def _labels(field: Field, place: Place) -> Labels:
         if label in seen:
             raise where.item(index).fault(f"the label {spoken(label)} stands twice; keep one of them")
         seen.add(label)
-    return Labels(labels)
+    return Labels(labels, folded=field.type == "boolean")
 
 
 def _label(value: Any, kind: str, place: Place) -> str:

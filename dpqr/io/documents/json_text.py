@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import stat
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -39,15 +40,28 @@ def read_json(path: Path) -> Any:
 
 
 def read_regular_file(path: Path, limit: int) -> bytes:
-    """All bytes of a regular file of at most `limit` bytes (a pipe could keep a job waiting for ever)."""
-    try:
-        status = path.stat()
-        if not stat.S_ISREG(status.st_mode):
-            raise UsageFault(f"{str(path)!r} is not a regular file; give the path of a file")
-        if status.st_size > limit:
-            raise DocumentError(f"{path.name}: larger than {limit} bytes, the limit of such a document; split it")
+    """All bytes of a regular file of at most `limit` bytes."""
+    with _reached(path):
+        regular_size(path, limit)
         with path.open("rb") as opened:
             return opened.read(limit)
+
+
+def regular_size(path: Path, limit: int) -> int:
+    """Bytes of a regular file, at most `limit` (a pipe could keep a job waiting for ever)."""
+    with _reached(path):
+        status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise UsageFault(f"{str(path)!r} is not a regular file; give the path of a file")
+    if status.st_size > limit:
+        raise DocumentError(f"{path.name}: larger than {limit} bytes, the limit of such a document; split it")
+    return status.st_size
+
+
+@contextmanager
+def _reached(path: Path) -> Iterator[None]:
+    try:
+        yield
     except ValueError:
         raise UsageFault(f"{str(path)!r} cannot name a file; correct the path") from None
     except OSError as error:

@@ -11,6 +11,8 @@ from difflib import get_close_matches
 
 from dpqr.errors import DocumentError
 
+_COMPARED, _LONGEST = 2000, 200
+"""Words among which, and letters up to which, a nearest one is looked for."""
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][\w$]*")
 
 
@@ -44,7 +46,7 @@ class Place:
 def nearest(word: str, known: Iterable[str]) -> str:
     """A hint after an unknown word: the nearest known one, or all of them."""
     known = tuple(known)
-    near = get_close_matches(word, known, n=1)
+    near = get_close_matches(word, known, n=1) if len(known) <= _COMPARED and len(word) <= _LONGEST else []
     if near:
         return f"did you mean {near[0]!r}?"
     shown = ", ".join(map(repr, known[:20]))

@@ -19,6 +19,8 @@ from dpqr.errors import UsageFault
 RECORD = "release.json"
 """The file that makes a directory a release; it lists the others."""
 MARK = "release/"
+LONGEST_RECORD = 2**27
+"""Bytes of a record that is read again; a larger one is taken for somebody else's."""
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
 
@@ -153,7 +155,7 @@ def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
 
 def _listed_files(record: Path) -> set[str] | None:
     """Names of the files that a release's record lists; None where there is no such record."""
-    if record.is_symlink() or not record.is_file():
+    if record.is_symlink() or not record.is_file() or record.stat().st_size > LONGEST_RECORD:
         return None
     try:
         document = json.loads(record.read_bytes())

@@ -36,7 +36,8 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LabelEncoder:
-    """Exact text; whole numbers by their decimal text, booleans as "true" and "false", dates in ISO form."""
+    """Exact text (folded: in lower case); whole numbers by their decimal text, booleans as "true" and "false", dates
+    in ISO form."""
 
     axis: Labels
     faults: FaultCodes
@@ -55,6 +56,8 @@ class LabelEncoder:
             return self._integers(cells)
         if not (types.is_string(cells.type) or types.is_large_string(cells.type)):
             cells = cells.cast(pa.string())
+        if self.axis.folded:
+            cells = compute.ascii_lower(cells)
         found = compute.index_in(cells, value_set=pa.array(self.axis.values, type=cells.type))
         places = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         return self.faults.settle(places, self.axis.size, places)

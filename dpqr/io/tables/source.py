@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.tables.patterns import files_below, files_matching
 
 STDIN = "-"
 _CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -87,13 +88,12 @@ class TableSource:
 def _expand(given: str) -> list[str]:
     """The files that one given path stands for: itself, those of a directory (at any depth), or of a pattern."""
     if os.path.isdir(given):
-        inside = [path for path in Path(given).rglob("*") if not path.is_dir()]
-        found = sorted(str(path) for path in inside if _is_table(path.relative_to(given)))
+        found = sorted(path for path in files_below(given) if _is_table(Path(path).relative_to(given)))
         if not found:
             raise DataError(f"{given} holds no table; tables end in {', '.join(_CSV_ENDINGS + _PARQUET_ENDINGS)}")
         return found
     if not os.path.lexists(given) and glob.has_magic(given):
-        found = sorted(path for path in glob.glob(given, recursive=True) if not os.path.isdir(path))
+        found = files_matching(given)
         if not found:
             raise DataError(f"no file matches {given!r}; check the pattern and the directory")
         return found

@@ -17,8 +17,8 @@ def one(**field):
 def test_labels() -> None:
     assert one(type="string", constraints={"enum": ["x", "y"]}).axis == Labels(("x", "y"))
     assert one(type="integer", constraints={"enum": [3, -1]}).axis == Labels(("3", "-1"))
-    assert one(type="boolean").axis == Labels(("false", "true"))
-    assert one(type="boolean", constraints={"enum": [True]}).axis == Labels(("true",))
+    assert one(type="boolean").axis == Labels(("false", "true"), folded=True)
+    assert one(type="boolean", constraints={"enum": [True]}).axis == Labels(("true",), folded=True)
 
 
 def test_decimals_are_exact(tmp_path: Path) -> None:

@@ -20,3 +20,8 @@ def test_nearest_suggests_or_lists() -> None:
     assert nearest("xyz", ("a", "b")) == "known: 'a', 'b'"
     assert nearest("xyz", map(str, range(30))).endswith("'19', ...")
     assert nearest("x", ()) == "none are known"
+
+
+def test_long_words_and_long_lists_are_not_compared() -> None:
+    assert nearest("x" * 10**6, ("y" * 10**6,)).startswith("known: ")
+    assert nearest("cell 77", [f"cell {each}" for each in range(10**6)]).startswith("known: 'cell 0', ")

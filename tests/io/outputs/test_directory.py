@@ -189,6 +189,19 @@ def test_a_linked_record_makes_no_release(older, tmp_path):
     assert "holds no dpqr release" in refusal(tmp_path / "other", force=True)
 
 
+@pytest.mark.parametrize(
+    "text", ["[" * 10**6, '{"dpqr": "release/1", "files": "abc"}', "\0\1\2", ""], ids=["deep", "text", "nulls", "empty"]
+)
+def test_a_record_that_is_none_is_not_believed(older, text):
+    (older / "release.json").write_text(text)
+    assert "holds no dpqr release" in refusal(older, force=True)
+
+
+def test_a_record_beyond_all_measure_is_not_read(older):
+    os.truncate(older / "release.json", 2**40)
+    assert "holds no dpqr release" in refusal(older, force=True)
+
+
 @pytest.mark.parametrize("given", ["", "a\0b", "/"])
 def test_what_is_no_name_is_refused(given):
     with pytest.raises(UsageFault, match=r"^--out"):

@@ -27,6 +27,12 @@ def test_labels_are_compared_as_exact_text(kind) -> None:
     assert codes(LABELS, pa.array(["7", "b", " b", "B", "", "07", "7.0"], kind)) == [1, 0, 7, 7, 7, 7, 7]
 
 
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_text_of_a_boolean_column_counts_in_any_case(kind) -> None:
+    cells = pa.array(["True", "FALSE", "true", "fAlse", "1", " true", "t"], kind)
+    assert codes(Labels(("false", "true"), folded=True), cells) == [1, 0, 1, 0, 6, 6, 6]
+
+
 @pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int64(), pa.uint64()])
 def test_labels_of_whole_numbers(kind) -> None:
     assert codes(LABELS, pa.array([7, 8, 0, 127, 7], kind)) == [1, 7, 7, 7, 1]

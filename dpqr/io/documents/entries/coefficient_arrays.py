@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import math
-import zipfile
 from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile
 
 import numpy as np
 from msgspec import UNSET, UnsetType
 
 from dpqr.io.documents.entries.coefficient_form import MAX_FILE_BYTES, Coefficients, spanned
 from dpqr.io.documents.entries.frame import Frame
+from dpqr.io.documents.entries.npz_members import npz_members
+from dpqr.io.documents.entries.rows import MAX_ENTRIES
 from dpqr.io.documents.json_text import read_regular_file
 from dpqr.io.documents.place import Place
 
 ARRAY = "coefficients"
 MAX_QUERIES = 1_000_000
-_BROKEN = (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, NotImplementedError, TypeError)
+_BROKEN = (ValueError, OSError, EOFError, KeyError, BadZipFile, NotImplementedError, TypeError)
 
 
 def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Coefficients:
@@ -42,6 +44,8 @@ def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Co
         raise place.fault(f"{path.name} holds {matrix.dtype.name}; coefficients are real numbers")
     if not 1 <= matrix.shape[0] <= MAX_QUERIES:
         raise place.fault(f"{path.name} holds {matrix.shape[0]} queries; give from 1 to {MAX_QUERIES}")
+    if _size(matrix) > MAX_ENTRIES:
+        raise place.fault(f"{path.name} holds more than {MAX_ENTRIES} coefficients; split it")
     rows, cells, values = _entries(matrix)
     for index, size in ((rows, matrix.shape[0]), (cells, matrix.shape[1])):
         if len(index) and not 0 <= index.min() <= index.max() < size:
@@ -53,23 +57,35 @@ def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Co
 def _loaded(data: bytes, name: str, place: Place) -> Any:
     """The one matrix in the file, dense or scipy sparse."""
     try:
-        with zipfile.ZipFile(BytesIO(data)) as archive:
-            members = {Path(info.filename).stem for info in archive.infolist()}
-            size = sum(info.file_size for info in archive.infolist())
-        if size > MAX_FILE_BYTES:
+        members = npz_members(data)
+        if sum(members.values()) > MAX_FILE_BYTES:
             raise place.fault(f"{name} unpacks to more than {MAX_FILE_BYTES} bytes; split it")
-        if {"format", "shape", "data"} <= members:
-            from scipy.sparse import load_npz
-
-            matrix = load_npz(BytesIO(data)).tocoo()
-            matrix.sum_duplicates()
-            return matrix
+        if {"format", "shape", "data"} <= members.keys():
+            return _sparse(data)
         if ARRAY not in members:
             raise place.fault(f"{name} has no array {ARRAY!r}; save it as numpy.savez(file, {ARRAY}=...)")
         with np.load(BytesIO(data), allow_pickle=False) as arrays:
             return arrays[ARRAY]
     except _BROKEN:
         raise place.fault(f"{name} is no .npz of plain number arrays; save it with numpy or scipy.sparse") from None
+
+
+def _sparse(data: bytes) -> Any:
+    """As scipy saved it. Its native code takes indices on trust, so they are checked in full before it meets them."""
+    from scipy.sparse import load_npz
+
+    matrix = load_npz(BytesIO(data))
+    if hasattr(matrix, "check_format"):
+        matrix.check_format(full_check=True)
+    if matrix.nnz > MAX_ENTRIES:
+        return matrix
+    matrix = matrix.tocoo()
+    matrix.sum_duplicates()
+    return matrix
+
+
+def _size(matrix: Any) -> int:
+    return int(np.count_nonzero(matrix)) if isinstance(matrix, np.ndarray) else int(matrix.nnz)
 
 
 def _entries(matrix: Any) -> tuple[Any, Any, Any]:

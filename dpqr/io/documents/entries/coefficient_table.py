@@ -7,8 +7,11 @@ Columns: the domain columns that the queries look at (cells by the names that an
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Sequence
-from io import BytesIO, StringIO
+from io import StringIO
+from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +19,19 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from dpqr.data.attribute import Attribute
-from dpqr.io.documents.entries.coefficient_form import MAX_FILE_BYTES, Coefficients, spanned
+from dpqr.errors import DataError
+from dpqr.io.documents.decoding import spoken
+from dpqr.io.documents.entries.coefficient_form import Coefficients, spanned
 from dpqr.io.documents.entries.frame import Frame
-from dpqr.io.documents.json_text import read_regular_file
+from dpqr.io.documents.json_text import read_regular_file, regular_size
 from dpqr.io.documents.place import Place, nearest
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet_table import parquet_batches, parquet_schema
+from dpqr.io.tables.source import TableFile
 
 VALUE, QUERY = "coefficient", "query"
-MAX_ROWS = 2**24
+MAX_ROWS, MAX_TEXTS, MAX_BYTES = 2**22, 2**24, 2**27
+"""A long table is read as texts, which take far more room than numbers: rows, cells in all, bytes of the file."""
 
 Table = dict[str, list[str]]
 
@@ -30,8 +39,7 @@ Table = dict[str, list[str]]
 def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Coefficients:
     """A long table. `columns` (where named) must be the file's domain columns."""
     place = frame.place.key("coefficients")
-    data = read_regular_file(path, MAX_FILE_BYTES)
-    table = (_csv if path.suffix.lower() == ".csv" else _parquet)(data, path.name, place)
+    table = (_csv if path.suffix.lower() == ".csv" else _parquet)(path, place)
     named = [name for name in table if name not in (VALUE, QUERY)]
     if VALUE not in table:
         raise place.fault(f"{path.name} has no column {VALUE!r}; it is the one with the numbers")
@@ -54,48 +62,70 @@ def read_table(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> 
     return Coefficients(axes=axes, rows=rows, cells=cells, values=values, labels=labels)
 
 
-def _csv(data: bytes, name: str, place: Place) -> Table:
+def _csv(path: Path, place: Place) -> Table:
+    name = path.name
     try:
-        rows = list(csv.reader(StringIO(data.decode("utf-8-sig"), newline=""), strict=True))
+        text = read_regular_file(path, MAX_BYTES).decode("utf-8-sig")
+        rows = list(islice(filter(None, csv.reader(StringIO(text, newline=""), strict=True)), MAX_ROWS + 2))
     except (UnicodeDecodeError, csv.Error):
         raise place.fault(f"{name} is no CSV in UTF-8; save it as comma-separated text") from None
-    rows = [row for row in rows if row]
     if len(rows) < 2:
         raise place.fault(f"{name} holds no coefficient; it needs a header and at least one row")
     header, *body = rows
     _distinct(header, name, place)
+    _refuse_large(len(body), len(header), name, place)
     for number, row in enumerate(body, start=2):
         if len(row) != len(header):
             raise place.fault(f"{name}: row {number} has {len(row)} cells; the header has {len(header)}")
     return dict(zip(header, map(list, zip(*body, strict=True)), strict=True))
 
 
-def _parquet(data: bytes, name: str, place: Place) -> Table:
-    import pyarrow as pa
-    from pyarrow import parquet
-
+def _parquet(path: Path, place: Place) -> Table:
+    """Read as a private table is: pages and footer are weighed before anything is decoded."""
+    name, limits = path.name, Limits(records=MAX_ROWS, bytes=MAX_BYTES)
+    file = TableFile(path=str(path), kind="parquet", delimiter=",", bytes=regular_size(path, MAX_BYTES))
     try:
-        file = parquet.ParquetFile(BytesIO(data))
-        groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
-        if file.metadata.num_rows > MAX_ROWS or sum(group.total_byte_size for group in groups) > MAX_FILE_BYTES:
-            raise place.fault(f"{name} holds more than {MAX_ROWS} rows or {MAX_FILE_BYTES} bytes; split it")
-        _distinct(file.schema_arrow.names, name, place)
-        table = {column: _texts(values) for column, values in zip(file.schema_arrow.names, file.read(), strict=True)}
-    except (pa.ArrowException, OSError):
-        raise place.fault(f"{name} is no Parquet file that can be read; write it anew") from None
-    if not file.metadata.num_rows:
+        names = parquet_schema(file, {}, limits).names
+        _distinct(names, name, place)
+        table: Table = {column: [] for column in names}
+        for batch in parquet_batches(file, dict.fromkeys(names, _flat), limits, lambda _: None):
+            _refuse_large(len(table[names[0]]) + batch.num_rows, len(names), name, place)
+            for column, values in zip(names, batch.columns, strict=True):
+                table[column].extend(_texts(values))
+    except DataError:
+        raise place.fault(
+            f"{name} is no Parquet file that can be read, or holds more than {MAX_ROWS} rows or {MAX_BYTES} bytes"
+        ) from None
+    if not names or not table[names[0]]:
         raise place.fault(f"{name} holds no coefficient; it needs at least one row")
     return table
 
 
+def _flat(kind: Any) -> str | None:
+    from pyarrow import types
+
+    return "plain columns" if types.is_nested(kind) else None
+
+
 def _texts(values: Any) -> list[str]:
+    """A text that stands in many rows is made once."""
+    from pyarrow import types
+
+    if types.is_dictionary(values.type):
+        known = [*_texts(values.dictionary), ""]
+        return [known[place] for place in values.indices.fill_null(len(known) - 1).to_pylist()]
     return ["" if value is None else str(value) for value in values.to_pylist()]
 
 
+def _refuse_large(rows: int, columns: int, name: str, place: Place) -> None:
+    if rows > MAX_ROWS or rows * columns > MAX_TEXTS:
+        raise place.fault(f"{name} holds more than {MAX_ROWS} rows or {MAX_TEXTS} cells; split it, or save it as .npz")
+
+
 def _distinct(header: Sequence[str], name: str, place: Place) -> None:
-    for column in header:
-        if header.count(column) > 1:
-            raise place.fault(f"{name} has the column {column!r} twice; keep one of them")
+    column, times = max(Counter(header).items(), key=itemgetter(1), default=("", 0))
+    if times > 1:
+        raise place.fault(f"{name} has the column {spoken(column)} twice; keep one of them")
 
 
 def _codes(titles: Sequence[str], attribute: Attribute, name: str, place: Place) -> Any:
@@ -103,7 +133,7 @@ def _codes(titles: Sequence[str], attribute: Attribute, name: str, place: Place)
     for title in titles:
         if title not in codes:
             raise place.fault(
-                f"{name}: column {attribute.name!r} has no cell {title!r}; {nearest(title, codes)} "
+                f"{name}: column {attribute.name!r} has no cell {spoken(title)}; {nearest(title, codes)} "
                 "(cells are named as answers print them)"
             )
     return np.array([codes[title] for title in titles], dtype=np.int64)
@@ -120,5 +150,5 @@ def _numbers(texts: Sequence[str], name: str, place: Place) -> Any:
         try:
             values[index] = float(text)
         except ValueError:
-            raise place.fault(f"{name}: {text!r} is no number; coefficients lie in [0, 1]") from None
+            raise place.fault(f"{name}: {spoken(text)} is no number; coefficients lie in [0, 1]") from None
     return values

@@ -13,7 +13,7 @@ from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 
 DENSE_ENTRIES = 2**22
 """Entries up to which a matrix is kept dense (32 MB)."""
-MAX_ENTRIES = 2**26
+MAX_ENTRIES = 2**25
 """Non-zero entries of one matrix."""
 
 

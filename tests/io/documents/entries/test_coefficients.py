@@ -1,3 +1,4 @@
+import zipfile
 from fractions import Fraction
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from pyarrow import parquet
 from scipy.sparse import csr_array, save_npz
 
 from dpqr.errors import DocumentError
+from dpqr.io.documents.entries import coefficient_arrays, coefficient_table
 from dpqr.io.documents.entries.coefficients import quantised
 
 DOMAIN = {
@@ -105,6 +107,54 @@ def test_quantised(values, whole, grid, exact) -> None:
         assert scale == grid
 
 
+def compressed(form="csr", **arrays):
+    """A matrix of one query as scipy saves it, with some arrays changed."""
+    made = {"format": form.encode(), "shape": [1, 6], "data": [1.0], "indices": [0], "indptr": [0, 1], **arrays}
+    return lambda path: np.savez(path, **{name: np.array(value) for name, value in made.items()})
+
+
+def declaring(shape, dtype="<f8"):
+    """An array whose header declares more than there is."""
+
+    def write(path):
+        head = f"{{'descr': {dtype!r}, 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("coefficients.npy", b"\x93NUMPY\x01\x00\x76\x00" + head.encode() + b"\0" * 48)
+
+    return write
+
+
+def crowded(path):
+    with zipfile.ZipFile(path, "w") as archive:
+        for each in range(2000):
+            archive.writestr(f"{each}.npy", b"")
+
+
+def crowd_of_ones(path):
+    np.savez_compressed(path, coefficients=np.ones((2**23, 6), dtype=np.uint8))
+
+
+CRAFTED = {
+    "indices beyond": compressed(indices=[2**30]),
+    "indices negative": compressed(indices=[-5]),
+    "indptr falling": compressed(shape=[3, 6], indptr=[0, 2**20, -5, 1]),
+    "indptr beyond": compressed(indptr=[0, 2**30]),
+    "indptr negative start": compressed(indptr=[-(2**20), 1]),
+    "indptr short": compressed(shape=[9, 6]),
+    "csc indices beyond": compressed("csc", shape=[1, 6], indptr=[0, 1, 1, 1, 1, 1, 1], indices=[2**30]),
+    "bsr indices beyond": compressed("bsr", data=[[[1.0]]], indices=[2**30]),
+    "unknown format": compressed("lil"),
+    "pickled format": lambda path: np.savez(path, format=np.array([{}]), shape=[1, 6], data=[1.0]),
+    "header beyond": declaring("(1000000, 6)"),
+    "header overflow": declaring(f"({2**62}, {2**62})"),
+    "header negative": declaring("(-1, 6)"),
+    "header of objects": declaring("(1, 6)", "|O"),
+    "header of code": declaring("__import__('os').getpid()"),
+    "crowded": crowded,
+    "crowd of ones": crowd_of_ones,
+}
+
+
 def broken_npz(folder: Path, case: str) -> None:
     path = folder / "c.npz"
     arrays = {
@@ -120,7 +170,9 @@ def broken_npz(folder: Path, case: str) -> None:
         "none": np.zeros((0, 6)),
         "pickle": np.array([[object()] * 6]),
     }
-    if case == "name":
+    if case in CRAFTED:
+        CRAFTED[case](path)
+    elif case == "name":
         np.savez(path, other=np.ones((1, 6)))
     elif case == "no zip":
         path.write_bytes(b"PK nothing")
@@ -155,6 +207,12 @@ def broken_npz(folder: Path, case: str) -> None:
         ("pickle", "c.npz is no .npz of plain number arrays"),
         ("name", "c.npz has no array 'coefficients'"),
         ("no zip", "c.npz is no .npz of plain number arrays"),
+        *(
+            (case, "c.npz is no .npz of plain number arrays")
+            for case in CRAFTED
+            if case not in ("bomb", "crowd of ones")
+        ),
+        ("crowd of ones", "c.npz holds 8388608 queries; give from 1 to 1000000"),
     ],
 )
 def test_broken_arrays_are_refused(case: str, expected: str, ask, tmp_path: Path) -> None:
@@ -198,7 +256,7 @@ def test_other_broken_files(ask, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_bytes(b"sex,coefficient\n\xff,1\n")
     (tmp_path / "e.csv").write_text("sex,coefficient\nF,1\n", encoding="utf-8")
     for entry, expected in (
-        ({"coefficients": "c.parquet"}, "c.parquet is no Parquet file that can be read"),
+        ({"coefficients": "c.parquet"}, "c.parquet is no Parquet file that can be read, or holds more than"),
         ({"coefficients": "d.csv"}, "d.csv is no CSV in UTF-8"),
         ({"coefficients": "none.csv"}, "cannot read"),
         ({"coefficients": "c.txt"}, "'c.txt' ends in none of .npz, .csv, .parquet"),
@@ -207,6 +265,59 @@ def test_other_broken_files(ask, tmp_path: Path) -> None:
         with pytest.raises(DocumentError) as caught:
             ask(entry, domain=DOMAIN)
         assert expected in str(caught.value)
+
+
+def test_arrays_that_unpack_to_too_much_are_not_made(ask, tmp_path: Path, monkeypatch) -> None:
+    np.savez_compressed(tmp_path / "c.npz", coefficients=np.zeros((10**5, 6), dtype=np.uint8))
+    monkeypatch.setattr(coefficient_arrays, "MAX_FILE_BYTES", 10**5)
+    with pytest.raises(DocumentError, match="unpacks to more than 100000 bytes"):
+        ask({"coefficients": "c.npz"}, domain=DOMAIN)
+
+
+def test_more_coefficients_than_memory_is_for(ask, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(coefficient_arrays, "MAX_ENTRIES", 5)
+    np.savez(tmp_path / "c.npz", coefficients=np.ones((1, 6)))
+    save_npz(tmp_path / "d.npz", csr_array(np.ones((1, 6))))
+    for name in ("c.npz", "d.npz"):
+        with pytest.raises(DocumentError, match="holds more than 5 coefficients"):
+            ask({"coefficients": name}, domain=DOMAIN)
+
+
+def parquet_of(folder: Path, **columns) -> None:
+    parquet.write_table(pa.table(columns), folder / "c.parquet")
+
+
+def test_long_texts_in_tables_are_shown_short(ask, tmp_path: Path) -> None:
+    parquet_of(tmp_path, sex=["x" * 10**6], coefficient=[1.0])
+    with pytest.raises(DocumentError) as caught:
+        ask({"coefficients": "c.parquet"}, domain=DOMAIN)
+    assert len(str(caught.value)) < 300
+
+
+def test_tables_beyond_their_caps_are_refused(ask, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(coefficient_table, "MAX_ROWS", 3)
+    text = "sex,coefficient\n" + "F,1\n" * 4
+    (tmp_path / "c.csv").write_text(text, encoding="utf-8")
+    parquet_of(tmp_path, sex=["F"] * 4, coefficient=[1.0] * 4)
+    for name, says in (("c.csv", "holds more than 3 rows"), ("c.parquet", "or holds more than 3 rows")):
+        with pytest.raises(DocumentError, match=says):
+            ask({"coefficients": name}, domain=DOMAIN)
+    monkeypatch.setattr(coefficient_table, "MAX_TEXTS", 5)
+    (tmp_path / "c.csv").write_text("sex,coefficient\n" + "F,1\n" * 3, encoding="utf-8")
+    with pytest.raises(DocumentError, match="or 5 cells"):
+        ask({"coefficients": "c.csv"}, domain=DOMAIN)
+
+
+def test_nested_columns_are_no_coefficients(ask, tmp_path: Path) -> None:
+    parquet_of(tmp_path, sex=[["F"]], coefficient=[1.0])
+    with pytest.raises(DocumentError, match=r"c\.parquet is no Parquet file that can be read"):
+        ask({"coefficients": "c.parquet"}, domain=DOMAIN)
+
+
+def test_a_header_of_many_columns(ask, tmp_path: Path) -> None:
+    (tmp_path / "c.csv").write_text(",".join(["a", *map(str, range(10**5)), "a"]) + "\n1\n", encoding="utf-8")
+    with pytest.raises(DocumentError, match="has the column 'a' twice"):
+        ask({"coefficients": "c.csv"}, domain=DOMAIN)
 
 
 def test_too_many_cells_are_refused_before_the_file_is_opened(ask) -> None:
