@@ -59,6 +59,9 @@ GUARDED_NAMES = {
     "_unseal": ("privacy.sealed", "privacy.gate"),
     "SealKey": ("privacy.sealed", "privacy.gate"),
     "_Private__value": (),
+    "ExactEvent": ("privacy.exact", "evaluation.exact"),
+    "PublicFilter": ("privacy.exact", "evaluation.exact"),
+    "true_answers": ("evaluation.exact", "app.evaluate"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "domain": "Write the skeleton of a domain file from a table's column types.",
     "schema": "Print the JSON Schema of a document.",
     "strategies": "List the strategies that can be named, and what each is for.",
+    "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
     "audit": "Attack this build and compare what is lost with what is claimed.",
 }
 USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130

@@ -1,1 +1,1 @@
-"""Evaluation of the build itself: attacks on its mechanisms, with statistics that do not cry wolf."""
+"""Evaluation: attacks on the build's mechanisms, with statistics that do not cry wolf; errors on public data."""

@@ -1,0 +1,175 @@
+"""`dpqr evaluate`: what it prints, what it refuses, and that it opens no seal before it knows that it may."""
+
+import json
+
+import pytest
+from desk import DOMAIN, QUERIES
+
+CERTAIN = "1000"
+PLAIN = """sex,age,income
+F,31,100.5
+M,64,250
+F,12,31.25
+"""
+ROWS_ONLY = {"domain": DOMAIN, "queries": [{"marginal": ["sex", "age"]}]}
+
+
+@pytest.fixture
+def made(desk):
+    """A release that is nearly exact."""
+    assert desk.release("--out", "out", "--synthetic", "rows", "--no-color", eps=CERTAIN).code == 0
+    return desk
+
+
+def evaluate(desk, *more, truth="table.csv", release="out", queries="q.json"):
+    return desk.run("evaluate", truth, release, "--queries", queries, *more)
+
+
+def test_a_release_is_compared_block_by_block(made):
+    ended = evaluate(made)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.startswith("NOT FOR RELEASE: exact errors, without noise.")
+    assert "over n = 4, 2 blocks: mean L1" in ended.out
+    assert "marginal(sex,age)" in ended.out
+
+
+def test_json_says_that_it_is_not_for_release(made):
+    found = evaluate(made, "--json", "--top", "1").json
+    assert (found["dpqr"], found["for_release"], found["records"]) == ("evaluation/1", False, 4)
+    assert found["notice"].startswith("NOT FOR RELEASE")
+    assert len(found["blocks"]) == 1
+    assert len(evaluate(made, "--json").json["blocks"]) == 2
+
+
+def test_answers_of_every_form_are_read(desk):
+    found = []
+    for form in ("csv", "parquet", "json"):
+        desk.release("--out", form, "--format", form, eps=CERTAIN)
+        found.append(evaluate(desk, "--json", release=form))
+    assert [ended.code for ended in found] == [0, 0, 0]
+
+
+def test_the_errors_are_those_of_the_answers(desk):
+    desk.write(plain__csv=PLAIN)
+    desk.release("--out", "out", "--format", "json", eps=CERTAIN, data="plain.csv")
+    path = desk.path / "out" / "answers.json"
+    first, *others = json.loads(path.read_text())
+    before = evaluate(desk, "--json", truth="plain.csv").json
+    path.write_text(json.dumps([{**first, "estimate": first["estimate"] + 30}, *others]))
+    after = evaluate(desk, "--json", truth="plain.csv").json
+    nearly = {one["name"]: one for one in before["blocks"]}["marginal(sex,age)"]
+    worst = after["blocks"][0]
+    assert (worst["name"], worst["worst"]) == ("marginal(sex,age)", 0)
+    assert worst["l1"] == pytest.approx(nearly["l1"] + 30, abs=1.0)
+    assert worst["over_n"]["largest"] == pytest.approx(worst["largest"] / 3)
+
+
+@pytest.mark.parametrize("bins", ["title", "midpoint"])
+def test_the_rows_of_a_release_are_judged_in_either_form(desk, bins):
+    desk.write(plain__csv=PLAIN)
+    desk.release("--out", "out", "--synthetic", "rows", "--bins", bins, eps=CERTAIN, data="plain.csv")
+    found = evaluate(desk, "--json", "--rows", truth="plain.csv").json
+    assert found["over_n"]["largest"] <= 1 / 3 + 1e-9
+
+
+def test_a_table_of_rows_is_judged_without_a_release(desk):
+    desk.write(plain__csv=PLAIN, rows__csv=PLAIN + "M,64,250\n")
+    found = evaluate(desk, "--json", "--rows", truth="plain.csv", release="rows.csv").json
+    assert {one["name"]: one["l1"] for one in found["blocks"]} == {"marginal(sex,age)": 1.0, "prefix(income)": 1.0}
+    same = evaluate(desk, "--json", "--rows", truth="plain.csv", release="plain.csv").json
+    assert same["over_n"] == {"mean_l1": 0.0, "mean_l2": 0.0, "largest": 0.0}
+
+
+@pytest.mark.parametrize("goal", ["--max-error", "--max-l1"])
+def test_a_goal_that_is_missed_ends_with_6_after_the_figures(desk, goal):
+    desk.write(plain__csv=PLAIN, rows__csv=PLAIN + "M,64,250\n")
+    ended = evaluate(desk, goal, "0.3", "--rows", truth="plain.csv", release="rows.csv")
+    assert ended.code == 6
+    assert ended.out.startswith("NOT FOR RELEASE")
+    assert ended.err == f"dpqr: the accuracy asked for is not reached, {goal} 0.3: it is 0.333333\n"
+    assert evaluate(desk, goal, "0.34", "--rows", truth="plain.csv", release="rows.csv").code == 0
+
+
+class TestLedger:
+    @pytest.fixture
+    def ledger(self, made):
+        for name, kind in (("survey", "private"), ("open", "public"), ("fake", "synthetic")):
+            assert made.run("budget", "init", name, "--eps", "20", "--kind", kind, "--ledger", "l.sqlite").code == 0
+        return made
+
+    @pytest.mark.parametrize(("name", "code"), [("survey", 4), ("open", 0), ("fake", 0), ("nobody", 2)])
+    def test_the_name_decides(self, ledger, name, code):
+        ended = evaluate(ledger, "--dataset", name, "--ledger", "l.sqlite")
+        assert ended.code == code
+        assert bool(ended.out) == (code == 0)
+
+    def test_a_private_dataset_is_refused_in_words(self, ledger):
+        ended = evaluate(ledger, "--dataset", "survey", "--ledger", "l.sqlite", truth="missing.csv")
+        assert (ended.code, ended.out) == (4, "")
+        assert ended.err.startswith("dpqr: dataset 'survey' is private, by the ledger")
+
+    def test_the_dataset_that_paid_for_the_release_counts_whatever_is_said(self, ledger):
+        ledger.release("--out", "paid", "--dataset", "survey", "--ledger", "l.sqlite", eps="1")
+        for more in ([], ["--dataset", "open"]):
+            assert evaluate(ledger, *more, "--ledger", "l.sqlite", release="paid").code == 4
+
+    def test_a_release_of_a_dataset_that_no_ledger_here_knows_is_refused(self, ledger, monkeypatch):
+        ledger.release("--out", "paid", "--dataset", "survey", "--ledger", "l.sqlite", eps="1")
+        monkeypatch.setenv("DPQR_LEDGER", str(ledger.path / "other.sqlite"))
+        ended = evaluate(ledger, release="paid")
+        assert ended.code in {2, 7}
+        assert ended.out == ""
+
+    def test_a_configured_ledger_is_not_passed_by(self, ledger, monkeypatch):
+        assert evaluate(ledger, "--ledger", "l.sqlite").code == 2
+        monkeypatch.setenv("DPQR_LEDGER", str(ledger.path / "l.sqlite"))
+        ended = evaluate(ledger)
+        assert ended.code == 2
+        assert ended.err.startswith("dpqr: DPQR_LEDGER names a ledger, and not which dataset the true table is")
+
+
+class TestFaults:
+    def test_other_queries_or_another_domain(self, made):
+        made.write(less__json=ROWS_ONLY, wider__json={**QUERIES, "domain": {"sex": 2, "age": 5, "income": 3}})
+        for name, said in (("less.json", "over another domain"), ("wider.json", "over another domain")):
+            ended = evaluate(made, queries=name)
+            assert ended.code == 3
+            assert said in ended.err
+
+    def test_the_same_columns_and_other_queries(self, made):
+        made.write(other__json={**QUERIES, "queries": [{"marginal": ["age", "sex"]}, {"prefix": "income"}]})
+        ended = evaluate(made, queries="other.json")
+        assert ended.code == 3
+        assert "answers other queries" in ended.err
+
+    def test_no_release_there(self, made):
+        assert evaluate(made, release="nowhere").code == 2
+        assert evaluate(made, release="table.csv").code == 2
+        (made.path / "empty").mkdir()
+        assert evaluate(made, release="empty").code == 2
+
+    @pytest.mark.parametrize("text", ["{", "[]", '{"dpqr": "release/1"}', '{"dpqr": "domain/1"}'])
+    def test_a_damaged_record(self, made, text):
+        (made.path / "out" / "release.json").write_text(text)
+        ended = evaluate(made)
+        assert (ended.code, ended.out) == (3, "")
+
+    @pytest.mark.parametrize("text", ["", "query\n", "query,estimate\na,b\n", "query,estimate\na,1\n"])
+    def test_damaged_answers(self, made, text):
+        (made.path / "out" / "answers.csv").write_text(text)
+        ended = evaluate(made)
+        assert (ended.code, ended.out) == (3, "")
+
+    def test_rows_that_the_release_does_not_have(self, desk):
+        desk.release("--out", "out", eps=CERTAIN)
+        ended = evaluate(desk, "--rows")
+        assert ended.code == 2
+        assert "holds no synthetic rows" in ended.err
+
+    def test_a_truth_that_is_not_there(self, made):
+        assert evaluate(made, truth="missing.csv").code == 5
+
+    def test_files_that_the_record_does_not_list_are_not_read(self, made):
+        record = json.loads((made.path / "out" / "release.json").read_text())
+        (made.path / "out" / "release.json").write_text(json.dumps({**record, "files": []}))
+        assert evaluate(made).code == 3
