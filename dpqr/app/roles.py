@@ -18,12 +18,18 @@ from dpqr.strategies.schedules.choice import Wishes
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.workload.workload import Workload
 
-OWN_OPTIONS = {"rounds": ("rounds", "opening"), "theory": ("alpha", "beta", "variant")}
-"""Options that belong to one schedule. With another one they are refused: ignored, they would mislead."""
+OWN_OPTIONS = {
+    "rounds": ("rounds", "queries"),
+    "opening": ("rounds",),
+    "alpha": ("theory",),
+    "beta": ("theory",),
+    "variant": ("theory",),
+}
+"""The schedules that an option belongs to. With another one it is refused: ignored, it would mislead."""
 
 HOUSE_UPDATE = "multiplicative-weights"
 
-OWN_UPDATES = {"strategy": "least-squares"}
+OWN_UPDATES = {"strategy": "least-squares", "queries": "piecewise-weights"}
 """The update rules of schedules that do not take the house's default."""
 
 
@@ -35,7 +41,7 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     """
     if request.schedule != "auto":
         return request, ()
-    stated = any(getattr(request, option) is not None for option in OWN_OPTIONS["rounds"])
+    stated = any(getattr(request, option) is not None for option, owners in OWN_OPTIONS.items() if "rounds" in owners)
     if stated or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
         return replace(request, schedule="rounds"), ()
     found = Auto().choose(workload)
@@ -55,10 +61,11 @@ def chosen_wishes(request: PlanRequest) -> Wishes:
 
 def refuse_idle_options(request: PlanRequest) -> None:
     """UsageFault for an option of another schedule than the one named; `auto` takes those of rounds."""
-    for owner, options in OWN_OPTIONS.items():
-        stated = [option for option in options if getattr(request, option) is not None]
-        if stated and request.schedule not in ((owner, "auto") if owner == "rounds" else (owner,)):
-            raise UsageFault(f"--{stated[0]} goes with --schedule {owner}, not with {request.schedule}; leave it out")
+    for option, owners in OWN_OPTIONS.items():
+        taken = (*owners, "auto") if "rounds" in owners else owners
+        if getattr(request, option) is not None and request.schedule not in taken:
+            words = " or ".join(owners)
+            raise UsageFault(f"--{option} goes with --schedule {words}, not with {request.schedule}; leave it out")
 
 
 def chosen_schedule(request: PlanRequest) -> Schedule:

@@ -10,6 +10,7 @@ from dpqr.strategies.known import EXPOSED, ROLES
 USES = {
     "auto": "for any workload: it takes the schedule that suits; the default",
     "rounds": "for workloads of marginals, predicates and ranges, at any n",
+    "queries": "for many single queries (ranges, conjunctions, rows of coefficients) of which few need measuring",
     "theory": "for a proved bound on every answer, where n is public or declared and very large",
     "strategy": "for prefixes, ranges, rectangles and marginals of ordered columns, where n is large beside the cells",
     "exponential": "for accountants that count rho (it is bounded in range), and for theory",
@@ -17,6 +18,7 @@ USES = {
     "laplace": "for pure privacy, and for few queries at a time",
     "gaussian": "for many rounds or wide blocks with a delta; needs an accountant that counts rho",
     "multiplicative-weights": "for any workload over up to some million cells, and for synthetic data; the default",
+    "piecewise-weights": "for single queries over large ordered universes; the default under queries",
     "median": "for a universe of a dozen cells, under theory",
     "perceptron": "for comparison; under theory its bound is the better one on the smallest universes",
     "least-squares": "for unbiased answers with a known deviation; the default under strategy",

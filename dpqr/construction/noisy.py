@@ -68,7 +68,7 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     for finished in transcript.rounds:
         if finished.measurement is None:
             continue
-        if plan.threshold is not None and finished.choice is not None:
+        if plan.single and finished.choice is not None:
             position = bisect_right(ends, finished.choice)
             block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
             _keep(found.setdefault(block.name, Noisy.nothing(block.rows)), slice(row, row + 1), finished.measurement, 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray
@@ -28,4 +28,8 @@ class Counts(Protocol):
 
     def marginal(self, axes: Axes) -> IntArray:
         """Exact record counts, int64, shape = sizes of `axes` in that order; () for the number of records."""
+        ...
+
+    def recalled(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        """What `answer` gives, kept beside the counts and never worked out twice: rounds ask the same questions."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,12 +15,13 @@ from dpqr.data.passes import passes
 class DenseHistogram:
     """Counts of every cell, shape = domain shape, int64, read-only.
 
-    A marginal that was asked for is kept: rounds ask for the same ones again. The store lives inside the sealed
-    value and is freed with it.
+    A marginal that was asked for is kept, and answers that are `recalled`: rounds ask for the same ones again. The
+    stores live inside the sealed value and are freed with it.
     """
 
     counts: IntArray
     _kept: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "counts", _whole(self.counts))
@@ -38,6 +39,9 @@ class DenseHistogram:
             self._kept[axes] = frozen(dense_marginal(self.counts, axes))
         return self._kept[axes]
 
+    def recalled(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _recalled(self._answers, question, answer)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseHistogram:
@@ -50,6 +54,7 @@ class SparseHistogram:
     codes: AnyArray = field(repr=False)
     counts: IntArray = field(repr=False)
     _kept: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "codes", frozen(self.codes.view()))
@@ -63,6 +68,9 @@ class SparseHistogram:
         if axes not in self._kept:
             self._kept[axes] = frozen(self._sum(axes))
         return self._kept[axes]
+
+    def recalled(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _recalled(self._answers, question, answer)
 
     def _sum(self, axes: Axes) -> IntArray:
         """One pass over the occupied cells.
@@ -91,6 +99,12 @@ def _keep(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Se
     """Sum one joint marginal down to each of its members."""
     for axes in members:
         store[axes] = frozen(dense_marginal(joint, tuple(union.index(axis) for axis in axes)))
+
+
+def _recalled(store: dict[Hashable, IntArray], question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+    if question not in store:
+        store[question] = frozen(answer())
+    return store[question]
 
 
 def _whole(counts: AnyArray) -> IntArray:

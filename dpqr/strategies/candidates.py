@@ -20,7 +20,7 @@ from dpqr.mechanisms.block_scores import (
     scores_sensitivity,
 )
 from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond
-from dpqr.mechanisms.query_scores import QueryScores, queries_sensitivity
+from dpqr.mechanisms.query_scores import QueryScores, fair_ratios, queries_sensitivity
 from dpqr.mechanisms.scores import Scores
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.grid import common_grid, rounded
@@ -110,10 +110,13 @@ class BlockCandidates:
 class QueryCandidates:
     """Every single query of the blocks is a candidate, scored by |f(x) - f(D)|: the source's distinguisher.
 
-    Errors: InfeasiblePlan where an answer, on the blocks' common grid, could overflow.
+    unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
+    relation compares them by weight and unit of sensitivity: a sum of incomes would drown every count otherwise.
+    Errors: InfeasiblePlan where an answer, on that grid, could overflow.
     """
 
     blocks: tuple[QueryBlock, ...]
+    unit: PrivacyUnit | None = None
     records: int = RECORDS
     _grid: Fraction = field(init=False, repr=False)
     _ratios: tuple[int, ...] = field(init=False, repr=False)
@@ -121,15 +124,16 @@ class QueryCandidates:
 
     def __post_init__(self) -> None:
         grid = common_grid(self.blocks)
+        on_grid = tuple(int(block.scale / grid) for block in self.blocks)
         object.__setattr__(self, "_grid", grid)
-        object.__setattr__(self, "_ratios", tuple(int(block.scale / grid) for block in self.blocks))
+        object.__setattr__(self, "_ratios", on_grid if self.unit is None else fair_ratios(self.blocks, self.unit))
         object.__setattr__(self, "_ends", tuple(accumulate(block.rows for block in self.blocks)))
         for block, ratio in zip(self.blocks, self._ratios, strict=True):
             refuse_beyond(2 * ratio * largest_answer(block, self.records), block.name, self.records)
 
     @property
     def grid(self) -> Fraction:
-        """One unit of the scores, in records."""
+        """One unit of the scores, in records, where they are compared in records."""
         return self._grid
 
     def __len__(self) -> int:

@@ -9,6 +9,7 @@ UPDATES = Registry(
     group="dpqr.update_rules",
     builtins={
         "multiplicative-weights": "dpqr.strategies.updates.multiplicative_weights:MultiplicativeWeights",
+        "piecewise-weights": "dpqr.strategies.updates.piecewise_weights:PiecewiseWeights",
         "median": "dpqr.strategies.updates.median:Median",
         "perceptron": "dpqr.strategies.updates.perceptron:Perceptron",
         "least-squares": "dpqr.strategies.updates.least_squares:LeastSquares",
@@ -36,6 +37,7 @@ SCHEDULES = Registry(
     builtins={
         "auto": "dpqr.strategies.schedules.auto:Auto",
         "rounds": "dpqr.strategies.schedules.rounds:Rounds",
+        "queries": "dpqr.strategies.schedules.queries:Queries",
         "theory": "dpqr.strategies.schedules.theory:Theory",
         "strategy": "dpqr.strategies.schedules.strategy:Strategy",
     },

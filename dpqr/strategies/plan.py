@@ -49,7 +49,8 @@ class Plan:
     """Public; the same inputs always give the same plan.
 
     opening: what is measured before any selection, each in a step of its own at the price `opening_price`.
-    rounds: adaptive rounds, each a selection at `select` and a measurement at `measure`.
+    rounds: adaptive rounds, each a selection at `select` and a measurement at `measure`. single: whether a round
+    selects and measures one query, numbered along the workload's rows, and not a block.
     dropped: price of a noisy count of the records that were left out, drawn before all else; None: not bought.
     threshold: the stop test's 3 alpha / 4 in records, or None where the schedule has none.
     events: everything that will be charged at most; `epsilon`: what the accountant proves for it at the budget's
@@ -66,6 +67,7 @@ class Plan:
     rounds: int = 0
     select: Price | None = None
     measure: Price | None = None
+    single: bool = False
     dropped: Price | None = None
     threshold: Fraction | None = None
     events: Composition = ()

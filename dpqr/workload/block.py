@@ -15,7 +15,10 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray
 from dpqr.data.counts import MarginalSource
-from dpqr.workload.matrix import Dense, Identity, IntMatrix
+from dpqr.workload.boxes import Ends, box_adjoint, box_sums
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.ranges import spans
+from dpqr.workload.single_row import single_row
 
 ROWWISE_ENTRIES = 2**22
 """Entries of the largest intermediate of a row-by-row product (32 MB)."""
@@ -97,8 +100,18 @@ class QueryBlock:
             tensor = _along(factor.matrix, tensor, position)
         return tensor.reshape(-1)
 
+    @property
+    def ends(self) -> tuple[Ends, ...] | None:
+        """Starts and stops of every row along each factor's cells, where all of them are intervals; else None."""
+        known = [spans(factor.matrix) for factor in self.factors]
+        return None if None in known else tuple(ends for ends in known if ends is not None)
+
     def _apply_rowwise(self, tensor: AnyArray) -> AnyArray:
-        """Rows are taken in slices, so that no intermediate is much larger than ROWWISE_ENTRIES."""
+        """Boxes from running sums. Other rows are taken in slices, so that no intermediate is much larger than
+        ROWWISE_ENTRIES."""
+        ends = self.ends
+        if ends is not None:
+            return box_sums(ends, tensor)
         answers = np.empty(self.rows, dtype=tensor.dtype)
         flat = tensor.reshape(tensor.shape[0], -1)
         for start, stop in _slices(self.rows, max(flat.shape)):
@@ -113,7 +126,9 @@ class QueryBlock:
         """The transposed product: values of shape (rows,) to a tensor over `axes`, shape = their sizes."""
         sizes = [size for factor in self.factors for size in factor.sizes]
         if self.rowwise:
-            return sum_of_products(self, values).reshape(sizes)
+            ends, cells = self.ends, [factor.matrix.cells for factor in self.factors]
+            summed = sum_of_products(self, values) if ends is None else box_adjoint(ends, values, cells)
+            return summed.reshape(sizes)
         tensor = values.reshape([factor.matrix.rows for factor in self.factors] or [1])
         for position, factor in enumerate(self.factors):
             tensor = _along_adjoint(factor.matrix, tensor, position)
@@ -123,7 +138,7 @@ class QueryBlock:
         """Query `index` alone, as a block of one row on the same grid."""
         picks = self._factor_rows(index)
         factors = tuple(
-            Factor(axes=factor.axes, sizes=factor.sizes, matrix=Dense(factor.matrix.row(pick)[None, :]))
+            Factor(axes=factor.axes, sizes=factor.sizes, matrix=single_row(factor.matrix, pick))
             for factor, pick in zip(self.factors, picks, strict=True)
         )
         name = f"{self.name}[{index}]" if self.rows > 1 else self.name

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.single_row import row_extremes
 
 
 class Norm(Enum):
@@ -97,7 +98,6 @@ def _spread(block: QueryBlock) -> int:
     """Largest minus smallest coefficient of a one-row block: products of the factors' extremes."""
     low, high = 1, 1
     for factor in block.factors:
-        row = factor.matrix.row(0)
-        corners = [bound * int(edge) for bound in (low, high) for edge in (row.min(), row.max())]
+        corners = [bound * edge for bound in (low, high) for edge in row_extremes(factor.matrix)]
         low, high = min(corners), max(corners)
     return high - low

@@ -55,7 +55,11 @@ USAGE = [
     ("schedule-unknown", "did you mean 'theory'?", ("--schedule", "theorie")),
     ("distinguisher-unknown", "did you mean 'exponential'?", ("--distinguisher", "exponental")),
     ("check-unknown", "did you mean 'gaussian'?", ("--check", "gausian")),
-    ("update-unknown", "known: multiplicative-weights, median, perceptron, least-squares", ("--update", "x")),
+    (
+        "update-unknown",
+        "known: multiplicative-weights, piecewise-weights, median",
+        ("--update", "x"),
+    ),
     ("accountant-unknown", "did you mean 'zcdp'?", ("--accountant", "zdcp")),
     ("rounds-zero", "--rounds", ("--rounds", "0")),
     ("rounds-with-theory", "--rounds goes with --schedule rounds", (*THEORY, "--rounds", "3")),

@@ -12,7 +12,7 @@ from dpqr.data.attribute import Bins
 from dpqr.io.documents.domain_form import Field
 from dpqr.io.documents.place import Place
 
-MAX_CELLS = 1_000_000
+MAX_CELLS = 2**20
 """Cells of one column."""
 
 Kind = Literal["number", "date", "datetime"]

@@ -110,6 +110,6 @@ class TableSchema(Form, frozen=True, kw_only=True):
     fields_match: Anything | UnsetType = UNSET
 
 
-Size = Annotated[int, Meta(ge=1, le=1_000_000)]
+Size = Annotated[int, Meta(ge=1, le=2**20)]
 Sizes = Annotated[dict[Name, Size], Meta(min_length=1, max_length=2000)]
 """The sizes form: integer codes 0 .. size-1 of a table that is already coded."""

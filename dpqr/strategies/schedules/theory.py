@@ -70,6 +70,7 @@ class Theory:
             rounds=rounds,
             select=select,
             measure=measure,
+            single=True,
             threshold=Fraction(3, 4) * alpha * n,
             events=events,
             epsilon=proved(roles.accountant, events, budget),

@@ -14,6 +14,7 @@ from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import IntMatrix
 from dpqr.workload.measurement import Measurement
+from dpqr.workload.ranges import Ranges
 
 
 def records_total(
@@ -93,6 +94,8 @@ def _unit_combination(matrix: IntMatrix) -> FloatArray | None:
     The one with the smaller |c|^2, and so with less noise. Two cheap tests instead of a general least-squares solve:
     they find every matrix that the query language builds around a total.
     """
+    if isinstance(matrix, Ranges) and matrix.rows == 1:  # hundreds of them are asked about in every round
+        return np.ones(1) if int(matrix.stops[0] - matrix.starts[0]) == matrix.cells else None
     found: list[FloatArray] = []
     sums = matrix.apply(np.ones((matrix.cells, 1)))[:, 0]
     if matrix.smallest >= 0 and matrix.column_norm(0) == 1:

@@ -34,5 +34,5 @@ def test_a_bin_without_a_whole_value_is_refused() -> None:
 
 def test_the_cell_limit_itself_is_allowed() -> None:
     require_few(MAX_CELLS, PLACE)
-    with pytest.raises(DocumentError, match="makes 1000001 cells, more than the 1000000 of one column"):
+    with pytest.raises(DocumentError, match="makes 1048577 cells, more than the 1048576 of one column"):
         require_few(MAX_CELLS + 1, PLACE)

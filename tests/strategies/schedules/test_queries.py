@@ -1,0 +1,114 @@
+"""Rounds of single queries: prices, the number of rounds, what is charged, and what comes of it."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from universes import domain, marginal
+
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
+from dpqr.construction.release import assemble
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.currency import currency
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.guard import guarded
+from dpqr.strategies.plan import Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.queries import FEWEST, MOST, Queries, default_rounds
+from dpqr.strategies.updates.piecewise_weights import PiecewiseWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Workload
+
+SHAPE = (300, 2)
+CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(300,), matrix=Prefix(300)),))
+SEX = marginal((1,), SHAPE, name="sex")
+COUNTS = np.arange(600).reshape(SHAPE) % 50
+N = int(COUNTS.sum())
+
+
+def planned(rounds=None, epsilon="1", delta="0", accountant="basic", **more):
+    settings = {"unit": PrivacyUnit()} | more
+    problem = Problem(domain=domain(SHAPE), workload=Workload((CDF, SEX)), **settings)
+    roles = Roles(
+        distinguisher=PermuteAndFlip(), check=Laplace(), update=PiecewiseWeights(), accountant=ACCOUNTANTS[accountant]
+    )
+    return Queries(rounds=rounds).plan(problem, PrivacyBudget.parse(epsilon, delta), roles)
+
+
+class Quiet:
+    def finished(self, rounds, planned):
+        pass
+
+
+class Counted:
+    """A filter that keeps what was charged."""
+
+    def __init__(self, plan):
+        self.guard, self.events = guarded(plan), []
+
+    def charge(self, event):
+        self.events.append((event, 1))
+        return self.guard.charge(event)
+
+
+def run(plan, seed=1):
+    guard = Counted(plan)
+    draws = Draws(data=Private(DenseHistogram(COUNTS)), accountant=guard, noise=SeededNoise(seed))
+    return iterative_construction(draws, plan, Quiet()), guard
+
+
+def test_rounds_follow_the_signal() -> None:
+    told = [default_rounds(n, Fraction(1)) for n in (0, 1, 100, 1000, 10**5, 10**7, 10**9)]
+    assert told == [2, 2, 4, 8, 60, 140, 140]
+    assert default_rounds(10**5, Fraction(1, 100)) == 8
+
+
+def test_a_public_or_declared_number_of_records_fixes_them() -> None:
+    public = planned(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), n=1000)
+    assert (public.rounds, public.opening) == (8, ())
+    declared = planned(n=1000)
+    assert (declared.rounds, len(declared.opening)) == (8, 1)
+    assert planned(rounds=5).rounds == 5
+    assert (Queries(rounds=5).adaptive, Queries().adaptive) == (False, True)
+
+
+@pytest.mark.parametrize(("accountant", "delta"), [("basic", "0"), ("zcdp", "1e-9")])
+def test_a_noisy_total_sets_the_rounds_and_the_whole_stays_within_what_was_reserved(accountant, delta) -> None:
+    plan = planned(accountant=accountant, delta=delta)
+    assert plan.rounds == (FEWEST if accountant == "basic" else MOST)
+    outcome, guard = run(plan)
+    measured_total = int(outcome.transcript.rounds[0].measurement.values[0][0])
+    assert len(outcome.transcript.rounds) == 1 + default_rounds(measured_total, Fraction(1))
+    for ledger in ("basic", "zcdp"):
+        reserved, charged = (currency(ledger).price(tuple(events)) for events in (plan.events, guard.events))
+        assert charged <= reserved
+    own = currency(accountant)
+    assert own.price(tuple(guard.events)) > own.price(plan.events) * (1 - Fraction(1, 10**9))
+
+
+def test_the_budget_is_spent_to_the_last_digit_by_fixed_rounds() -> None:
+    plan = planned(rounds=7)
+    assert plan.epsilon == 1
+    _, guard = run(plan)
+    assert sum(event.epsilon for event, _ in guard.events[1::2]) + plan.opening_price.pure < 1
+    assert currency("basic").price(tuple(guard.events)) == 1
+
+
+def test_single_answers_reach_the_release_and_the_fit_follows_them() -> None:
+    plan = planned(rounds=40, epsilon="20")
+    outcome, _ = run(plan)
+    release = assemble(plan, outcome, {}, private=False)
+    cdf, sex = release.answers
+    truth = CDF.answer(DenseHistogram(COUNTS))
+    measured = np.isfinite(cdf.noisy.values)
+    assert 0 < measured.sum() + np.isfinite(sex.noisy.values).sum() <= 40
+    assert np.abs(cdf.noisy.values[measured] - truth[measured]).max() < 200
+    assert np.abs(cdf.estimate - truth).max() < 0.05 * N
