@@ -49,7 +49,7 @@ def test_a_block_that_was_drawn_again_keeps_its_last_values_and_has_no_interval(
 
 
 def test_single_queries_have_intervals_row_by_row():
-    plan = replace(make_plan(), threshold=Fraction(3))
+    plan = replace(make_plan(), single=True)
     first, again = (answered(BLOCKS[0].row(row), [4]) for row in (2, 5))
     noisy = measured_answers(plan, after(first, again, again, choices=[2, 5, 5]))[BLOCKS[0].name]
     assert np.flatnonzero(~np.isnan(noisy.values)).tolist() == [2, 5]
