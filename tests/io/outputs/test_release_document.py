@@ -87,7 +87,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "opening", "opening_price", "rounds", "select", "measure"),
-        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes", "asked"),
+        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes", "asked", "single"),
     }
     assert {field.name for field in fields(Problem)} == {
         *("domain", "workload", "unit", "n", "persons", "alpha", "beta", "level", "seed"),
