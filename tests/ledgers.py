@@ -69,6 +69,31 @@ def rows(path):
     return found
 
 
+def content(path):
+    """All that an SQLite file holds, read past the ledger's own code: rows, tables and the program's mark."""
+    with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as connection:
+        connection.text_factory = bytes
+        asked = ["entries", "keys", "state", "sqlite_master"]
+        found = [connection.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid").fetchall() for table in asked]
+        found.append(connection.execute("PRAGMA application_id").fetchall())
+    connection.close()
+    return found
+
+
+def passed(ledger, position, change):
+    """Whether `verify` passes a file with one byte changed, and if so, whether it still holds the same."""
+    sound = ledger.path.read_bytes()
+    before = content(ledger.path)
+    ledger.path.write_bytes(sound[:position] + bytes([sound[position] ^ change]) + sound[position + 1 :])
+    try:
+        ledger.verify()
+        return "same" if content(ledger.path) == before else "CHANGED"
+    except DpqrError as error:
+        return error.exit_code
+    finally:
+        ledger.path.write_bytes(sound)
+
+
 def tamper(path, *statements):
     """Change the file as somebody with any SQLite tool would."""
     connection = sqlite3.connect(path)

@@ -2,6 +2,7 @@
 
 python tests/benchmarks/ledger.py race [--repeats 20] [--jobs 24]
 python tests/benchmarks/ledger.py kills [--count 200] [--crowd 4]
+python tests/benchmarks/ledger.py damage
 python tests/benchmarks/ledger.py speed [--entries 1000 10000 100000]
 
 Bars: in all repeats exactly 5 of 24 jobs win a budget of 5, and the ledger says so; after every kill, some of them on
@@ -15,13 +16,14 @@ import statistics
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ledgers import command, draws, ledger_in, reserve, terms, unsound
+from ledgers import command, draws, ledger_in, passed, reserve, terms, unsound
 
 from dpqr.io.ledger.database import writing
 from dpqr.io.ledger.keys import erase_key, store_key
@@ -38,6 +40,7 @@ def main() -> None:
     for run, options in (
         (race, {"--repeats": 20, "--jobs": 24}),
         (kills, {"--count": 200, "--crowd": 4}),
+        (damage, {}),
         (speed, {"--entries": [1000, 10000, 100000]}),
     ):
         command_line = commands.add_parser(run.__name__)
@@ -76,6 +79,20 @@ def kills(count: int, crowd: int) -> None:
         print(f"killed {done['killed']}, ended otherwise {done['ended']}, unsound {done['unsound']}")
         print(f"reserved {account.reservations}, published {published}, never settled {account.unsettled}")
         print(f"{verified.mark.entries} entries, {time.perf_counter() - began:.1f} s")
+
+
+def damage() -> None:
+    """Change every byte of a ledger's file in turn: is it found, and if not, did it hold anything?"""
+    with tempfile.TemporaryDirectory() as name:
+        ledger = ledger_in(Path(name))
+        ledger.open(terms(epsilon="1000"))
+        for _ in range(4):
+            ledger.settle(reserve(ledger, 1), draws("1/2"), note="released")
+        reserve(ledger, 1)
+        size = ledger.path.stat().st_size
+        found = Counter(str(passed(ledger, position, 1 + position % 255)) for position in range(size))
+        print(f"{size} bytes: found by exit code 7: {found['7']}; not found, and the content the same: {found['same']}")
+        print(f"not found, and the content another: {found['CHANGED']}")
 
 
 def speed(entries: list[int]) -> None:

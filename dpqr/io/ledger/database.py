@@ -145,7 +145,7 @@ def _faults(path: Path, wait: float) -> Iterator[None]:
     """SQLite's errors in the words of the house. Closing a connection rolls back what was not committed."""
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeError) as error:  # the second where SQLite quotes a damaged schema
         raise _fault(path, wait, getattr(error, "sqlite_errorcode", None)) from None
     except LedgerError as error:
         raise LedgerError(f"--ledger {path}: {error}") from None
