@@ -26,6 +26,8 @@ from dpqr.privacy.ledger import Ledger, Reservation
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
+ENDING = ".transcript"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRequest:
@@ -146,7 +148,7 @@ def paid_run(asked: LedgerRequest | None, plan: Plan, directory: Path | None) ->
 
 def transcript_path(directory: Path) -> Path:
     """Where the transcript of a release to `directory` lies until it is settled."""
-    return directory.with_name(f".{directory.name}.transcript")
+    return directory.with_name(f".{directory.name}{ENDING}")
 
 
 def is_published(directory: Path) -> bool:
@@ -176,7 +178,7 @@ def _continued(asked: LedgerRequest, ledger: Ledger, plan: Plan, file: Transcrip
         file.cut(0)
         return None
     if run is None:
-        raise UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")
+        raise _settled(file)
     if not asked.resume:
         raise UsageFault(
             "a killed release to that --out is paid and waits: --resume continues it\n"
@@ -190,6 +192,15 @@ def _continued(asked: LedgerRequest, ledger: Ledger, plan: Plan, file: Transcrip
     journal = continued_journal(file, ledger, run)
     guard = EveryFilter(filters=(guarded(plan), run.reservation.guard()))
     return PaidRun(guard=guard, ledger=ledger, paid=run.reservation, kept=journal)
+
+
+def _settled(file: TranscriptFile) -> UsageFault:
+    """What --resume is told of a run that was settled before its job was killed, or closed."""
+    directory = file.path.with_name(file.path.name[1 : -len(ENDING)])
+    if not is_published(directory):
+        return UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")
+    file.cut(0)
+    return UsageFault(f"--resume: that release was finished, and is in {directory}; there is nothing to continue")
 
 
 def _note(plan: Plan) -> str:

@@ -30,6 +30,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from crowds import MEMORY, command
 from releases import document, lay, run, transcript, unsound
 
+from dpqr.errors import UsageFault
+
 PARTS = ("race", "kills", "full")
 SHARE = 5
 """One of so many kills is on the disk, one on the full file system."""
@@ -99,10 +101,14 @@ def kills(place: Path, count: int, crowd: int, seed: int, *more: str) -> None:
 
 
 def continued(path: Path) -> bool:
-    """Whether --resume ends with the release that the transcript's reservation has paid for."""
+    """Whether --resume ends with the release that the transcript's reservation has paid for, or finds it finished."""
     place, out = path.parent, path.name[1:].removesuffix(".transcript")
     receipt = path.read_text().partition("\n")[0]
-    run(place, out=out, resume=True)
+    try:
+        run(place, out=out, resume=True)
+    except UsageFault as error:
+        if "was finished" not in str(error):
+            return False
     return document(place, out)["ledger"]["seal"] in receipt and not transcript(place, out).exists()
 
 

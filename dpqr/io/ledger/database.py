@@ -38,8 +38,8 @@ _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
 _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_IOERR: "the disk failed or is full",
-    sqlite3.SQLITE_READONLY: "it is read-only",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
+    sqlite3.SQLITE_READONLY: "it, or its directory, is read-only",
+    sqlite3.SQLITE_CANTOPEN: "it, or a file beside it, cannot be opened",
     sqlite3.SQLITE_PERM: "permission denied",
 }
 
