@@ -17,7 +17,7 @@ from dpqr.io.journal.ledger_journal import LedgerJournal, begun_journal, continu
 from dpqr.io.journal.plan_digest import plan_digest
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
-from dpqr.io.ledger.place import LEDGER
+from dpqr.io.ledger.place import ANCHOR, LEDGER
 from dpqr.io.outputs.directory import RECORD
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.events import Composition
@@ -111,11 +111,15 @@ def ledger_request(
     resume: bool,
     environment: Mapping[str, str] = os.environ,
 ) -> LedgerRequest | None:
-    """Who pays, from options; None: no ledger is named or configured. UsageFault for a ledger without a dataset."""
+    """Who pays, from options; None: no ledger is named or configured. UsageFault for a ledger without a dataset.
+
+    An anchor that is configured is that of a ledger, be it the user's own.
+    """
     if dataset is not None:
         return LedgerRequest(dataset=dataset, ledger=ledger, anchor=anchor, resume=resume)
-    if ledger is not None or environment.get(LEDGER):
-        origin = "--ledger" if ledger is not None else LEDGER
+    configured = [name for name in (LEDGER, ANCHOR) if environment.get(name)]
+    if ledger is not None or configured:
+        origin = "--ledger" if ledger is not None else configured[0]
         raise UsageFault(f"{origin} names a ledger, and not whose budget pays: add --dataset NAME")
     stated = "--anchor" if anchor is not None else "--resume" if resume else None
     if stated:

@@ -445,7 +445,13 @@ def test_who_pays():
     none = {"dataset": None, "ledger": None, "anchor": None, "resume": False, "environment": {}}
     assert ledger_request(**none) is None
     assert ledger_request(**{**none, "dataset": "a"}).dataset == "a"
-    for change in ({"ledger": "l"}, {"environment": {"DPQR_LEDGER": "l"}}, {"anchor": "a"}, {"resume": True}):
+    for change in (
+        {"ledger": "l"},
+        {"environment": {"DPQR_LEDGER": "l"}},
+        {"environment": {"DPQR_ANCHOR": "a"}},
+        {"anchor": "a"},
+        {"resume": True},
+    ):
         with pytest.raises(UsageFault, match="--dataset NAME"):
             ledger_request(**{**none, **change})
 

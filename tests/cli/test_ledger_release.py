@@ -44,6 +44,29 @@ def test_an_exhausted_budget_ends_with_4_and_the_largest_request_that_fits(paid)
     assert spent(paid) == "3"
 
 
+def test_a_release_above_the_cap_ends_with_4(paid):
+    assert paid.run("budget", "init", "census", "--eps", "3", "--cap-eps", "0.4").code == 0
+    ended = paid.release("--dataset", "census")
+    assert (ended.code, ended.out) == (4, "")
+    assert ended.err == (
+        "dpqr: dataset 'census': asked epsilon 1, above the cap of epsilon 0.4 for one release; "
+        "spent 0 of 3, left 3\n"
+        "the largest request that fits is epsilon 0.4, as in --eps 0.4\n"
+    )
+    assert [paid.release("--dataset", "census", eps="0.4").code for _ in range(2)] == [0, 0]
+
+
+def test_a_release_that_forgets_the_anchor_is_refused_before_anything_is_spent(paid, monkeypatch):
+    monkeypatch.delenv("DPQR_ANCHOR")
+    ended = paid.release("--dataset", "survey")
+    assert (ended.code, ended.out) == (2, "")
+    assert "keeps an anchor, and none is named" in ended.err
+    assert "name it with --anchor FILE or DPQR_ANCHOR; --anchor none does without it" in ended.err
+    assert paid.release("--dataset", "survey", "--anchor", "none").code == 0
+    monkeypatch.setenv("DPQR_ANCHOR", str(paid.path / "outside.anchor"))
+    assert spent(paid) == "1"
+
+
 def test_a_configured_ledger_is_not_passed_by(paid):
     ended = paid.release()
     assert (ended.code, ended.out) == (2, "")
