@@ -48,6 +48,12 @@ class Noisy:
     def nothing(cls, rows: int) -> Noisy:
         return cls(values=np.full(rows, np.nan), deviation=np.full(rows, np.nan), margin=np.full(rows, np.nan))
 
+    @classmethod
+    def absent(cls, rows: int) -> Noisy:
+        """Nothing that will stay so: millions of unmeasured queries take no memory for it."""
+        none: FloatArray = np.broadcast_to(np.nan, (rows,))
+        return cls(values=none, deviation=none, margin=none)
+
     @cached_property
     def lower(self) -> FloatArray:
         return _outward(self.values - self.margin, -np.inf)

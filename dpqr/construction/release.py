@@ -93,7 +93,7 @@ def _answers(
 ) -> BlockAnswers:
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
     noisy = measured.get(block.name) or unbiased_answers(block, hypothesis, estimate, history)
-    return BlockAnswers(block=block, estimate=estimate, noisy=noisy or Noisy.nothing(block.rows))
+    return BlockAnswers(block=block, estimate=estimate, noisy=noisy or Noisy.absent(block.rows))
 
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:

@@ -77,18 +77,21 @@ class _Draft:
 
     def add(self, answers: BlockAnswers) -> None:
         place = slice(self.filled, self.filled + answers.block.rows)
-        self._indices("query")[place] = len(self.names)
+        self._indices("query", len(self.names))[place] = len(self.names)
         self.names.append(answers.block.name)
         names = row_names(answers.block)
         for axis, codes in names.cells.items():
-            self._indices(axis)[place] = codes
+            self._indices(axis, self.domain.attributes[axis].size)[place] = codes
         if names.detail is not None:
-            self._indices("detail")[place] = names.detail + len(self.details)
             self.details.extend(names.details)
+            first = len(self.details) - len(names.details)
+            self._indices("detail", len(self.details))[place] = names.detail + first
         noisy = answers.noisy
-        shown = (answers.estimate, noisy.values, noisy.deviation, noisy.lower, noisy.upper)
-        for name, values in zip(FIGURES, shown, strict=True):
-            self._floats(name)[place] = values
+        self._floats(FIGURES[0])[place] = answers.estimate
+        if not np.isnan(noisy.values).all():
+            shown = (noisy.values, noisy.deviation, noisy.lower, noisy.upper)
+            for name, values in zip(FIGURES[1:], shown, strict=True):
+                self._floats(name)[place] = values
         self.filled = place.stop
 
     def columns(self) -> Iterator[tuple[str, Any]]:
@@ -98,11 +101,21 @@ class _Draft:
                 yield beside(OWN_COLUMNS, attribute.name), _dictionary(self.codes[axis], list(attribute.titles()))
         yield "detail", _dictionary(self._indices("detail"), self.details)
         for name in FIGURES:
-            yield name, pa.array(self._floats(name) + 0.0, from_pandas=True)
+            values = self._floats(name)
+            values += 0.0  # no negative zeros
+            yield name, pa.array(values, from_pandas=True)
 
-    def _indices(self, column: int | str) -> Any:
-        if column not in self.codes:
-            self.codes[column] = np.full(self.rows, NOTHING, dtype=np.int32)
+    def _indices(self, column: int | str, texts: int = 0) -> Any:
+        """The column's indices, of a type with room for that many texts.
+
+        As narrow as it goes: 14 million answers about 45 attributes would take 2.5 GB in words of four bytes.
+        """
+        room = next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
+        known = self.codes.get(column)
+        if known is None:
+            self.codes[column] = np.full(self.rows, NOTHING, dtype=room)
+        elif np.dtype(room).itemsize > known.dtype.itemsize:
+            self.codes[column] = known.astype(room)
         return self.codes[column]
 
     def _floats(self, column: str) -> FloatArray:

@@ -3,19 +3,35 @@
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
 
 from gauge import Gauge
 
-USED = ("dpqr.app.release", "dpqr.cli.release", "dpqr.cli.screen", "dpqr.io.tables.csv_table", "pyarrow.csv")
+USED = (
+    "dpqr.app.release",
+    "dpqr.cli.release",
+    "dpqr.cli.screen",
+    "dpqr.io.tables.csv_table",
+    "dpqr.report.release_view",
+    "dpqr.report.plan_view",
+    "pyarrow.compute",
+    "pyarrow.csv",
+    "pyarrow.parquet",
+    "scipy.optimize",
+    "scipy.special",
+)
+"""What a release imports on its way. dp_accounting comes too where it is installed, for the receipt."""
 
 
 def main(folder: Path, eps: str, delta: str, *more: str) -> None:
     from dpqr.cli.main import main as command
 
-    for name in (*USED, "scipy.optimize", "scipy.special", "dpqr.report.release_view", "dpqr.report.plan_view"):
+    for name in USED:
         import_module(name)
+    with suppress(ImportError):
+        import_module("dp_accounting.pld.privacy_loss_distribution")
     gauge = Gauge()
     given = ["release", str(folder / "table.csv"), "--queries", str(folder / "q.json"), "--eps", eps, "--delta", delta]
     try:

@@ -9,7 +9,7 @@ from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import BlockAnswers
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.io.outputs.answers import FIGURES, OWN_COLUMNS, answer_records, answers_table
+from dpqr.io.outputs.answers import FIGURES, OWN_COLUMNS, _Draft, answer_records, answers_table
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -34,7 +34,7 @@ def test_columns_come_in_order_and_only_for_attributes_that_some_block_keeps_apa
     table = answers_table(release)
     assert table.column_names == ["query", "sex", "age", "detail", *FIGURES]
     assert table.num_rows == release.plan.problem.workload.rows
-    assert table.schema.field("sex").type == pa.dictionary(pa.int32(), pa.string())
+    assert table.schema.field("sex").type == pa.dictionary(pa.int8(), pa.string())
 
 
 def test_every_row_says_what_it_answers(release):
@@ -126,3 +126,12 @@ def test_a_large_workload_is_built_by_arrays_and_not_row_by_row(release):
     table = answers_table(large)
     assert time.process_time() - start < 0.5
     assert table.num_rows == 125_000 + 3 * 2_500
+
+
+def test_indices_grow_with_the_number_of_texts(release):
+    """Rows that were filled in before keep their text when the column's type widens."""
+    draft = _Draft(domain=release.plan.problem.domain, rows=300)
+    for place in range(300):
+        draft._indices("query", place)[place] = place
+    assert draft.codes["query"].dtype == np.int16
+    assert draft.codes["query"].tolist() == list(range(300))
