@@ -37,7 +37,12 @@ def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
             cells |= {axis: code.astype(np.int64) for axis, code in zip(factor.axes, codes, strict=True)}
         elif factor.labels or factor.matrix.rows > 1:
             named.append((_labels(factor), picks))
-    return RowNames(cells=cells) if not named else _detailed(cells, named)
+    if not named:
+        return RowNames(cells=cells)
+    if block.rowwise:  # every row is a combination of its own
+        details = tuple(map(", ".join, zip(*(labels[:count] for labels, _ in named), strict=True)))
+        return RowNames(cells=cells, details=details, detail=np.arange(count, dtype=np.int64))
+    return _detailed(cells, named)
 
 
 def _picks(block: QueryBlock, count: int) -> tuple[IntArray, ...]:

@@ -17,6 +17,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.decoding import decode, number
 from dpqr.io.documents.domain import decode_domain, read_domain
 from dpqr.io.documents.entries.coefficients import compile_coefficients
+from dpqr.io.documents.entries.conjunctions import compile_conjunctions
 from dpqr.io.documents.entries.frame import Compiled, Frame
 from dpqr.io.documents.entries.marginals import compile_marginal, compile_marginals
 from dpqr.io.documents.entries.prefix import compile_prefix
@@ -25,7 +26,15 @@ from dpqr.io.documents.entries.sums import compile_sum
 from dpqr.io.documents.entries.where import compile_where
 from dpqr.io.documents.json_text import read_json
 from dpqr.io.documents.place import Place, nearest
-from dpqr.io.documents.query_form import KINDS, MAX_BLOCKS, MAX_WORK, Entry, MarginalsEntry, QueriesForm
+from dpqr.io.documents.query_form import (
+    KINDS,
+    MAX_BLOCKS,
+    MAX_WORK,
+    ConjunctionsEntry,
+    Entry,
+    MarginalsEntry,
+    QueriesForm,
+)
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
 
@@ -37,6 +46,7 @@ _COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
     "where": compile_where,
     "prefix": compile_prefix,
     "ranges": compile_ranges,
+    "conjunctions": compile_conjunctions,
     "sum": compile_sum,
     "coefficients": compile_coefficients,
 }
@@ -111,12 +121,12 @@ def _compiled(value: dict[str, Any], frame: Frame) -> Compiled:
 
 
 def _titled(compiled: Compiled, entry: Entry, place: Place) -> Compiled:
-    """With the entry's own name and weight; the blocks of `marginals` have taken the name in already."""
+    """With the entry's own name and weight; blocks of `marginals` and `conjunctions` have taken the name in already."""
     weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, place.key("weight"))
     if not 0 < weight <= MAX_WEIGHT:
         raise place.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
     blocks = tuple(replace(block, weight=weight) for block in compiled.blocks)
-    if entry.name is not UNSET and not isinstance(entry, MarginalsEntry):
+    if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry):
         blocks = tuple(replace(block, name=entry.name) for block in blocks)
     return replace(compiled, blocks=blocks)
 

@@ -71,6 +71,24 @@ class RangesEntry(Entry, frozen=True, kw_only=True):
     by: Columns = ()
 
 
+class RandomConjunctions(Form, frozen=True, kw_only=True):
+    """That many conjunctions from the public seed, each of `ways` comparisons (from, to) on distinct columns.
+
+    columns: where from; all of the domain, where none are listed.
+    """
+
+    random: Annotated[int, Meta(ge=1, le=4_000_000)]
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    ways: tuple[int, int] = (2, 4)
+    columns: Some | UnsetType = UNSET
+
+
+class ConjunctionsEntry(Entry, frozen=True, kw_only=True):
+    """How many records fulfil each of very many conjunctions of comparisons."""
+
+    conjunctions: RandomConjunctions
+
+
 class SumEntry(Entry, frozen=True, kw_only=True):
     """The sum of an ordered column of numbers, each record counting with the midpoint of its bin."""
 
@@ -91,6 +109,7 @@ KINDS: dict[str, type[Entry]] = {
     "where": WhereEntry,
     "prefix": PrefixEntry,
     "ranges": RangesEntry,
+    "conjunctions": ConjunctionsEntry,
     "sum": SumEntry,
     "coefficients": CoefficientsEntry,
 }

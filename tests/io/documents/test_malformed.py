@@ -138,6 +138,7 @@ def test_malformed_domains(document: Any, path: str, words: str, tmp_path: Path)
 
 
 ENTRY = "$.queries[0]"
+SOME = {"random": 3, "seed": 1}
 PAIR = [[0, 20], [0, 20]]
 ENTRIES: list[tuple[dict[str, Any], str, str]] = [
     ({}, ENTRY, "asks nothing: one of marginal, marginals, where"),
@@ -194,6 +195,18 @@ ENTRIES: list[tuple[dict[str, Any], str, str]] = [
     ({"ranges": "hours", "between": [[40, 20]]}, f"{ENTRY}.between[0]", "low is above high"),
     ({"ranges": "hours", "between": [[20, 20]]}, f"{ENTRY}.between[0]", "holds no bin"),
     ({"ranges": "hours", "between": [["0", 20]]}, f"{ENTRY}.between[0][0]", "expected a number, got '0'"),
+    ({"conjunctions": {"seed": 1}}, f"{ENTRY}.conjunctions", "the key 'random' is missing"),
+    ({"conjunctions": {"random": 3}}, f"{ENTRY}.conjunctions", "the key 'seed' is missing"),
+    ({"conjunctions": {**SOME, "random": 0}}, f"{ENTRY}.conjunctions.random", ">= 1"),
+    ({"conjunctions": {**SOME, "random": 10**7}}, f"{ENTRY}.conjunctions.random", "<= 4000000"),
+    ({"conjunctions": {**SOME, "ways": 2}}, f"{ENTRY}.conjunctions.ways", "expected"),
+    ({"conjunctions": {**SOME, "ways": [0, 2]}}, f"{ENTRY}.conjunctions.ways", "1 <= from <= to"),
+    ({"conjunctions": {**SOME, "ways": [3, 2]}}, f"{ENTRY}.conjunctions.ways", "1 <= from <= to"),
+    ({"conjunctions": {**SOME, "ways": [1, 6]}}, f"{ENTRY}.conjunctions.ways", "from <= to <= 5"),
+    ({"conjunctions": {**SOME, "columns": ["age"]}}, f"{ENTRY}.conjunctions.ways", "from <= to <= 1"),
+    ({"conjunctions": {**SOME, "columns": ["age", "agee"]}}, f"{ENTRY}.conjunctions.columns[1]", "'agee'"),
+    ({"conjunctions": {**SOME, "columns": ["age", "age"]}}, f"{ENTRY}.conjunctions.columns[1]", "stands twice"),
+    ({"conjunctions": SOME, "by": ["sex"]}, ENTRY, "unknown key 'by'"),
     ({"ranges": "day", "between": [[0, 20]]}, f"{ENTRY}.between[0][0]", "expected a date like"),
     ({"sum": "sex"}, f"{ENTRY}.sum", "holds labels"),
     ({"sum": "day"}, f"{ENTRY}.sum", "holds a date, which has no sum"),
@@ -249,6 +262,7 @@ SOUND: list[dict[str, Any]] = [
     {"where": "age >= 5 and (sex = 'F' or rich = true)", "by": ["hours"]},
     {"ranges": ["age", "hours"], "between": [[[0, 5], [0, 20]]]},
     {"ranges": "age", "random": 3, "seed": 1, "by": ["sex"]},
+    {"conjunctions": {"random": 3, "seed": 1, "ways": [1, 2], "columns": ["age", "sex"]}},
     {"sum": "income", "name": "s"},
 ]
 PARTS: list[Any] = [None, True, -1, 0, 1, 3, 2.5, 10**40, "", "age", "é", "\0", [], {}, [[]], ["age"], {"a": 1}]

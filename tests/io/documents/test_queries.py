@@ -67,6 +67,8 @@ def test_names_and_weights(tmp_path: Path) -> None:
         {"prefix": "b", "by": ["a"]},
         {"where": "a  =\n 1"},
         {"ranges": "c", "random": 3, "seed": 1},
+        {"conjunctions": {"random": 1, "seed": 1, "ways": [2, 2], "columns": ["a", "b"]}},
+        {"conjunctions": {"random": 1, "seed": 1, "ways": [2, 2], "columns": ["a", "b"]}, "name": "some"},
         {"sum": "c"},
     ]
     blocks = read_queries(write(tmp_path, domain=SIZES, queries=entries)).workload.blocks
@@ -75,6 +77,8 @@ def test_names_and_weights(tmp_path: Path) -> None:
         "prefix(b) by a",
         "where(a = 1)",
         "ranges(c, 3 random, seed 1)",
+        "conjunctions(1 random, seed 1) on a,b",
+        "some on a,b",
         "sum(c)",
     ]
     assert blocks[0].weight == Fraction(1, 10)

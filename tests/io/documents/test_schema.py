@@ -79,6 +79,7 @@ ENTRIES = [
     {"prefix": "w", "by": ["a"], "name": "p", "weight": 1},
     {"ranges": "n", "between": [[0, 5]], "by": ["a"], "name": "r", "weight": 1},
     {"ranges": ["n", "w"], "random": 5, "seed": 3},
+    {"conjunctions": {"random": 3, "seed": 1, "ways": [1, 2], "columns": ["a", "n"]}, "name": "k", "weight": 1},
     {"sum": "e", "by": ["a"], "name": "s", "weight": 1},
     {"coefficients": "c.csv", "columns": ["a"], "name": "c", "weight": 1},
 ]
@@ -120,6 +121,7 @@ def test_every_key_of_the_queries_schema_is_read(folder: Path) -> None:
         shown = set().union(*(entry for entry in ENTRIES if kind in entry))
         assert keys(found, form.__name__) == shown
     assert keys(found, "Ways") == {"ways", "columns"}
+    assert keys(found, "RandomConjunctions") == {"random", "seed", "ways", "columns"}
 
 
 def test_the_schemas_are_versioned_and_closed() -> None:
@@ -149,6 +151,8 @@ BROKEN_ENTRIES = [
     {"marginal": ["a"], "prefix": "n"},
     {"marginals": {"ways": 0}},
     {"ranges": "n", "random": 0, "seed": 1},
+    {"conjunctions": {"random": 3}},
+    {"conjunctions": {"random": 3, "seed": 1, "ways": 2}},
     {"marginal": ["a"], "wieght": 1},
     {"where": ""},
 ]
