@@ -15,6 +15,9 @@ from dpqr.io.outputs.spreadsheet import inert_table
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 TableFormat = Literal["csv", "parquet", "json"]
 
+GROUP = 2**15
+"""Rows that the Parquet writer holds encoded at a time; without a limit it takes six times the table's own memory."""
+
 
 def write_table(table: Any, path: Path, form: TableFormat) -> None:
     """Write an Arrow table to a new file. Equal tables give equal bytes.
@@ -26,7 +29,8 @@ def write_table(table: Any, path: Path, form: TableFormat) -> None:
     if form == "csv":
         csv.write_csv(inert_table(table), path)
     elif form == "parquet":
-        parquet.write_table(table, path)
+        texts = [name for name in table.column_names if pa.types.is_dictionary(table.schema.field(name).type)]
+        parquet.write_table(table, path, row_group_size=GROUP, use_dictionary=texts)
     else:
         path.write_text(records_text(table), encoding="utf-8", newline="\n")
 

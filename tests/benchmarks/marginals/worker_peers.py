@@ -44,11 +44,10 @@ def main(method: str, folder: Path, eps: str, delta: str, options: str) -> None:
     names = [f"c{place}" for place in range(len(task["sizes"]))]
     sizes = {name: int(size) for name, size in zip(names, task["sizes"], strict=True)}
     asked = [tuple(names[axis] for axis in axes) for axes in json.loads(str(task["axes"]))]
-    frame = pd.DataFrame(task["codes"], columns=names)
+    frame = pd.read_csv(folder / "table.csv", header=0, names=names)
     answers, rounds = chosen(frame, sizes, asked, float(eps), float(delta), json.loads(options))
-    told = gauge.report(rounds=rounds)
     np.savez(folder / "answers.npz", **{str(place): flat for place, flat in enumerate(answers)})
-    print(told)
+    print(gauge.report(rounds=rounds))
 
 
 class Aim(aim_module.AIM):
