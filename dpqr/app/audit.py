@@ -14,6 +14,7 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
+from dpqr.app.predict_cases import predict_cases
 from dpqr.app.release_cases import release_cases
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.evaluation.answer_cases import answer_cases
@@ -98,7 +99,7 @@ class Audit:
 @lru_cache
 def known_cases() -> dict[str, Case]:
     """Every case by its name, in the order in which they are shown."""
-    found = [*choice_cases(), *answer_cases(), *release_cases()]
+    found = [*choice_cases(), *answer_cases(), *release_cases(), *predict_cases()]
     return {case.name: case for case in found}
 
 

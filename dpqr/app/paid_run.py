@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dpqr.app.budget import configured_ledger
 from dpqr.construction.journal import Journal, Unkept
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, DataError, DpqrError, UsageFault
 from dpqr.io.journal.ledger_journal import LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.plan_digest import plan_digest
@@ -20,6 +22,7 @@ from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.place import ANCHOR, LEDGER
 from dpqr.io.outputs.directory import RECORD
 from dpqr.io.tables.source import TableSource
+from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.events import Composition
 from dpqr.privacy.every_filter import EveryFilter
 from dpqr.privacy.ledger import Ledger, Reservation
@@ -37,6 +40,23 @@ class LedgerRequest:
     ledger: str | None = None
     anchor: str | None = None
     resume: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bill:
+    """What a run will be charged, before it begins. guard: a fresh filter that admits it; note: what the ledger
+    remembers of it, the same for the same plan."""
+
+    events: Composition
+    unit: PrivacyUnit
+    guard: Callable[[], PrivacyFilter]
+    note: str
+
+
+def release_bill(plan: Plan) -> Bill:
+    """The bill of a release."""
+    note = f"release, plan {plan_digest(plan)}"
+    return Bill(events=plan.events, unit=plan.problem.unit, guard=partial(guarded, plan), note=note)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -128,19 +148,19 @@ def ledger_request(
 
 
 @contextmanager
-def paid_run(asked: LedgerRequest | None, plan: Plan, directory: Path | None) -> Iterator[PaidRun]:
-    """Pay for `plan` in full, or find the run that has paid for it, and end it as it ended.
+def paid_run(asked: LedgerRequest | None, bill: Bill, directory: Path | None) -> Iterator[PaidRun]:
+    """Pay for `bill` in full, or find the run that has paid for it, and end it as it ended.
 
     directory: where the release goes. Errors: BudgetRefused, LedgerError, UsageFault; nothing was opened then.
     """
     if asked is None:
-        yield PaidRun(guard=EveryFilter(filters=(guarded(plan),)))
+        yield PaidRun(guard=EveryFilter(filters=(bill.guard(),)))
         return
     if asked.resume and directory is None:
         raise UsageFault("--resume: name the directory of the release that was killed: add --out DIR")
     ledger = configured_ledger(asked.ledger, asked.anchor)
     with held(transcript_path(directory)) if directory else nullcontext() as file:
-        run = _continued(asked, ledger, plan, file) or _begun(asked, ledger, plan)
+        run = _continued(asked, ledger, bill, file) or _begun(asked, ledger, bill)
         try:
             if file and not run.kept and run.paid:
                 run.kept = begun_journal(file, ledger, run.paid)
@@ -166,12 +186,12 @@ def is_published(directory: Path) -> bool:
         return False
 
 
-def _begun(asked: LedgerRequest, ledger: Ledger, plan: Plan) -> PaidRun:
-    paid = ledger.reserve(asked.dataset, plan.events, unit=plan.problem.unit, note=_note(plan))
-    return PaidRun(guard=EveryFilter(filters=(guarded(plan), paid.guard())), ledger=ledger, paid=paid)
+def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
+    paid = ledger.reserve(asked.dataset, bill.events, unit=bill.unit, note=bill.note)
+    return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 
-def _continued(asked: LedgerRequest, ledger: Ledger, plan: Plan, file: TranscriptFile | None) -> PaidRun | None:
+def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: TranscriptFile | None) -> PaidRun | None:
     """The run whose transcript lies there; None where there is none, and none was asked for."""
     if file is None or not file.lines:
         if asked.resume:
@@ -188,13 +208,13 @@ def _continued(asked: LedgerRequest, ledger: Ledger, plan: Plan, file: Transcrip
             "a killed release to that --out is paid and waits: --resume continues it\n"
             f"to give it up, remove {file.path}; its price stays spent"
         )
-    if run.reservation.dataset != asked.dataset or run.note != _note(plan):
+    if run.reservation.dataset != asked.dataset or run.note != bill.note:
         raise UsageFault(
             "--resume: the plan is not the one that the release began with; "
             "give the same documents, options and --dataset, to the same version of dpqr"
         )
     journal = continued_journal(file, ledger, run)
-    guard = EveryFilter(filters=(guarded(plan), run.reservation.guard()))
+    guard = EveryFilter(filters=(bill.guard(), run.reservation.guard()))
     return PaidRun(guard=guard, ledger=ledger, paid=run.reservation, kept=journal)
 
 
@@ -205,8 +225,3 @@ def _settled(file: TranscriptFile) -> UsageFault:
         return UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")
     file.cut(0)
     return UsageFault(f"--resume: that release was finished, and is in {directory}; there is nothing to continue")
-
-
-def _note(plan: Plan) -> str:
-    """What the ledger remembers of a plan, from the reservation on."""
-    return f"release, plan {plan_digest(plan)}"

@@ -46,7 +46,7 @@ def read_documents(queries: str, domain: str | None) -> QueriesDocument:
 def plan_release(request: PlanRequest) -> Plan:
     """The plan of least noise that the request allows. Errors: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = _unit(request)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows)
     refuse_idle_options(request)
     _roles(settled(request)[0])
     declared = _declared(request, unit)
@@ -54,7 +54,7 @@ def plan_release(request: PlanRequest) -> Plan:
     document = read_documents(request.queries, request.domain)
     request, reasons = settled(request, document.workload)
     schedule, wishes, foreign = _roles(request)
-    _require_stated_rules(document.domain, unit)
+    require_stated_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
     problem = Problem(
         domain=document.domain,
@@ -94,13 +94,13 @@ def failing_notes(domain: Domain) -> Iterator[str]:
         )
 
 
-def _unit(request: PlanRequest) -> PrivacyUnit:
-    if request.unit is not None and request.max_rows is None:
+def unit_of(neighbours: str, column: str | None, rows: int | None) -> PrivacyUnit:
+    """The privacy unit from options of the same names. Errors: UsageFault where they do not go together."""
+    if column is not None and rows is None:
         raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
-    if request.unit is None and request.max_rows is not None:
+    if column is None and rows is not None:
         raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
-    neighbours = Neighbours(request.neighbours)
-    return PrivacyUnit(neighbours=neighbours, column=request.unit, rows=request.max_rows or 1)
+    return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1)
 
 
 def _of_persons(unit: PrivacyUnit) -> bool:
@@ -140,7 +140,7 @@ def _fraction(text: str | None, option: str) -> Fraction | None:
     return value
 
 
-def _require_stated_rules(domain: Domain, unit: PrivacyUnit) -> None:
+def require_stated_rules(domain: Domain, unit: PrivacyUnit) -> None:
     """Under `replace` nothing is dropped silently: every fault that a column can have needs a stated rule."""
     unstated = unstated_faults(domain) if unit.neighbours is Neighbours.REPLACE else {}
     for name, faults in unstated.items():

@@ -9,7 +9,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Protocol
 
-from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run
+from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run, release_bill
 from dpqr.app.planning import plan_release
 from dpqr.app.request import PlanRequest
 from dpqr.construction.costs import Costs, priced_phases
@@ -83,7 +83,7 @@ def release(
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)
-    with paid_run(payer, plan, target.path if target else None) as run:
+    with paid_run(payer, release_bill(plan), target.path if target else None) as run:
         finished = _drawn(plan, run, source, limits, progress, noise or SystemNoise(), prices)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)

@@ -16,6 +16,7 @@ from dpqr.errors import RESUMABLE, DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
+    "predict": "Predict a column by a private learner, or release a private function.",
     "budget": "Open and read the budgets that datasets have for life.",
     "check": "Check domain and queries together; no data is opened.",
     "domain": "Write the skeleton of a domain file from a table's column types.",

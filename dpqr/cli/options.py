@@ -70,11 +70,17 @@ def documents(command: Decorated) -> Decorated:
 
 
 def privacy(command: Decorated) -> Decorated:
-    """The guarantee: --eps, --delta, --neighbours, --unit, --max-rows, --n, --count-dropped."""
+    """The guarantee, and --count-dropped."""
+    option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out."
+    return guarantee(added(command, option("--count-dropped", metavar="SHARE", help=share)), required=True)
+
+
+def guarantee(command: Decorated, *, required: bool = False) -> Decorated:
+    """--eps, --delta, --neighbours, --unit, --max-rows, --n."""
     option, related = under("Guarantee"), click.Choice(["add-remove", "replace"])
     return added(
         command,
-        option("--eps", metavar="E", required=True, help="Epsilon, for example 1."),
+        option("--eps", metavar="E", required=required, help="Epsilon, for example 1."),
         option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
         option(
             "--neighbours",
@@ -94,9 +100,8 @@ def privacy(command: Decorated) -> Decorated:
             "--n",
             metavar="N",
             type=click.IntRange(1, MOST_RECORDS),
-            help="The public number of rows, or persons (replace); a declared one (theory under add-remove).",
+            help="The public number of rows, or persons (replace); a declared one (theory, predict under add-remove).",
         ),
-        option("--count-dropped", metavar="SHARE", help="Share of the budget for a noisy count of rows left out."),
     )
 
 
@@ -149,3 +154,11 @@ def delimiter(option: Callable[..., Callable[[Any], Any]] = click.option) -> Cal
         callback=lambda _, __, given: "\t" if given == r"\t" else given,
         help=r"CSV delimiter, ; or \t (a tab) for example. [default: a tab in .tsv, else a comma]",
     )
+
+
+def limits(given: dict[str, Any]) -> Any:
+    """The declared limits of `table`; those that are not stated keep their defaults."""
+    from dpqr.io.tables.limits import Limits
+
+    named = {name: given[f"max_{name}"] for name in ("cells", "records", "columns", "bytes", "memory")}
+    return Limits(**{name: value for name, value in named.items() if value is not None})

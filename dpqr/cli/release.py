@@ -52,7 +52,7 @@ def command(**given: Any) -> None:
 
     color, lines = not given["no_color"], given["progress"] == "json"
     screen = Screen(color=color, as_json=given["as_json"], lines=lines)
-    source, request, output, limits = _source(given), _plan_request(given), _output(given), _limits(given)
+    source, request, output, limits = _source(given), _plan_request(given), _output(given), options.limits(given)
     payer = ledger_request(given["dataset"], given["ledger"], given["anchor"], given["resume"])
     if given["dry_run"]:
         screen.plan(dry_run(request, output))
@@ -89,10 +89,3 @@ def _output(given: dict[str, Any]) -> Any:
     if given["bins"] and not given["synthetic"]:
         raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
     return OutputRequest(directory=given["out"], **stated)
-
-
-def _limits(given: dict[str, Any]) -> Any:
-    from dpqr.io.tables.limits import Limits
-
-    named = {name: given[f"max_{name}"] for name in ("cells", "records", "columns", "bytes", "memory")}
-    return Limits(**{name: value for name, value in named.items() if value is not None})

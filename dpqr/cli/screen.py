@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from dpqr.construction.release import Release
+    from dpqr.data.arrays import AnyArray
+    from dpqr.prediction.outcome import PredictionRelease
+    from dpqr.prediction.plan import PredictionPlan
     from dpqr.strategies.plan import Plan
 
 WIDE = 200
@@ -82,6 +85,41 @@ class Screen:
             self._document(release)
         elif not directory:
             product(self._text(answers_view(release, TABLE_ROWS), sys.stdout))
+
+    def prediction_plan(self, plan: PredictionPlan) -> None:
+        """The plan of a prediction run: stdout."""
+        from dpqr.io.outputs.prediction_document import prediction_plan_document
+        from dpqr.report.prediction_view import prediction_plan_view
+
+        if self.as_json:
+            product_json(prediction_plan_document(plan))
+        else:
+            product(self._text(prediction_plan_view(plan), sys.stdout))
+
+    def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
+        """Predictions on stdout unless they went to a file; the receipt on stderr."""
+        from dpqr.io.outputs.prediction_document import prediction_document, release_words
+        from dpqr.report.prediction_view import prediction_receipt_view
+
+        if self.lines:
+            told = {"guarantee": release_words(release), "out": out}
+            click.echo(json.dumps({"event": "released", **told}), err=True)
+        else:
+            click.echo(self._text(prediction_receipt_view(release), sys.stderr), err=True)
+        if self.as_json:
+            predicted = {"predictions": release.predictions.tolist()} if release.pointwise else {}
+            product_json(prediction_document(release) | predicted)
+        elif release.pointwise:
+            self.predictions(release.predictions, out)
+        elif not self.lines:
+            click.echo(f"model written to {out}", err=True)
+
+    def predictions(self, predictions: AnyArray, out: str | None) -> None:
+        """One prediction a line, unless they went to a file."""
+        if out is None:
+            product("\n".join(map(str, predictions.tolist())))
+        elif not self.lines:
+            click.echo(f"predictions written to {out}", err=True)
 
     def require_room(self, plan: Plan, directory: str | None) -> None:
         """UsageFault, before anything is spent, where the answers would not all be shown."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 from dpqr.errors import MechanismFailed
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.mechanism import Mechanism
+from dpqr.privacy.mechanism import Batch, Mechanism
 from dpqr.privacy.sealed import Private, Released, SealKey
 
 In = TypeVar("In")
@@ -26,15 +26,35 @@ def measure(
 
     Privacy: costs exactly `mechanism.event`; nothing else of the private value leaves this function.
     """
-    charge = accountant.charge(mechanism.event)
-    drawn = _attempt(private, mechanism, noise)
+    return _released(private, mechanism, accountant.charge(mechanism.event), noise)
+
+
+def measure_together(
+    private: Private[In], batch: Batch[In, Out], *, accountant: PrivacyFilter, noise: NoiseSource
+) -> Released[Out]:
+    """Pay for all draws of a batch, one after the other, and then make them; `charge` is the number of the last.
+
+    Errors and privacy: as `measure`. Where the budget ends among the charges, nothing is opened, and those that came
+    before it stand.
+    """
+    charge = -1
+    for event, count in batch.events:
+        for _ in range(count):
+            charge = accountant.charge(event)
+    return _released(private, batch, charge, noise)
+
+
+def _released(
+    private: Private[In], drawn_from: Mechanism[In, Out] | Batch[In, Out], charge: int, noise: NoiseSource
+) -> Released[Out]:
+    drawn = _attempt(private, drawn_from, noise)
     if isinstance(drawn, BaseException):
         raise drawn
     return Released(drawn[0], charge)
 
 
 def _attempt(
-    private: Private[In], mechanism: Mechanism[In, Out], noise: NoiseSource
+    private: Private[In], mechanism: Mechanism[In, Out] | Batch[In, Out], noise: NoiseSource
 ) -> tuple[Out] | MechanismFailed | KeyboardInterrupt:
     """The draw, or a fresh error with nothing of the one it stands for: no context, cause or frames.
 

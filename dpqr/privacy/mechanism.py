@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Protocol, TypeVar
 
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import PrivacyEvent
+from dpqr.privacy.events import Composition, PrivacyEvent
 
 In = TypeVar("In", contravariant=True)
 Out = TypeVar("Out", covariant=True)
@@ -19,5 +19,14 @@ class Mechanism(Protocol[In, Out]):
 
     @property
     def event(self) -> PrivacyEvent: ...
+
+    def sample(self, value: In, noise: NoiseSource) -> Out: ...
+
+
+class Batch(Protocol[In, Out]):
+    """Many draws that are made together, such as one a point: `events` are all of them, each with how often."""
+
+    @property
+    def events(self) -> Composition: ...
 
     def sample(self, value: In, noise: NoiseSource) -> Out: ...

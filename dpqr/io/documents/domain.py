@@ -16,7 +16,7 @@ from dpqr.io.documents.calendar_cuts import calendar_bins
 from dpqr.io.documents.cuts import number_bins
 from dpqr.io.documents.decoding import decode, spoken
 from dpqr.io.documents.domain_form import Field, Sizes, TableSchema
-from dpqr.io.documents.json_text import read_json
+from dpqr.io.documents.json_text import MAX_BYTES, read_json, read_regular_file
 from dpqr.io.documents.place import Place
 
 PLACEHOLDER = "FILL-IN"
@@ -32,6 +32,11 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
         return decode_domain(source, Place("domain"))
     path = Path(source)
     return decode_domain(read_json(path), Place(path.name))
+
+
+def domain_text(source: str) -> str:
+    """The text of a domain file that was read before, to be kept beside what was made with it."""
+    return read_regular_file(Path(source), MAX_BYTES).decode("utf-8-sig")
 
 
 def decode_domain(value: Any, place: Place) -> Domain:

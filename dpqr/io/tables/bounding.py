@@ -24,12 +24,13 @@ _ROW = 512
 class Bounded:
     """What bounding leaves of one group of persons. Private.
 
-    rows: packed codes of the kept rows, shape (words a row, rows). persons: how many were seen, those without any
-    row that the domain's rules let pass among them. lost: rows that the rules or the bound left out, of each person
-    at most K counted.
+    rows: packed codes of the kept rows, shape (words a row, rows). owners: whose each of them is, as a number below
+    persons. persons: how many were seen, those without any row that the domain's rules let pass among them. lost: rows
+    that the rules or the bound left out, of each person at most K counted.
     """
 
     rows: WordArray
+    owners: IntArray
     persons: int
     lost: int
 
@@ -87,10 +88,11 @@ class Bounding:
         self._merge()
         held = self._held
         if held is None:
-            return Bounded(rows=np.zeros((self.words, 0), dtype=np.uint64), persons=0, lost=0)
+            nothing = np.zeros((self.words, 0), dtype=np.uint64)
+            return Bounded(rows=nothing, owners=np.zeros(0, dtype=np.int64), persons=0, lost=0)
         kept = np.bincount(held.owners, minlength=len(held.read))
         lost = np.minimum(held.read - kept, self.most).sum()
-        return Bounded(rows=held.rows, persons=len(held.read), lost=int(lost))
+        return Bounded(rows=held.rows, owners=held.owners, persons=len(held.read), lost=int(lost))
 
     def _merge(self) -> None:
         if not self._waiting:

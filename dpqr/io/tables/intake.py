@@ -9,6 +9,7 @@ import numpy as np
 
 from dpqr.data.packing import Packing
 from dpqr.io.tables.bounding import Bounding
+from dpqr.io.tables.parts import Parts
 from dpqr.io.tables.person import persons
 from dpqr.io.tables.row_encoder import RowEncoder
 from dpqr.io.tables.splitter import Splitter
@@ -43,9 +44,10 @@ class Intake(Protocol):
 
 @dataclass(slots=True, kw_only=True)
 class RowIntake:
-    """Every row counts at once, by its own codes only."""
+    """Every row counts at once, by its own codes only. parts: None, or what draws a last code for each row."""
 
     cells: Tally
+    parts: Parts | None = None
     read: int = 0
     units: int = 0
     dropped: int = 0
@@ -56,7 +58,8 @@ class RowIntake:
 
     def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
         coded = rows.encode(batch)
-        self.cells.add(coded.codes, coded.rows, coded.counts)
+        last = (self.parts.of_rows(coded.rows),) if self.parts else ()
+        self.cells.add((*coded.codes, *last), coded.rows, coded.counts)
         self.read += coded.read
         self.units += coded.read
         self.dropped += coded.read - coded.kept
@@ -81,6 +84,7 @@ class PersonIntake:
     most: int
     memory: int
     noise: NoiseSource
+    parts: Parts | None = None
     read: int = 0
     units: int = 0
     dropped: int = 0
@@ -105,9 +109,11 @@ class PersonIntake:
 
     def close(self) -> None:
         bounded = self._open.finish()
+        drawn = self.parts.of_persons(bounded.owners, bounded.persons) if self.parts else None
         for start in range(0, bounded.rows.shape[1], _UNPACKED):
             codes = self.packing.unpack(bounded.rows[:, start : start + _UNPACKED])
-            self.cells.add(tuple(codes.T), len(codes), None)
+            last = () if drawn is None else (drawn[start : start + _UNPACKED],)
+            self.cells.add((*codes.T, *last), len(codes), None)
         self.units += bounded.persons
         self.dropped += bounded.lost
         self.read, self._group, self._bounding = 0, self._group + 1, None

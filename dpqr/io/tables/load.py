@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,11 +14,12 @@ from dpqr.data.faults import failing_attributes
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
+from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.batches import Batches
 from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.intake import Intake, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parts import Parts
 from dpqr.io.tables.passes import group_count
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.splitter import Splitter
@@ -52,6 +54,7 @@ def load_table(
     unit: PrivacyUnit = PrivacyUnit(),  # noqa: B008 (frozen)
     noise: NoiseSource = SystemNoise(),  # noqa: B008 (frozen)
     declared: int | None = None,
+    parts: int | None = None,
     progress: Progress = _silent,
 ) -> LoadedTable:
     """Count the table's rows by cell of `domain` and seal the result.
@@ -66,25 +69,32 @@ def load_table(
 
     noise: what that choice is drawn from. declared: the public number of records of the table (of persons, where the
     unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
+    parts: the number of parts of which every record, or person, draws one (`Parts`), as a last axis of the counts.
     progress: is given newly read bytes, never rows.
 
-    Errors: DataError on a structural fault, on a broken `fail` rule, on a count column that does not hold counts, on
-    more than `limits.records` records, on persons beyond `limits.memory`, or on another number than `declared`. The
-    words are constant: they do not depend on the fault's row or value, and no other error keeps them company.
+    Errors: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
+    fault, on a broken `fail` rule, on a count column that does not hold counts, on more than `limits.records` records,
+    on persons beyond `limits.memory`, or on another number than `declared`. The words are constant: they do not depend
+    on the fault's row or value, and no other error keeps them company.
 
     **Privacy**: rows count apart from each other, so one more row changes one cell by 1 (or by its count), or else
     `dropped`; for persons see `Bounding`, and `dropped` counts at most K rows of each. Whether the call succeeds
     depends on rows only by `fail` rules, the count column's contract, declared totals and limits; the table is then
     read to its end all the same, and the first broken column in the domain's order is named.
     """
+    if parts is not None and source.count_column is not None:
+        raise UsageFault("--counts: a row that stands for many records cannot draw a part for each; give one row each")
+    drawn = None if parts is None else Parts(count=parts, noise=noise)
     batches = Batches(source=source, domain=domain, unit=unit, limits=limits, progress=progress)
-    return discreetly(lambda: _load(batches, noise, declared), _unexpected)
+    return discreetly(lambda: _load(batches, noise, declared, drawn), _unexpected)
 
 
-def _load(table: Batches, noise: NoiseSource, declared: int | None) -> LoadedTable:
+def _load(table: Batches, noise: NoiseSource, declared: int | None, parts: Parts | None) -> LoadedTable:
     domain, limits = table.domain, table.limits
-    cells = tally(domain.shape, domain.size, limits.cells)
-    intake = RowIntake(cells=cells) if table.unit.column is None else _of_persons(cells, table, noise)
+    shape = domain.shape if parts is None else (*domain.shape, parts.count)
+    cells = tally(shape, math.prod(shape), limits.cells)
+    by_row = table.unit.column is None
+    intake = RowIntake(cells=cells, parts=parts) if by_row else _of_persons(cells, table, noise, parts)
     failed: set[str] = set()
     for _ in range(intake.passes):
         for batch, rows in table.walk():
@@ -100,7 +110,7 @@ def _load(table: Batches, noise: NoiseSource, declared: int | None) -> LoadedTab
     )
 
 
-def _of_persons(cells: Tally, table: Batches, noise: NoiseSource) -> PersonIntake:
+def _of_persons(cells: Tally, table: Batches, noise: NoiseSource, parts: Parts | None) -> PersonIntake:
     packing, columns = Packing(table.domain.shape), len(table.domain.attributes)
     groups = group_count(table.source.files(), table.domain, table.limits)
     return PersonIntake(
@@ -111,6 +121,7 @@ def _of_persons(cells: Tally, table: Batches, noise: NoiseSource) -> PersonIntak
         most=table.unit.rows,
         memory=table.limits.memory,
         noise=noise,
+        parts=parts,
     )
 
 

@@ -115,6 +115,12 @@ class RowEncoder:
         rows = batch.num_rows if places is None else len(places)
         return CodedRows(codes=codes, rows=rows, counts=counts, read=read, failed=frozenset(failed), places=places)
 
+    def places(self, batch: Any) -> AnyArray:
+        """Codes of every row of a public table, shape (rows, columns), int64; below 0 where a cell's rule would drop
+        the row."""
+        encoded = [column.encode(batch.column(place)).codes for place, column in enumerate(self.columns)]
+        return np.stack([each.astype(np.int64) for each in encoded], axis=1)
+
 
 def record_counts(cells: Any, cap: int) -> IntArray | None:
     """Whole numbers from 0 to `cap` as int64; None if any cell is something else."""

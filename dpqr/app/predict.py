@@ -1,0 +1,176 @@
+"""Predict: plan, read the points, open the table, release predictions or a function; apply a released function."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Protocol
+
+from dpqr.app.paid_run import Bill, LedgerRequest, PaidRun, paid_run
+from dpqr.app.predict_draws import drawn
+from dpqr.app.predict_planning import plan_prediction
+from dpqr.app.predict_request import PredictRequest
+from dpqr.data.arrays import AnyArray
+from dpqr.data.unit import Neighbours
+from dpqr.errors import UsageFault
+from dpqr.io.documents.domain import domain_text, read_domain
+from dpqr.io.documents.model import read_model
+from dpqr.io.ledger.entry_codec import canonical
+from dpqr.io.outputs.prediction_document import model_document, prediction_document, prediction_plan_document
+from dpqr.io.outputs.prediction_files import (
+    predictions_table,
+    record_path,
+    table_form,
+    write_document,
+    write_predictions,
+)
+from dpqr.io.outputs.single_file import SingleFile, reserve_file
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.load import load_table
+from dpqr.io.tables.points import read_points
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table
+from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.prediction.forms import FunctionForm
+from dpqr.prediction.outcome import PredictionRelease
+from dpqr.prediction.plan import PredictionPlan
+from dpqr.prediction.problem import without
+from dpqr.prediction.target import read_target
+from dpqr.privacy.accountants.known import available
+
+
+class Progress(Protocol):
+    """Told how many bytes there are (None: not known), and how many were read."""
+
+    def reading(self, total: int | None) -> None: ...
+
+    def read(self, count: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Desk:
+    """What a run reads and writes. points: None where a function is released. out: None: nothing is written."""
+
+    table: TableSource
+    points: TableSource | None
+    out: str | None
+    limits: Limits
+
+
+def planned_prediction(request: PredictRequest, points: TableSource | None, limits: Limits) -> PredictionPlan:
+    """The plan, with as many predictions as the points have rows; no private table is opened."""
+    codes = _points(request, points, limits)
+    return plan_prediction(request, None if codes is None else len(codes))
+
+
+def predict(
+    desk: Desk,
+    request: PredictRequest,
+    progress: Progress,
+    *,
+    noise: NoiseSource | None = None,
+    payer: LedgerRequest | None = None,
+) -> PredictionRelease:
+    """One prediction run, from documents to files on disk.
+
+    Order: documents, points, plan and output paths are checked; the budget is set aside, durably where a ledger pays;
+    then the table is opened. noise: the operating system's, unless a test passes another.
+
+    Privacy: the plan's budget for one run, for the unit that the plan names.
+    """
+    if payer and noise and not noise.private:
+        raise UsageFault("a ledger pays for private noise only, and this source is for tests")
+    if payer and payer.resume:
+        raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
+    codes = _points(request, desk.points, desk.limits)
+    plan = plan_prediction(request, None if codes is None else len(codes))
+    files = _reserved(desk, codes is None)
+    spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available().items()}
+    with paid_run(payer, _bill(plan), None) as run:
+        released = replace(_drawn(plan, desk, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)
+        _write(released, files, request)
+        run.released()
+    return released
+
+
+def apply_model(path: str, points: TableSource, out: str | None, limits: Limits) -> AnyArray:
+    """Predictions of a released function at any points, free of charge; written to `out` where that is given."""
+    model = read_model(path)
+    target = reserve_file(out) if out else None
+    if target:
+        table_form(target.given)
+    codes = read_points(points, model.features, limits)
+    predictions = model.predictions(codes)
+    if target:
+        write_predictions(target, predictions_table(predictions, model.scores(codes) if model.classifies else None))
+    return predictions
+
+
+def _points(request: PredictRequest, points: TableSource | None, limits: Limits) -> AnyArray | None:
+    """Codes of the points; None where there are none to read."""
+    if points is None or request.domain is None:
+        return None
+    if request.form == "function":
+        raise UsageFault("--points: a function is released for all points at once; apply it with --model FILE")
+    domain = read_domain(request.domain)
+    return read_points(points, without(domain, read_target(domain, request.target, request.positive)), limits)
+
+
+def _reserved(desk: Desk, function: bool) -> tuple[SingleFile, ...]:
+    """The places of the predictions and their record, or of the model."""
+    if desk.out is None:
+        if function:
+            raise UsageFault("--release function needs a place for the model: add --out FILE")
+        return ()
+    if function:
+        return (reserve_file(desk.out),)
+    table_form(desk.out)
+    return reserve_file(desk.out), reserve_file(record_path(desk.out))
+
+
+def _bill(plan: PredictionPlan) -> Bill:
+    digest = hashlib.sha256(canonical(prediction_plan_document(plan)).encode()).hexdigest()
+    return Bill(
+        events=plan.events,
+        unit=plan.problem.unit,
+        guard=lambda: plan.accountant.guard(plan.budget, plan.events),
+        note=f"predict, plan {digest}",
+    )
+
+
+def _drawn(
+    plan: PredictionPlan,
+    desk: Desk,
+    run: PaidRun,
+    codes: AnyArray | None,
+    progress: Progress,
+    noise: NoiseSource,
+    spent: dict[str, Fraction | None],
+) -> PredictionRelease:
+    """Open the table and draw what was paid for."""
+    problem = plan.problem
+    progress.reading(check_table(desk.table, problem.domain, desk.limits, problem.unit))
+    table = load_table(
+        desk.table,
+        problem.domain,
+        desk.limits,
+        unit=problem.unit,
+        noise=noise,
+        declared=problem.records if problem.unit.neighbours is Neighbours.REPLACE else None,
+        parts=plan.parts,
+        progress=progress.read,
+    )
+    return drawn(plan, table.counts, codes, run.guard, noise, spent)
+
+
+def _write(released: PredictionRelease, files: tuple[SingleFile, ...], request: PredictRequest) -> None:
+    """The model, or the predictions and then the record that says what they are worth."""
+    if not files:
+        return
+    if isinstance(released.plan.form, FunctionForm):
+        assert request.domain is not None
+        write_document(files[0], model_document(released, domain_text(request.domain)))
+        return
+    write_predictions(files[0], predictions_table(released.predictions, released.scores))
+    write_document(files[1], prediction_document(released))

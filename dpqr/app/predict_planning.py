@@ -1,0 +1,139 @@
+"""Plan a prediction run: from the domain file and options to a plan, before any data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import get_args
+
+from dpqr.app.planning import failing_notes, require_stated_rules, unit_of
+from dpqr.app.predict_request import PredictRequest
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.io.documents.domain import read_domain
+from dpqr.io.tables.structure import refuse_published_unit
+from dpqr.prediction.aggregate import TARGET_ERROR, Aggregate
+from dpqr.prediction.bases import BUILT_IN, read_base
+from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.plan import PredictionPlan, Recipe, Wanted, least_spread
+from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.recipes import StableName, StableRecipe
+from dpqr.prediction.target import read_target
+from dpqr.privacy.accountant import Accountant
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget, decimal
+from dpqr.strategies.known import ACCOUNTANTS as OFFERED
+
+STABLE = get_args(StableName)
+OWN_OPTIONS = {
+    "--lambda": ("penalty", STABLE),
+    "--smoothness": ("smoothness", STABLE),
+    "--tau": ("tau", ("quantile",)),
+    "--base": ("base", ("aggregate",)),
+    "--parts": ("parts", ("aggregate",)),
+    "--target-error": ("target_error", ("aggregate",)),
+}
+"""Options that belong to some learners. With another one they are refused: ignored, they would mislead."""
+
+
+def plan_prediction(request: PredictRequest, points: int | None) -> PredictionPlan:
+    """The plan of least noise that the request allows. points: how many predictions; None: as the request says.
+
+    Errors: UsageFault, DocumentError, InfeasiblePlan.
+    """
+    budget = PrivacyBudget.parse(request.epsilon, request.delta)
+    if request.domain is None:
+        raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
+    domain, unit = read_domain(request.domain), unit_of(request.neighbours, request.unit, request.max_rows)
+    require_stated_rules(domain, unit)
+    refuse_published_unit(domain, unit)
+    problem = PredictionProblem(
+        domain=domain,
+        target=read_target(domain, request.target, request.positive),
+        unit=unit,
+        records=_records(request, unit),
+        points=_asked_points(request, points),
+        seed=request.seed,
+    )
+    wanted = Wanted(
+        problem=problem,
+        budget=budget,
+        recipe=_recipe(request, problem),
+        accountants=_accountants(request),
+        asked=request.accountant is not None,
+    )
+    plan = least_spread(wanted)
+    return replace(plan, notes=(*plan.notes, *_notes(domain, plan)))
+
+
+def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
+    if isinstance(plan.recipe, Aggregate) and plan.recipe.base_name != BUILT_IN:
+        yield (
+            f"the base {plan.recipe.base_name} meets the rows of its part: whatever it learns there moves one vote, "
+            "but it must not write or send them anywhere else"
+        )
+    yield from failing_notes(domain)
+
+
+def _asked_points(request: PredictRequest, points: int | None) -> int | None:
+    if request.form == "function":
+        return None
+    asked = points if points is not None else request.predictions
+    if asked is None:
+        raise UsageFault("--points FILE says what to predict (with --dry-run, --predictions COUNT does)")
+    if asked < 1:
+        raise UsageFault("--points holds no rows, so there is nothing to predict")
+    return asked
+
+
+def _records(request: PredictRequest, unit: PrivacyUnit) -> int | None:
+    if unit.neighbours is Neighbours.REPLACE and request.n is None:
+        raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
+    return request.n
+
+
+def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
+    for option, (field, owners) in OWN_OPTIONS.items():
+        if getattr(request, field) is not None and request.learner not in owners:
+            raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
+    if len(problem.domain.attributes) < 2:
+        raise InfeasiblePlan("the domain has no column but the target; add the columns to predict it from")
+    features = CellFeatures(domain=problem.features)
+    if request.learner == "aggregate":
+        base = request.base or BUILT_IN
+        error = _positive(request.target_error, "--target-error") or TARGET_ERROR
+        return Aggregate(features=features, base=read_base(base), base_name=base, parts=request.parts, error=error)
+    return StableRecipe(
+        name=_stable(request.learner),
+        features=features,
+        penalty=_positive(request.penalty, "--lambda"),
+        smoothness=_positive(request.smoothness, "--smoothness"),
+        tau=_positive(request.tau, "--tau") or Fraction(1, 2),
+    )
+
+
+def _stable(name: str) -> StableName:
+    for known in STABLE:
+        if known == name:
+            found: StableName = known
+            return found
+    raise UsageFault(f"--learner {name}: there is {', '.join((*STABLE, 'aggregate'))}")
+
+
+def _accountants(request: PredictRequest) -> tuple[Accountant, ...]:
+    if request.accountant is None:
+        return tuple(ACCOUNTANTS[name] for name in OFFERED.offered)
+    if request.accountant not in ACCOUNTANTS:
+        raise UsageFault(f"--accountant {request.accountant}: there is {', '.join(ACCOUNTANTS)}")
+    return (ACCOUNTANTS[request.accountant],)
+
+
+def _positive(text: str | None, option: str) -> Fraction | None:
+    if text is None:
+        return None
+    value = decimal(text, option=option)
+    if value <= 0:
+        raise UsageFault(f"{option} must be above 0")
+    return value

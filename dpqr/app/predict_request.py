@@ -1,0 +1,35 @@
+"""PredictRequest: what the user asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PredictRequest:
+    """As typed: every field is one option of the same name. None: not stated.
+
+    penalty: --lambda. predictions: how many, where no points are read. form: --release.
+    """
+
+    target: str
+    epsilon: str
+    domain: str | None
+    learner: str = "logistic"
+    delta: str | None = None
+    neighbours: str = "add-remove"
+    n: int | None = None
+    unit: str | None = None
+    max_rows: int | None = None
+    form: Literal["predictions", "function"] = "predictions"
+    positive: str | None = None
+    penalty: str | None = None
+    smoothness: str | None = None
+    tau: str | None = None
+    base: str | None = None
+    parts: int | None = None
+    target_error: str | None = None
+    accountant: str | None = None
+    predictions: int | None = None
+    seed: int = 0

@@ -1,0 +1,134 @@
+"""`dpqr predict`: private predictions, or a private function."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from dpqr.cli import options
+from dpqr.errors import UsageFault
+
+_learn, _what = options.under("Learner"), options.under("Prediction")
+_pay, _out, _say = options.under("Budget for life"), options.under("Output"), options.under("Screen")
+_modes = click.Choice(["auto", "json", "none"])
+_count = click.IntRange(min=1)
+
+
+@click.command("predict", cls=options.Sectioned)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named)
+@_what("--target", metavar="COLUMN", help="The column to predict.")
+@_what("--points", metavar="FILE", callback=options.named, help="Public rows to predict for.")
+@_what(
+    "--release",
+    "form",
+    type=click.Choice(["predictions", "function"]),
+    default="predictions",
+    show_default=True,
+    help="Noise on every prediction, or once on the whole function, saved as a model.",
+)
+@_what("--model", metavar="FILE", callback=options.named, help="Apply a released function, free of charge.")
+@_what("--domain", metavar="FILE", callback=options.named, help="Domain file, with the target's column.")
+@_what("--predictions", metavar="COUNT", type=_count, help="With --dry-run: how many, where no points are given.")
+@options.guarantee
+@_learn(
+    "--learner",
+    metavar="NAME",
+    default="logistic",
+    show_default=True,
+    help="logistic, svm, least-squares, quantile or aggregate.",
+)
+@_learn("--positive", metavar="LABEL", help="The label that logistic and svm tell from the others. [of two: the last]")
+@_learn("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]")
+@_learn("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target.")
+@_learn("--tau", metavar="T", help="quantile: which. [default: 0.5]")
+@_learn("--base", metavar="SPEC", help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).")
+@_learn("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]")
+@_learn("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]")
+@_learn("--accountant", metavar="NAME", help="The composition theorem. [default: least noise]")
+@options.table
+@_pay("--dataset", metavar="NAME", help="Pay from the budget of this dataset (`dpqr budget init`).")
+@_pay("--ledger", metavar="FILE", callback=options.named, help="The ledger. [DPQR_LEDGER, else this user's own]")
+@_pay("--anchor", metavar="FILE", callback=options.named, help="What finds rollbacks of the ledger. [DPQR_ANCHOR]")
+@_out("--out", metavar="FILE", help="Write predictions (.csv, .parquet, .json), or the model, into this new file.")
+@_out("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
+@_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
+@_say("--progress", type=_modes, default="auto", show_default=True, help="On stderr; auto: if it is a terminal.")
+@_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
+def command(**given: Any) -> None:
+    """Predict a column from the others by a private learner.
+
+    DATA is the private table to learn from, as for `dpqr release`. --points are public.
+
+    \b
+    dpqr predict train.parquet --target income --points new.csv --domain domain.json --eps 1 --n 30000 --out p.csv
+    dpqr predict train.csv --target income --release function --domain domain.json --eps 1 --delta 1e-6 --out model.json
+    dpqr predict --model model.json --points new.csv --out p.csv
+    dpqr predict --dry-run --target income --domain domain.json --eps 1 --n 30000 --predictions 100
+    """
+    from dpqr.cli.screen import Screen
+
+    screen = Screen(color=not given["no_color"], as_json=given["as_json"], lines=given["progress"] == "json")
+    if given["model"]:
+        _apply(given, screen)
+    elif given["dry_run"]:
+        _plan(given, screen)
+    else:
+        _learned(given, screen)
+
+
+def _apply(given: dict[str, Any], screen: Any) -> None:
+    from dpqr.app.predict import apply_model
+
+    idle = next((name for name in ("data", "target", "eps", "delta", "dataset", "dry_run") if given[name]), None)
+    if idle:
+        raise UsageFault(f"--model applies a released function, which costs nothing; leave {_spelt(idle)} out")
+    points = _points(given)
+    if points is None:
+        raise UsageFault("--model says what to predict with; --points FILE says for which rows")
+    screen.predictions(apply_model(given["model"], points, given["out"], options.limits(given)), given["out"])
+
+
+def _plan(given: dict[str, Any], screen: Any) -> None:
+    from dpqr.app.predict import planned_prediction
+
+    request = _request(given)
+    screen.prediction_plan(planned_prediction(request, _points(given), options.limits(given)))
+
+
+def _learned(given: dict[str, Any], screen: Any) -> None:
+    from dpqr.app.paid_run import ledger_request
+    from dpqr.app.predict import Desk, predict
+    from dpqr.cli.progress import progress
+    from dpqr.io.tables.source import TableSource
+
+    payer = ledger_request(given["dataset"], given["ledger"], given["anchor"], False)
+    if given["predictions"] is not None:
+        raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
+    request = _request(given)
+    table = TableSource(paths=given["data"], delimiter=given["delimiter"], count_column=given["counts"])
+    desk = Desk(table=table, points=_points(given), out=given["out"], limits=options.limits(given))
+    with progress(given["progress"], color=not given["no_color"]) as observer:
+        finished = predict(desk, request, observer, payer=payer)
+    screen.prediction_release(finished, given["out"])
+
+
+def _points(given: dict[str, Any]) -> Any:
+    from dpqr.io.tables.source import TableSource
+
+    return TableSource(paths=(given["points"],), delimiter=given["delimiter"]) if given["points"] else None
+
+
+def _request(given: dict[str, Any]) -> Any:
+    from dpqr.app.predict_request import PredictRequest
+
+    for needed in ("target", "eps"):
+        if given[needed] is None:
+            raise UsageFault(f"--{needed} is needed to learn; only --model FILE goes without it")
+    same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "form", "positive")
+    more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "accountant", "predictions")
+    return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more)})
+
+
+def _spelt(name: str) -> str:
+    return "DATA" if name == "data" else f"--{name.replace('_', '-')}"

@@ -1,0 +1,55 @@
+"""The model file: a released function, read back."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dpqr.errors import DocumentError, DpqrError
+from dpqr.io.documents.domain import decode_domain
+from dpqr.io.documents.json_text import MAX_BYTES, parse_json, read_regular_file
+from dpqr.io.documents.place import Place
+from dpqr.io.outputs.prediction_document import MODEL_FORMAT
+from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.model import Model
+from dpqr.prediction.problem import without
+from dpqr.prediction.recipes import CLASSIFIERS
+from dpqr.prediction.target import read_target
+
+
+def read_model(path: str | os.PathLike[str]) -> Model:
+    """The model in a file that `--release function` wrote. Errors: UsageFault where it cannot be read; DocumentError
+    where it is no model."""
+    fault = DocumentError(f"{Path(path).name}: no model file of dpqr; `--release function --out FILE` writes one")
+    document = _object(read_regular_file(Path(path), MAX_BYTES), fault)
+    if document.get("dpqr") != MODEL_FORMAT:
+        raise fault
+    try:
+        domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Place("domain_file"))
+        plan = document["plan"]
+        target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
+        step, integers = float(document["step"]), [int(each) for each in document["weights"]]
+        classifies = plan["learner"]["name"] in CLASSIFIERS
+    except DpqrError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+        raise fault from None
+    if not math.isfinite(step) or len(integers) != CellFeatures(domain=without(domain, target)).width:
+        raise fault
+    weights = np.array(integers, dtype=np.float64) * step
+    return Model(domain=domain, target=target, classifies=classifies, weights=weights)
+
+
+def _object(text: bytes, fault: DocumentError) -> dict[str, Any]:
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        raise fault from None
+    if not isinstance(document, dict):
+        raise fault
+    return document

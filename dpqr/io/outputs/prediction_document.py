@@ -1,0 +1,104 @@
+"""The record of a prediction run, and the model file: public or released figures only, versioned."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from dpqr import __version__
+from dpqr.construction.sentences import budget_words
+from dpqr.io.outputs.exact_parts import budget_part, events_part, kind, price_part, rational
+from dpqr.io.outputs.size_parts import domain_part
+from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.outcome import PredictionRelease
+from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
+from dpqr.prediction.recipes import StableRecipe
+
+PLAN_FORMAT = "prediction-plan/1"
+RELEASE_FORMAT = "prediction/1"
+MODEL_FORMAT = "model/1"
+
+
+def prediction_guarantee(plan: PredictionPlan) -> str:
+    """The privacy statement of a run of `plan`."""
+    return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
+
+
+def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
+    """The run on paper. Plain JSON values."""
+    problem = plan.problem
+    return {
+        "dpqr": PLAN_FORMAT,
+        "version": __version__,
+        "guarantee": prediction_guarantee(plan),
+        "unit": problem.unit.words,
+        "records": problem.records,
+        "budget": budget_part(plan.budget),
+        "domain": domain_part(problem.domain),
+        "target": {"name": problem.target.attribute.name, "positive": _positive(plan)},
+        "learner": _learner(plan.recipe) | {"parts": plan.parts},
+        "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
+        "accountant": plan.accountant.name,
+        "counting": price_part(plan.counting),
+        "price": price_part(plan.price),
+        "events": events_part(plan.events),
+        "proved_epsilon": rational(plan.epsilon),
+        "noise_deviation": deviation(plan, problem.records),
+        "notes": list(plan.notes),
+    }
+
+
+def prediction_document(release: PredictionRelease) -> dict[str, Any]:
+    """The record of a run."""
+    paid = release.paid
+    return {
+        "dpqr": RELEASE_FORMAT,
+        "version": __version__,
+        "private": release.private,
+        "guarantee": release_words(release),
+        "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
+        "events": events_part(release.plan.events),
+        "spent": {name: None if cost is None else rational(cost) for name, cost in release.spent.items()},
+        "records": release.records,
+        "counted": release.counted,
+        "lambda": _exact(release.penalty),
+        "sensitivity": _exact(release.bound),
+        "noise_deviation": deviation(release.plan, release.records),
+        "plan": prediction_plan_document(release.plan),
+    }
+
+
+def model_document(release: PredictionRelease, domain: str) -> dict[str, Any]:
+    """A released function. domain: the text of the domain file, so that the model can be applied without it."""
+    record = prediction_document(release)
+    return record | {
+        "dpqr": MODEL_FORMAT,
+        "domain_file": domain,
+        "step": release.step,
+        "weights": release.numbers.tolist(),
+    }
+
+
+def release_words(release: PredictionRelease) -> str:
+    """The guarantee; of a run from a test source, none."""
+    if not release.private:
+        return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+    return prediction_guarantee(release.plan)
+
+
+def _learner(recipe: Recipe) -> dict[str, Any]:
+    if isinstance(recipe, Aggregate):
+        return {"name": recipe.name, "base": recipe.base_name, "target_error": str(recipe.error)}
+    assert isinstance(recipe, StableRecipe)
+    smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
+    tau = str(recipe.tau) if recipe.name == "quantile" else None
+    return {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
+
+
+def _positive(plan: PredictionPlan) -> str | None:
+    target = plan.problem.target
+    return None if target.positive is None else target.attribute.titles()[target.positive]
+
+
+def _exact(value: Fraction | None) -> dict[str, Any] | None:
+    return None if value is None else rational(value)

@@ -1,0 +1,31 @@
+"""Parts: which part of a table each record belongs to, for learners that are trained on disjoint parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dpqr.data.arrays import IntArray
+from dpqr.noise.source import NoiseSource
+from dpqr.noise.uniform import uniforms_below
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """Draws one of `count` parts, uniformly and for each unit apart.
+
+    **Privacy** A unit's part depends on nothing else, so between neighbours the draws of all others can be made alike
+    and one part differs: under add-remove the part that the unit came to, under replace the one part that both of
+    them drew. A shuffle into equal parts could move other records when one comes or goes.
+    """
+
+    count: int
+    noise: NoiseSource
+
+    def of_rows(self, rows: int) -> IntArray:
+        """A part for each row."""
+        return uniforms_below(self.count, rows, self.noise)
+
+    def of_persons(self, owners: IntArray, persons: int) -> IntArray:
+        """A part for each row, the same for all rows of a person. owners: numbers below `persons`, one a row."""
+        drawn: IntArray = self.of_rows(persons)[owners]
+        return drawn

@@ -1,0 +1,100 @@
+"""Noisy predictions: a learned function at public points, noise and charge for each point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.counts import Counts
+from dpqr.mechanisms.fitted import FINENESS, Fitted, rounded, step
+from dpqr.mechanisms.limits import refuse_noise
+from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
+from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.events import Composition, DiscreteGaussianEvent, DiscreteLaplaceEvent
+
+PREDICTION = FINENESS + 2
+"""Sensitivity of one prediction in grid steps: the bound, one for rounding, one for the arithmetic."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Asked:
+    """A learner and the points at which its function is asked for.
+
+    points: their features, shape (predictions, width), norms at most 1. limit: predictions are clipped to
+    [-limit, limit]; None: they are not.
+    """
+
+    learner: Fitted
+    points: FloatArray
+    limit: int | None
+
+    @property
+    def bound(self) -> Fraction:
+        """How far one prediction moves: |<w - w', phi>| <= ||w - w'||, and at most twice the limit."""
+        bound = self.learner.bound
+        return bound if self.limit is None else min(bound, Fraction(2 * self.limit))
+
+    @property
+    def step(self) -> float:
+        return step(self.bound)
+
+    def predictions(self, counts: Counts) -> IntArray:
+        """On the grid. Private."""
+        values = self.points @ self.learner.fit(counts)
+        if self.limit is not None:
+            values = np.clip(values, -self.limit, self.limit)
+        return rounded(values, self.step)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LaplacePredictions:
+    """Every prediction plus discrete Laplace noise of its own; one event a point.
+
+    **Privacy** Neighbours: those of the learner's bound. One prediction moves by at most `PREDICTION` grid steps:
+    (PREDICTION / scale)-DP each (Dwork and Roth 2014, Theorem 3.6); Rana 2019 after Dwork and Feldman 2018, stability
+    plus noise. All of them are charged: noise on one value does not cover a second one.
+    """
+
+    asked: Asked
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+
+    @property
+    def events(self) -> Composition:
+        event = DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=self.scale, coordinates=1)
+        return ((event, len(self.asked.points)),)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        return self.asked.predictions(value) + DiscreteLaplace(self.scale).sample(len(self.asked.points), noise)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GaussianPredictions:
+    """Every prediction plus discrete Gaussian noise of its own; one event a point.
+
+    **Privacy** One prediction moves by at most `PREDICTION` grid steps: PREDICTION^2 / (2 variance)-zCDP each
+    (Canonne, Kamath and Steinke 2020, Theorem 4), and the rhos add up.
+    """
+
+    asked: Asked
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+
+    @property
+    def events(self) -> Composition:
+        event = DiscreteGaussianEvent(squared_sensitivity=PREDICTION**2, variance=self.variance)
+        return ((event, len(self.asked.points)),)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        return self.asked.predictions(value) + DiscreteGaussian(self.variance).sample(len(self.asked.points), noise)

@@ -1,0 +1,101 @@
+"""Votes: predictions by an ensemble whose members were trained on disjoint parts of the table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, final
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.data.counts import Counts
+from dpqr.mechanisms.fitted import FINENESS
+from dpqr.mechanisms.limits import refuse_noise
+from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.noise.exponential_draw import draw_exponential
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, ExponentialEvent
+
+
+class Ensemble(Protocol):
+    """Members trained on parts of the table. A record's part is drawn for it alone, so one unit is in `touched` parts
+    at most, whatever the other records are; the public number of parts and of points never depends on the table."""
+
+    @property
+    def parts(self) -> int: ...
+
+    @property
+    def touched(self) -> int:
+        """Parts that differ between neighbours, once the draws of all others are made alike."""
+        ...
+
+    @property
+    def predictions(self) -> int:
+        """Number of points."""
+        ...
+
+    def votes(self, counts: Counts, noise: NoiseSource) -> IntArray:
+        """Votes for every label, shape (points, labels); each member gives one at each point. Private."""
+        ...
+
+    def sums(self, counts: Counts, noise: NoiseSource) -> IntArray:
+        """Sums over members of numbers in [-FINENESS, FINENESS], shape (points,). Private."""
+        ...
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExponentialVotes:
+    """A label for every point, Pr[b] proportional to exp(epsilon c_b / (2 touched)), c_b the votes for b.
+
+    **Privacy** Neighbours: those of the ensemble. A unit changes the members of `touched` parts, and each of them can
+    move one vote from one label to another at every point: every c_b moves by at most `touched`, some up and some
+    down, so the 2 stays (the source's text drops it, its proof does not). epsilon-DP and bounded range epsilon for
+    each point: McSherry and Talwar 2007; Rana 2019, Algorithm 1. The parts are drawn once: given the draws of all
+    other records the labels are that private, and so is the mixture over them.
+    """
+
+    ensemble: Ensemble
+    epsilon: Fraction
+
+    @property
+    def rate(self) -> Fraction:
+        return self.epsilon / (2 * self.ensemble.touched)
+
+    @property
+    def events(self) -> Composition:
+        return ((ExponentialEvent(epsilon=self.epsilon), self.ensemble.predictions),)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        votes = self.ensemble.votes(value, noise)
+        return np.array([draw_exponential(row, self.rate, noise) for row in votes], dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LaplaceAverages:
+    """The sum of the members' clipped predictions for every point, plus discrete Laplace noise.
+
+    **Privacy** A member's prediction lies in [-FINENESS, FINENESS], so the sum moves by at most
+    2 FINENESS touched, for each point: Rana 2019, section 3.2 (an average over r parts has gamma = 2 M / r).
+    """
+
+    ensemble: Ensemble
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+
+    @property
+    def events(self) -> Composition:
+        moved = averages_sensitivity(self.ensemble.touched)
+        return ((DiscreteLaplaceEvent(sensitivity=moved, scale=self.scale, coordinates=1), self.ensemble.predictions),)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        return self.ensemble.sums(value, noise) + DiscreteLaplace(self.scale).sample(self.ensemble.predictions, noise)
+
+
+def averages_sensitivity(touched: int) -> int:
+    """How far one sum of members' predictions moves."""
+    return 2 * FINENESS * touched

@@ -1,0 +1,70 @@
+"""Aggregate: the recipe of an ensemble, and how many parts it takes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpqr.data.arrays import FloatArray
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.prediction.bases import Base
+from dpqr.prediction.ensemble import PartsEnsemble
+from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.problem import PredictionProblem
+
+MOST_PARTS = 2**20
+TARGET_ERROR = Fraction(1, 5)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Aggregate:
+    """Any base learner on disjoint parts.
+
+    base_name: as the user gave it. parts: r; None: by `error`, what the noise may add to the base's error.
+    """
+
+    features: FeatureMap
+    base: Base
+    base_name: str
+    parts: int | None = None
+    error: Fraction = TARGET_ERROR
+
+    def __post_init__(self) -> None:
+        if self.parts is not None and not 1 <= self.parts <= MOST_PARTS:
+            raise UsageFault(f"--parts must lie between 1 and {MOST_PARTS:,}")
+        if not 0 < self.error < 1:
+            raise UsageFault("--target-error must lie between 0 and 1, for example 0.1")
+
+    @property
+    def name(self) -> str:
+        return "aggregate"
+
+    def chosen_parts(self, problem: PredictionProblem, epsilon: Fraction) -> int:
+        """r, from the epsilon of one prediction: 6 log(4 / a) / epsilon for labels (Rana 2019, Theorem 1: error a in
+        the realisable case from members of error a / 4); 2 / (a epsilon) for numbers, where the noise of an average,
+        gamma / epsilon = 2 M / (r epsilon), is then a M."""
+        if self.parts is not None:
+            return self.parts
+        share = float(self.error)
+        wanted = 2 / share if problem.target.numeric else 6 * math.log(4 / share)
+        parts = math.ceil(wanted / float(epsilon))
+        if parts > MOST_PARTS:
+            raise InfeasiblePlan(
+                f"{parts:,} parts would be needed at epsilon {float(epsilon):.3g} a prediction; raise --eps, ask for "
+                "fewer predictions, or state --parts"
+            )
+        return parts
+
+    def ensemble(self, problem: PredictionProblem, points: FloatArray, parts: int) -> PartsEnsemble:
+        """What predicts at `points`, features of shape (predictions, width)."""
+        target = problem.target
+        return PartsEnsemble(
+            features=self.features,
+            base=self.base,
+            axis=target.axis,
+            labels=target.attribute.size,
+            values=target.scaled() if target.numeric else None,
+            points=points,
+            parts=parts,
+        )

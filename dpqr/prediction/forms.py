@@ -1,0 +1,126 @@
+"""Forms: the ways in which predictions are released, with the event that a price buys and the noise it comes with."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from dpqr.mechanisms.fitted import FINENESS, squared_sensitivity
+from dpqr.mechanisms.function_release import weights_sensitivity
+from dpqr.mechanisms.noisy_predictions import PREDICTION
+from dpqr.mechanisms.votes import averages_sensitivity
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PrivacyEvent
+from dpqr.privacy.price import Price
+
+Noise = Literal["laplace", "gaussian", "exponential"]
+
+
+class Form(Protocol):
+    """One way to release; the same event `count` times."""
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        """The noise laws that go with it."""
+        ...
+
+    def event(self, price: Price, noise: Noise) -> PrivacyEvent: ...
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        """What plans are compared by, smaller is better: the standard deviation of one number's noise, in units of
+        the learner's bound (of a member's range, for averages); for votes 1 / epsilon."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FunctionForm:
+    """All weights of the function, once. width: how many there are."""
+
+    width: int
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return ("laplace", "gaussian")
+
+    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | DiscreteGaussianEvent:
+        if noise == "gaussian":
+            squared = squared_sensitivity(self.width)
+            return DiscreteGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+        moved = weights_sensitivity(self.width)
+        coordinates = 1 if self.width == 1 else None
+        return DiscreteLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=coordinates)
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        return _deviation(self.event(price, noise)) / FINENESS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PointsForm:
+    """Noise for each prediction. count: the number of points."""
+
+    count: int
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return ("laplace", "gaussian")
+
+    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | DiscreteGaussianEvent:
+        if noise == "gaussian":
+            squared = PREDICTION**2
+            return DiscreteGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+        return DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=PREDICTION / price.pure, coordinates=1)
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        return _deviation(self.event(price, noise)) / FINENESS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VotesForm:
+    """A label for each point, by an ensemble's votes."""
+
+    count: int
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return ("exponential",)
+
+    def event(self, price: Price, noise: Noise) -> ExponentialEvent:
+        return ExponentialEvent(epsilon=price.bounded_range)
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        return float(1 / price.bounded_range)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AveragesForm:
+    """A number for each point, by an ensemble's sums. touched: parts that a unit changes."""
+
+    count: int
+    touched: int
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return ("laplace",)
+
+    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
+        moved = averages_sensitivity(self.touched)
+        return DiscreteLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=1)
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        return _deviation(self.event(price, noise)) / FINENESS
+
+
+def _deviation(event: DiscreteLaplaceEvent | DiscreteGaussianEvent) -> float:
+    if isinstance(event, DiscreteGaussianEvent):
+        return DiscreteGaussian(event.variance).deviation
+    deviation = DiscreteLaplace(event.scale).deviation
+    return deviation if math.isfinite(deviation) else math.sqrt(2) * float(event.scale)

@@ -1,0 +1,148 @@
+"""Losses: convex, Lipschitz in the prediction, with a Lipschitz derivative. Predictions and targets lie on the scale
+of `Target` (signs, or numbers in [-1, 1])."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+
+HINGE_WIDTH = Fraction(1, 8)
+PINBALL_WIDTH = Fraction(1, 32)
+
+
+class Loss(Protocol):
+    """L(f, y) for arrays of one shape."""
+
+    @property
+    def lipschitz(self) -> Fraction:
+        """C_L: |L'(f, y)| is at most this."""
+        ...
+
+    @property
+    def smoothness(self) -> Fraction:
+        """Its derivative moves by at most this times a change of f."""
+        ...
+
+    @property
+    def start(self) -> Fraction:
+        """L(0, y) is at most this."""
+        ...
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray: ...
+
+    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        """L' in the prediction."""
+        ...
+
+    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        """L'' where it exists; a hint for the solver, no proof rests on it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """log(1 + exp(-y f)), y = +-1: C_L = 1, smoothness 1/4, log 2 at 0."""
+
+    @property
+    def lipschitz(self) -> Fraction:
+        return Fraction(1)
+
+    @property
+    def smoothness(self) -> Fraction:
+        return Fraction(1, 4)
+
+    @property
+    def start(self) -> Fraction:
+        return Fraction(7, 10)
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        return np.logaddexp(0.0, -target * predicted)
+
+    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        return -target * _expit(-target * predicted)
+
+    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        share = _expit(predicted)
+        return share * (1 - share)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hinge:
+    """max(0, 1 - y f) with its corner rounded over |1 - y f| <= width: (1 + width - y f)^2 / (4 width) there.
+
+    The rounded loss is a loss of its own: convex, C_L = 1, smoothness 1 / (2 width). So the sensitivity of S3 holds
+    for it as it stands, with no gap term for the rounding; it exceeds the hinge by at most width / 4.
+    """
+
+    width: Fraction = HINGE_WIDTH
+
+    @property
+    def lipschitz(self) -> Fraction:
+        return Fraction(1)
+
+    @property
+    def smoothness(self) -> Fraction:
+        return 1 / (2 * self.width)
+
+    @property
+    def start(self) -> Fraction:
+        return Fraction(1) + self.width
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        short, width = 1 - target * predicted, float(self.width)
+        inside = np.square(np.clip(short, -width, width) + width) / (4 * width)
+        return inside + np.maximum(short - width, 0.0)
+
+    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        short, width = 1 - target * predicted, float(self.width)
+        return -target * np.clip((short + width) / (2 * width), 0.0, 1.0)
+
+    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        width = float(self.width)
+        return (np.abs(1 - target * predicted) <= width) / (2 * width)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pinball:
+    """The quantile loss max(tau u, (tau - 1) u), u = y - f, with its corner rounded over |u| <= width:
+    (tau - 1/2) u + u^2 / (4 width) + width / 4 there. C_L = max(tau, 1 - tau), smoothness 1 / (2 width); like the
+    hinge, a loss of its own, above the printed one by at most width / 4.
+    """
+
+    tau: Fraction = Fraction(1, 2)
+    width: Fraction = PINBALL_WIDTH
+
+    @property
+    def lipschitz(self) -> Fraction:
+        return max(self.tau, 1 - self.tau)
+
+    @property
+    def smoothness(self) -> Fraction:
+        return 1 / (2 * self.width)
+
+    @property
+    def start(self) -> Fraction:
+        return self.lipschitz + self.width
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        apart, tau, width = target - predicted, float(self.tau), float(self.width)
+        rounded = (tau - 0.5) * apart + np.square(apart) / (4 * width) + width / 4
+        return np.where(np.abs(apart) <= width, rounded, np.maximum(tau * apart, (tau - 1) * apart))
+
+    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        apart, tau, width = target - predicted, float(self.tau), float(self.width)
+        return -np.clip(tau - 0.5 + apart / (2 * width), tau - 1, tau)
+
+    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        width = float(self.width)
+        return (np.abs(target - predicted) <= width) / (2 * width)
+
+
+def _expit(values: FloatArray) -> FloatArray:
+    small: FloatArray = np.exp(-np.abs(values))
+    return np.where(values >= 0, 1.0, small) / (1 + small)

@@ -1,0 +1,128 @@
+"""Recipes: learners as the user names them, before anything that scales them is known."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal, Protocol
+
+from dpqr.data.arrays import FloatArray
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball
+from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.scale import Scale
+from dpqr.prediction.stable import Examples, LeastSquares, LipschitzLearner, StableLearner
+
+StableName = Literal["logistic", "svm", "least-squares", "quantile"]
+CLASSIFIERS = ("logistic", "svm")
+REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
+"""The norm of a good function, by which lambda is chosen where nobody states it. A public guess: a wrong one costs
+accuracy, never privacy."""
+SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
+
+
+class Stable(Protocol):
+    """A regularised minimiser."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def limit(self) -> int | None: ...
+
+    def learner(self, problem: PredictionProblem, records: int, spread: float) -> StableLearner: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StableRecipe:
+    """A stable learner by its name.
+
+    penalty: lambda; None: `smoothness` says it, or the guess `REACH`. smoothness: r of S2 for least squares (the
+    target function lies in the range of L_K^r), beta of S3 for the others (the approximation error falls as
+    lambda^beta). tau: of the quantile. features: of the domain without the target.
+    """
+
+    name: StableName
+    features: FeatureMap
+    penalty: Fraction | None = None
+    smoothness: Fraction | None = None
+    tau: Fraction = Fraction(1, 2)
+
+    def __post_init__(self) -> None:
+        if self.penalty is not None and not SMALLEST_PENALTY <= self.penalty <= LARGEST_PENALTY:
+            raise UsageFault("--lambda must lie between 1e-9 and 100, for example --lambda 0.001")
+        if self.penalty is not None and self.smoothness is not None:
+            raise UsageFault("--lambda and --smoothness both choose lambda; leave one out")
+        if self.smoothness is not None and not self._smooth(self.smoothness):
+            raise UsageFault("--smoothness: r must lie above 0, and beta (all but least-squares) between 0 and 1")
+        if not 0 < self.tau < 1:
+            raise UsageFault("--tau must lie between 0 and 1, for example --tau 0.9")
+
+    @property
+    def classifies(self) -> bool:
+        return self.name in CLASSIFIERS
+
+    @property
+    def limit(self) -> int | None:
+        """Predicted numbers are clipped to the target's bounds, 1 on the scale of `Target`; scores of classes are not:
+        their sign is what counts."""
+        return None if self.classifies else 1
+
+    @property
+    def loss(self) -> Loss | None:
+        """None for the square, whose learner is another one."""
+        losses: dict[StableName, Loss] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=self.tau)}
+        return losses.get(self.name)
+
+    def require(self, problem: PredictionProblem) -> None:
+        """InfeasiblePlan where the target is of the wrong kind."""
+        self._values(problem)
+
+    def learner(self, problem: PredictionProblem, records: int, spread: float) -> StableLearner:
+        """The learner for a public number of records. spread: the noise, in units of the learner's bound; it enters a
+        guess at lambda and nothing else."""
+        examples = Examples(features=self.features, axis=problem.target.axis, values=self._values(problem))
+        scale = Scale(unit=problem.unit, records=records)
+        penalty = self.chosen_penalty(scale, spread)
+        if self.loss is None:
+            return LeastSquares(examples=examples, penalty=penalty, scale=scale)
+        return LipschitzLearner(examples=examples, loss=self.loss, penalty=penalty, scale=scale)
+
+    def chosen_penalty(self, scale: Scale, spread: float) -> Fraction:
+        """lambda: stated, by the sources' theory, or by balancing lambda REACH^2 against the noise."""
+        if self.penalty is not None:
+            return self.penalty
+        if self.smoothness is not None:
+            return _exact(scale.records ** -self.exponent(self.smoothness))
+        reach, steps = REACH[self.name], 2 if scale.replaced else scale.steps
+        noise = max(spread, 1e-9) * steps / scale.records
+        if self.loss is None:
+            return _exact((2 * (2 * noise / reach) ** 2) ** (1 / 3))
+        return _exact(math.sqrt(float(self.loss.lipschitz) * noise / 2) / reach)
+
+    def exponent(self, smoothness: Fraction) -> float:
+        """a in lambda = m^-a: 2 / min(4, 3 + 2 r) for least squares (Nie and Wang 2017, JAMP, Theorem 2),
+        1 / (2 beta + 1) for the others (Nie and Wang 2017, J. Inequal. Appl., Theorem 4)."""
+        if self.name == "least-squares":
+            return 2 / min(4.0, 3 + 2 * float(smoothness))
+        return 1 / (2 * float(smoothness) + 1)
+
+    def _smooth(self, smoothness: Fraction) -> bool:
+        return smoothness > 0 and (self.name == "least-squares" or smoothness < 1)
+
+    def _values(self, problem: PredictionProblem) -> FloatArray:
+        if not self.classifies:
+            return problem.target.scaled()
+        if problem.target.numeric:
+            raise InfeasiblePlan(
+                f"--target {problem.target.attribute.name!r} holds numbers, and --learner {self.name} predicts "
+                "classes; choose least-squares, quantile or aggregate"
+            )
+        return problem.target.signs()
+
+
+def _exact(value: float) -> Fraction:
+    """Two significant digits, so that a plan can be read and repeated."""
+    return min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)

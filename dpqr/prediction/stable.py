@@ -1,0 +1,203 @@
+"""Stable learners: regularised minimisers, linear in their features, each with its certified sensitivity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.data.counts import Counts
+from dpqr.data.occupied import occupied
+from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.losses import Loss
+from dpqr.prediction.scale import Scale
+from dpqr.prediction.solver import ULP, Objective, Solver, gradient_error
+from dpqr.privacy.price import root_below
+
+CLOSENESS = Fraction(1, 1024)
+"""The solver's public tolerance, as a share of the distance that neighbours' minimisers can have."""
+ARITHMETIC = 1 + Fraction(1, 2**20)
+"""Covers what double precision may add: a row's norm is 1 but for 2^-50, a dot product exact but for 2^-40."""
+
+
+BALL = Fraction(1)
+EIGEN = 2**8
+"""Rounding of an eigenvalue problem, in ulp of its norm and width."""
+
+
+class StableLearner(Protocol):
+    """A function f(x) = <w, phi(x)> of the table, whose w moves by at most `bound` in norm between neighbours."""
+
+    @property
+    def features(self) -> FeatureMap: ...
+
+    @property
+    def penalty(self) -> Fraction:
+        """lambda."""
+        ...
+
+    @property
+    def scale(self) -> Scale: ...
+
+    @property
+    def bound(self) -> Fraction:
+        """Certified: the distance of exact minimisers, the solver's tolerance twice, and the arithmetic. Public."""
+        ...
+
+    def fit(self, counts: Counts) -> FloatArray:
+        """w, shape (features.width,). Private; called by a mechanism, behind the gate."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Examples:
+    """How rows of the domain become vectors and targets. axis: of the target; values: one number for each of its
+    cells, within [-1, 1]."""
+
+    features: FeatureMap
+    axis: int
+    values: FloatArray
+
+    def read(self, counts: Counts) -> tuple[FloatArray, FloatArray, IntArray]:
+        """Vectors, targets and numbers of records of the distinct rows. Private."""
+        codes, records = occupied(counts)
+        return self.vectors(codes), self.values[codes[:, self.axis]], records
+
+    def vectors(self, codes: AnyArray) -> FloatArray:
+        return self.features.of(np.delete(codes, self.axis, axis=1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LipschitzLearner:
+    """argmin (u / m0) sum L(f(x_i), y_i) + lambda ||f||^2 with a C_L-Lipschitz loss.
+
+    **Privacy** One record's loss has gradients of norm at most kappa C_L, kappa = 1, and the objective is
+    2 lambda-strongly convex, so by `Scale.distance` the minimiser moves by at most
+    *replace:* kappa C_L / (lambda m) (Nie and Wang 2017, J. Inequal. Appl., Proposition 1's sensitivity
+    2 kappa C_L / (lambda gamma m) with gamma = 2; the noise scale printed there is half of what it needs);
+    *add-remove:* (1 + eta) kappa C_L / (2 lambda m0), K times that for persons of K rows, 2K times where one person
+    replaces another. The solver adds its public tolerance at both ends.
+    """
+
+    examples: Examples
+    loss: Loss
+    penalty: Fraction
+    scale: Scale
+
+    @property
+    def features(self) -> FeatureMap:
+        return self.examples.features
+
+    @property
+    def distance(self) -> Fraction:
+        return self.scale.distance(self.loss.lipschitz, 2 * self.penalty)
+
+    @property
+    def solver(self) -> Solver:
+        heaviest, modulus = self.scale.heaviest, 2 * self.penalty
+        return Solver(
+            modulus=modulus,
+            smoothness=heaviest * self.loss.smoothness + modulus,
+            start=heaviest * self.loss.start,
+            tolerance=CLOSENESS * self.distance + 2 * self._rounding / modulus,
+        )
+
+    @property
+    def bound(self) -> Fraction:
+        return (self.distance + 2 * self.solver.tolerance) * ARITHMETIC
+
+    @property
+    def _rounding(self) -> Fraction:
+        width, heaviest = self.features.width, self.scale.heaviest
+        return gradient_error(heaviest=heaviest, loss=self.loss, penalty=self.penalty, width=width)
+
+    def fit(self, counts: Counts) -> FloatArray:
+        vectors, targets, records = self.examples.read(counts)
+        weights = self.scale.weights(records)
+        objective = Objective(
+            vectors=vectors, targets=targets, weights=weights, loss=self.loss, penalty=float(self.penalty)
+        )
+        return self.solver.minimise(objective)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LeastSquares:
+    """argmin (u / m0) sum (f(x_i) - y_i)^2 + lambda ||f||^2, |y| <= M = 1, over a ball ||f|| <= R.
+
+    Every minimiser over the whole space lies in the ball of radius r = M / (2 sqrt(lambda)) where m is public (max
+    over s of s / (s + lambda m)^2 is 1 / (4 lambda m)). R is the smaller of r and BALL: a smaller ball means a
+    smaller sensitivity, and predictions in [-M, M] seldom need a larger norm.
+
+    **Privacy** On the ball one record's loss has gradients of norm at most 2 kappa (kappa R + M), and strong convexity
+    bounds the distance of minimisers over any convex set (`Scale.distance`).
+    *Add-remove:* (1 + eta) kappa (kappa R + M) / (lambda m0), times the records that a unit brings.
+    *Replace:* 2 kappa (kappa R + M) / (lambda m); or, over the whole space, kappa (kappa r + 2 M) / (lambda m) where
+    that is smaller: f' - f = A'^(-1) [(b' - b) - (A' - A) f] with A = (1/m) sum x x^T + lambda, and
+    ||A' - A|| <= kappa^2 / m, a difference of two positive operators. (Nie and Wang 2017, JAMP, Proposition 1:
+    2 kappa (kappa R + M) with R = M / sqrt(lambda).) Solved by eigenvalues of a matrix of norm at most `heaviest`,
+    whose rounding, a few width ulp of that norm, moves the solution by at most that over lambda; it is charged for.
+    """
+
+    examples: Examples
+    penalty: Fraction
+    scale: Scale
+
+    @property
+    def features(self) -> FeatureMap:
+        return self.examples.features
+
+    @property
+    def reach(self) -> Fraction:
+        """r, rounded up."""
+        return 1 / (2 * root_below(self.penalty))
+
+    @property
+    def radius(self) -> Fraction | None:
+        """R; None: the whole space."""
+        ball = min(BALL, self.reach)
+        whole = self.scale.replaced and self.reach + 2 <= 2 * (ball + 1)
+        return None if whole else ball
+
+    @property
+    def distance(self) -> Fraction:
+        if self.radius is None:
+            return (self.reach + 2) / (self.penalty * self.scale.records)
+        return self.scale.distance(2 * (self.radius + 1), 2 * self.penalty)
+
+    @property
+    def tolerance(self) -> Fraction:
+        rounding = EIGEN * self.features.width * self.scale.heaviest * ULP
+        return CLOSENESS * self.distance + rounding / self.penalty
+
+    @property
+    def bound(self) -> Fraction:
+        return (self.distance + 2 * self.tolerance) * ARITHMETIC
+
+    def fit(self, counts: Counts) -> FloatArray:
+        vectors, targets, records = self.examples.read(counts)
+        weights = self.scale.weights(records)
+        values, axes = np.linalg.eigh((vectors.T * weights) @ vectors)
+        spectrum, pull = np.maximum(values, 0.0), axes.T @ ((weights * targets) @ vectors)
+        shift = _shift(spectrum, pull, float(self.penalty), float(self.radius or 2 * self.reach))
+        solved: FloatArray = axes @ (pull / (spectrum + shift))
+        return solved
+
+
+def _shift(spectrum: FloatArray, pull: FloatArray, penalty: float, radius: float) -> float:
+    """lambda, or the larger number with which the solution's norm is `radius`: the ball's multiplier on top of it.
+
+    The norm falls as the shift grows, and is below ||pull|| / shift; bisection to the last digit.
+    """
+    if np.linalg.norm(pull / (spectrum + penalty)) <= radius:
+        return penalty
+    low, high = penalty, max(penalty, float(np.linalg.norm(pull)) / radius)
+    for _ in range(200):
+        middle = (low + high) / 2
+        if np.linalg.norm(pull / (spectrum + middle)) > radius:
+            low = middle
+        else:
+            high = middle
+    return high

@@ -1,0 +1,126 @@
+"""A prediction run as text: its plan, and its receipt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from dpqr.construction.sentences import NO_LEDGER, budget_words
+from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.forms import AveragesForm, FunctionForm
+from dpqr.prediction.outcome import PredictionRelease
+from dpqr.prediction.plan import PredictionPlan, deviation
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.privacy.figures import upward_text
+from dpqr.report.facts import Fact, facts
+from dpqr.report.wording import DIGITS, counted, plain, price_words
+
+
+def prediction_plan_view(plan: PredictionPlan, more: Iterator[Fact] | None = None) -> RenderableType:
+    """The whole plan, for `--dry-run`. Public facts only."""
+    return facts([*_promise(plan), *_means(plan), *_worth(plan), *(more or ()), *_notes(plan)])
+
+
+def prediction_receipt_view(release: PredictionRelease) -> RenderableType:
+    """What the run promises, what it cost, and how noisy its predictions are."""
+    return facts([*_paid(release), *_means(release.plan), *_learned(release), *_total(release), *_notes(release.plan)])
+
+
+def _promise(plan: PredictionPlan) -> Iterator[Fact]:
+    yield "Guarantee", f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."
+
+
+def _paid(release: PredictionRelease) -> Iterator[Fact]:
+    if not release.private:
+        yield "Guarantee", "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
+        return
+    yield from _promise(release.plan)
+    paid = release.paid
+    if paid is None:
+        yield "", NO_LEDGER
+    else:
+        yield "", f"The budget of dataset {paid.dataset!r} paid for it (entry {paid.number} of the ledger)."
+
+
+def _means(plan: PredictionPlan) -> Iterator[Fact]:
+    target = plan.problem.target
+    positive = (
+        "" if target.positive is None else f", {plain(target.attribute.titles()[target.positive])!r} against others"
+    )
+    yield "Target", f"{plain(target.attribute.name)!r}{positive if _classifies(plan) else ''}"
+    yield "Learner", _learner(plan)
+    if plan.counting:
+        yield "Counting", f"a noisy count of the records, {price_words(plan.counting)}"
+    if isinstance(plan.form, FunctionForm):
+        yield "Release", f"the whole function, {plan.form.width:,} weights with {plan.noise} noise: {_price(plan)}"
+    else:
+        each = "" if plan.form.count == 1 else ", each"
+        yield "Release", f"{counted(plan.form.count, 'prediction')} by {plan.noise} noise{each} {_price(plan)}"
+    yield "Accountant", f"{plan.accountant.name}: it proves eps {upward_text(plan.epsilon, DIGITS)} for this plan"
+
+
+def _target(plan: PredictionPlan) -> str:
+    target = plan.problem.target
+    name = repr(plain(target.attribute.name))
+    if target.positive is None or not _classifies(plan):
+        return name
+    return f"{name}, {plain(target.attribute.titles()[target.positive])!r} against the others"
+
+
+def _classifies(plan: PredictionPlan) -> bool:
+    return isinstance(plan.recipe, StableRecipe) and plan.recipe.classifies
+
+
+def _learner(plan: PredictionPlan) -> str:
+    recipe = plan.recipe
+    if isinstance(recipe, Aggregate):
+        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}, base {plain(recipe.base_name)}"
+    return f"{recipe.name}, linear in {recipe.features.width:,} features"
+
+
+def _price(plan: PredictionPlan) -> str:
+    return price_words(plan.price)
+
+
+def _worth(plan: PredictionPlan) -> Iterator[Fact]:
+    yield from _noise(plan, plan.problem.records)
+    if plan.counting:
+        yield "", "lambda and the noise follow from the number of records, which this plan buys; --n N states one"
+
+
+def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
+    spread = deviation(plan, records)
+    if isinstance(plan.recipe, StableRecipe) and records is not None:
+        learner = plan.learner(records)
+        yield "Lambda", f"{float(learner.penalty):.3g}; sensitivity {float(learner.bound):.3g}, certified"
+    if spread is None:
+        return
+    if _classifies(plan):
+        yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
+        return
+    low, high = plan.problem.target.bounds
+    unit = spread * (high - low) / 2
+    most = "at most " if isinstance(plan.form, FunctionForm) else ""
+    before = " before clipping" if not isinstance(plan.form, AveragesForm) else ""
+    yield "Noise", f"{most}{unit:.3g} on a prediction, in the target's unit (standard deviation{before})"
+
+
+def _learned(release: PredictionRelease) -> Iterator[Fact]:
+    if release.counted is not None:
+        yield "Records", f"{release.counted:,}, a noisy count"
+    yield from _noise(release.plan, release.records)
+
+
+def _total(release: PredictionRelease) -> Iterator[Fact]:
+    name = "Total"
+    for accountant, spent in release.spent.items():
+        charged = " (charged)" if accountant == release.plan.accountant.name else ""
+        figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
+        yield name, f"{accountant}: {figure}{charged}"
+        name = ""
+
+
+def _notes(plan: PredictionPlan) -> Iterator[Fact]:
+    for note in plan.notes:
+        yield "Note", plain(note)

@@ -1,0 +1,163 @@
+"""`dpqr predict` as a user meets it."""
+
+import json
+
+import pytest
+from desk import PRIVATE
+
+DOMAIN = {
+    "fields": [
+        {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}},
+        {
+            "name": "age",
+            "type": "integer",
+            "constraints": {"minimum": 0, "maximum": 99},
+            "dpqr": {"width": 1, "null": "cell", "outside": "clip", "otherwise": "drop"},
+        },
+        {"name": "buys", "type": "string", "constraints": {"enum": ["no", "yes"]}, "dpqr": {"otherwise": "drop"}},
+    ]
+}
+ROWS = ["sex,age,buys,who"]
+for number in range(200):
+    ROWS += [f"F,{20 + number % 30},yes,{number % 70}", f"M,{50 + number % 30},no,{number % 70}"]
+TRAIN = "\n".join([*ROWS, "PRIVATEVALUE,987654321,yes,3", "M,,no,4"]) + "\n"
+POINTS = "age,sex\n25,F\n70,M\n,X\n"
+
+
+@pytest.fixture
+def shop(desk):
+    desk.write(train__csv=TRAIN, d__json=DOMAIN, new__csv=POINTS)
+    return desk
+
+
+def predict(shop, *more, target="buys", eps="50"):
+    return shop.run("predict", "train.csv", "--target", target, "--domain", "d.json", "--eps", eps, *more)
+
+
+@pytest.mark.parametrize("learner", ["logistic", "svm"])
+@pytest.mark.parametrize("noise", [(), ("--delta", "1e-6")])
+def test_labels_for_points(shop, learner, noise):
+    done = predict(shop, "--learner", learner, "--n", "400", "--lambda", "0.01", "--points", "new.csv", *noise)
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[:2] == ["yes", "no"]
+    assert len(done.out.splitlines()) == 3
+    assert "Guarantee" in done.err
+    assert not any(value in done.out + done.err for value in PRIVATE)
+
+
+@pytest.mark.parametrize("learner", [("least-squares",), ("quantile", "--tau", "0.5")])
+def test_numbers_for_points_stay_within_the_declared_bounds(shop, learner):
+    done = predict(shop, "--points", "new.csv", "--learner", *learner, target="age")
+    assert done.code == 5  # there is no column buys
+    shop.write(new__csv="sex,buys\nF,yes\nM,no\n")
+    done = predict(shop, "--points", "new.csv", "--n", "400", "--learner", *learner, target="age")
+    assert done.code == 0, done.err
+    young, old = map(float, done.out.splitlines())
+    assert 0 <= young < old <= 99
+
+
+def test_an_ensemble_by_rows_and_by_persons(shop):
+    for unit in ((), ("--unit", "who", "--max-rows", "3")):
+        done = predict(shop, "--points", "new.csv", "--learner", "aggregate", "--parts", "9", *unit)
+        assert done.code == 0, done.err
+        assert done.out.splitlines()[:2] == ["yes", "no"]
+
+
+def test_a_function_is_released_once_and_applied_for_free(shop):
+    done = predict(shop, "--release", "function", "--delta", "1e-6", "--n", "400", "--out", "model.json")
+    assert (done.code, done.out) == (0, "")
+    model = json.loads((shop.path / "model.json").read_text())
+    assert model["dpqr"] == "model/1"
+    assert model["guarantee"].startswith("Differentially private with epsilon = 50")
+    for _ in range(2):
+        done = shop.run("predict", "--model", "model.json", "--points", "new.csv")
+        assert (done.code, done.err) == (0, "")
+        assert done.out.splitlines()[:2] == ["yes", "no"]
+    done = shop.run("predict", "--model", "model.json", "--points", "new.csv", "--out", "p.csv")
+    assert (shop.path / "p.csv").read_text().splitlines()[0] == '"prediction","score"'
+    assert "Learner" not in done.err
+
+
+def test_predictions_go_to_a_file_with_their_record_beside_it(shop):
+    done = predict(shop, "--points", "new.csv", "--n", "400", "--out", "p.json")
+    assert (done.code, done.out) == (0, "")
+    assert [row["prediction"] for row in json.loads((shop.path / "p.json").read_text())][:2] == ["yes", "no"]
+    record = json.loads((shop.path / "p.json.record.json").read_text())
+    assert record["private"] is True
+    assert record["events"] == record["plan"]["events"]
+    again = predict(shop, "--points", "new.csv", "--n", "400", "--out", "p.json")
+    assert (again.code, "exists" in again.err) == (2, True)
+
+
+def test_a_number_of_records_that_nobody_declares_is_bought(shop):
+    done = predict(shop, "--points", "new.csv", "--json")
+    assert done.code == 0, done.err
+    assert 350 < done.json["counted"] < 450
+    assert len(done.json["events"]) == 2
+
+
+def test_a_plan_opens_no_table(shop):
+    (shop.path / "train.csv").unlink()
+    plan = predict(shop, "--dry-run", "--predictions", "20", "--n", "400")
+    assert plan.code == 0, plan.err
+    assert "20 predictions" in plan.out
+    done = predict(shop, "--dry-run", "--predictions", "20", "--n", "400", "--json")
+    assert done.json["dpqr"] == "prediction-plan/1"
+
+
+def test_a_ledger_pays(shop):
+    ledger = ("--ledger", "l.sqlite")
+    assert shop.run("budget", "init", "shop", "--eps", "3", *ledger).code == 0
+    paid = ("--points", "new.csv", "--n", "400", "--dataset", "shop", *ledger)
+    assert predict(shop, *paid, eps="2").code == 0
+    refused = predict(shop, *paid, eps="2")
+    assert refused.code == 4
+    assert shop.run("budget", "show", "shop", *ledger, "--json").json[0]["spent"]["exact"] == "2"
+
+
+REFUSED = [
+    (("--points", "new.csv", "--learner", "forest"), 2, "there is logistic"),
+    (("--points", "new.csv", "--tau", "0.5"), 2, "--tau goes with"),
+    (("--points", "new.csv", "--learner", "least-squares"), 3, "predicts numbers"),
+    (("--learner", "logistic"), 2, "--points"),
+    (("--release", "function"), 2, "--out"),
+    (("--release", "function", "--learner", "aggregate", "--out", "m.json"), 2, "point by point"),
+    (("--points", "new.csv", "--out", "p.txt"), 2, ".csv"),
+    (("--points", "new.csv", "--neighbours", "replace"), 2, "--n N"),
+    (("--points", "new.csv", "--n", "400", "--neighbours", "replace"), 5, "declared number"),
+    (("--points", "new.csv", "--lambda", "0"), 2, "above 0"),
+    (("--points", "new.csv", "--lambda", "1", "--smoothness", "0.5"), 2, "leave one out"),
+    (("--points", "none.csv"), 5, "does not exist"),
+    (("--points", "new.csv", "--base", "x.y"), 2, "aggregate"),
+    (("--points", "new.csv", "--accountant", "zcdp"), 2, "delta"),
+]
+
+
+@pytest.mark.parametrize(("more", "code", "said"), REFUSED)
+def test_what_does_not_fit_is_refused_in_two_lines(shop, more, code, said):
+    done = predict(shop, *more)
+    assert done.code == code, done.err
+    assert said in done.err
+    assert len(done.err.strip().splitlines()) <= 2
+    assert not any(value in done.err for value in PRIVATE)
+
+
+def test_a_model_file_that_is_none_is_refused(shop):
+    shop.write(m__json={"dpqr": "model/1", "weights": []})
+    for name in ("m.json", "d.json", "train.csv"):
+        done = shop.run("predict", "--model", name, "--points", "new.csv")
+        assert (done.code, "no model file" in done.err) == (3, True)
+    assert shop.run("predict", "--model", "m.json", "--points", "new.csv", "--eps", "1").code == 2
+
+
+EMPTY = "sex,age,buys\n"
+ALIKE = EMPTY + "F,30,yes\n" * 30
+
+
+@pytest.mark.parametrize("table", [EMPTY, ALIKE, EMPTY + "F,30,yes\n", EMPTY + "X,?,\n" * 9])
+@pytest.mark.parametrize("learner", ["logistic", "svm", "aggregate"])
+def test_tables_that_teach_nothing_are_no_error(shop, table, learner):
+    shop.write(train__csv=table)
+    done = predict(shop, "--points", "new.csv", "--learner", learner)
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) == 3
