@@ -12,7 +12,7 @@ from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import BlockAnswers, Release
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels, Rule
 from dpqr.data.domain import Domain
-from dpqr.data.histogram import dense_marginal
+from dpqr.data.marginals import dense_marginal
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.accountants.basic import Basic

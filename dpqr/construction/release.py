@@ -14,7 +14,7 @@ from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.loop import Outcome
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
+from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
@@ -73,6 +73,7 @@ def assemble(
     measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
     ended = outcome.hypothesis
     shown = ended.clipped() if isinstance(ended, Clippable) else ended
+    prepare(shown, plan.problem.workload.blocks)
     return Release(
         plan=plan,
         answers=tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
+from dpqr.data.marginals import dense_marginal, marginals
 from dpqr.data.passes import passes
 
 
@@ -87,18 +88,11 @@ class SparseHistogram:
         return cells
 
 
-def dense_marginal(tensor: AnyArray, axes: Axes) -> AnyArray:
-    """Sum a full tensor down to `axes`, in their order; the dtype is kept."""
-    others = tuple(axis for axis in range(tensor.ndim) if axis not in axes)
-    summed = tensor.sum(axis=others, dtype=tensor.dtype) if others else tensor
-    kept = sorted(axes)
-    return np.asarray(np.transpose(summed, [kept.index(axis) for axis in axes]), order="C")
-
-
 def _keep(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:
     """Sum one joint marginal down to each of its members."""
-    for axes in members:
-        store[axes] = frozen(dense_marginal(joint, tuple(union.index(axis) for axis in axes)))
+    within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
+    for places, marginal in marginals(joint, [*within]):
+        store[within[places]] = frozen(marginal)
 
 
 def _recalled(store: dict[Hashable, IntArray], question: Hashable, answer: Callable[[], IntArray]) -> IntArray:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpqr.data.arrays import Axes, CodeArray, FloatArray
-from dpqr.data.histogram import dense_marginal
+from dpqr.data.marginals import dense_marginal
 from dpqr.noise.public import public_generator
 from dpqr.workload.block import QueryBlock
 

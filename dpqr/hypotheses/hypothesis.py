@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from dpqr.data.arrays import CodeArray, FloatArray
+from dpqr.data.arrays import Axes, CodeArray, FloatArray
 from dpqr.workload.block import QueryBlock
 
 
@@ -35,6 +36,15 @@ class Sampleable(Hypothesis, Protocol):
 
 
 @runtime_checkable
+class Prefetching(Hypothesis, Protocol):
+    """A hypothesis that answers many blocks faster when it knows of them beforehand."""
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Prepare the marginals over these groups of attributes, all together."""
+        ...
+
+
+@runtime_checkable
 class Unbiased(Hypothesis, Protocol):
     """A hypothesis whose answers are right on average, with a known spread: as good as measured ones."""
 
@@ -50,3 +60,9 @@ class Clippable(Hypothesis, Protocol):
     def clipped(self) -> Hypothesis:
         """What a release shows: every answer moved to the nearest one that `total` records could give."""
         ...
+
+
+def prepare(hypothesis: Hypothesis, blocks: Sequence[QueryBlock]) -> None:
+    """Tell a hypothesis which blocks it will be asked for next, if it wants to know."""
+    if isinstance(hypothesis, Prefetching):
+        hypothesis.prefetch([block.axes for block in blocks])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
-from dpqr.data.histogram import dense_marginal
+from dpqr.data.marginals import dense_marginal
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.groups import home
 from dpqr.workload.recovery import on_single_axes, query_variances

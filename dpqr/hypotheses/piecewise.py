@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray, frozen
-from dpqr.data.histogram import dense_marginal
+from dpqr.data.marginals import dense_marginal, marginals
 from dpqr.errors import InfeasiblePlan
 from dpqr.noise.public import public_generator
 from dpqr.workload.block import QueryBlock
@@ -38,11 +38,16 @@ class PiecewiseDistribution:
     total: float
     memory: Any = field(default=None, repr=False)
     _kept: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _sums: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Cells of each attribute."""
         return tuple(int(edges[-1]) for edges in self.edges)
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Sum the pieces down to all of these groups together."""
+        self._sums.update(marginals(self.masses, groups))
 
     def marginal(self, axes: Axes) -> FloatArray:
         """Records, shape = sizes of `axes` in that order; () for the total."""
@@ -57,7 +62,9 @@ class PiecewiseDistribution:
 
     def _coarse(self, axes: Axes) -> FloatArray:
         """Probabilities of the pieces of `axes` alone."""
-        return np.asarray(dense_marginal(self.masses, axes) if axes else np.ones(()))
+        if axes not in self._sums:
+            self._sums[axes] = dense_marginal(self.masses, axes) if axes else np.ones(())
+        return self._sums[axes]
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
-from dpqr.data.histogram import dense_marginal
+from dpqr.data.marginals import dense_marginal
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
 

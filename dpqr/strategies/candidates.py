@@ -11,7 +11,7 @@ import numpy as np
 
 from dpqr.data.arrays import IntArray
 from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.mechanisms.block_scores import (
     BlockScores,
     fair_multipliers,
@@ -148,6 +148,7 @@ class QueryCandidates:
         return (block.row(index - (self._ends[position] - block.rows)),)
 
     def scores(self, hypothesis: Hypothesis) -> QueryScores:
+        prepare(hypothesis, self.blocks)
         return QueryScores(
             blocks=self.blocks,
             ratios=self._ratios,

@@ -51,7 +51,7 @@ def box_adjoint(ends: Sequence[Ends], values: AnyArray, shape: Sequence[int]) ->
     steps = np.zeros([size + 1 for size in shape], dtype=values.dtype)
     for corner in product(*([(starts, 1), (stops, -1)] for starts, stops in ends)):
         sign = int(np.prod([sign for _, sign in corner]))
-        np.add.at(steps.reshape(-1), _flat(steps, [places for places, _ in corner]), sign * values)
+        np.add.at(steps, tuple(places for places, _ in corner), sign * values)
     for axis in range(steps.ndim):
         np.cumsum(steps, axis=axis, dtype=values.dtype, out=steps)
     return np.ascontiguousarray(steps[tuple(slice(0, size) for size in shape)])
@@ -59,24 +59,28 @@ def box_adjoint(ends: Sequence[Ends], values: AnyArray, shape: Sequence[int]) ->
 
 def combined(sums: AnyArray, terms: Sequence[Sequence[Term]]) -> AnyArray:
     """Sum over every choice of one term an axis: the product of their counts times what stands at their places."""
-    flat = sums.reshape(-1)
+    sums = np.ascontiguousarray(sums)
     total = np.zeros(len(terms[0][0][0]), dtype=sums.dtype)
-    for corner in product(*terms):
-        found = flat[_flat(sums, [places for places, _ in corner])]
-        for _, times in corner:
-            if not isinstance(times, int):
-                found *= times
-            elif times == -1:
-                np.negative(found, out=found)
-        total += found
+    steps = [stride // sums.itemsize for stride in sums.strides]
+    flat = [[(places * step, times) for places, times in one] for step, one in zip(steps, terms, strict=True)]
+    _gather(sums.reshape(-1), flat, None, 1, total)
     return total
 
 
-def _flat(sums: AnyArray, places: Sequence[IntArray]) -> IntArray:
-    index = places[0]
-    for size, more in zip(sums.shape[1:], places[1:], strict=True):
-        index = index * size + more
-    return index
+def _gather(
+    flat: AnyArray, terms: Sequence[Sequence[Term]], index: IntArray | None, times: int | FloatArray, total: AnyArray
+) -> None:
+    """Add to `total` all that the terms of the remaining axes find, from `index` on, times `times`."""
+    for places, own in terms[0]:
+        at, weight = places if index is None else index + places, times * own
+        if len(terms) > 1:
+            _gather(flat, terms[1:], at, weight, total)
+        elif not isinstance(weight, int):
+            total += flat.take(at) * weight
+        elif weight == 1:
+            total += flat.take(at)
+        else:
+            total -= flat.take(at)
 
 
 def _slices(rows: int) -> Iterator[slice]:

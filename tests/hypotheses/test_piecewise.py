@@ -7,6 +7,7 @@ from universes import dense, marginal
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses import piecewise
 from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.hypothesis import prepare
 from dpqr.hypotheses.piecewise import PiecewiseDistribution
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -40,6 +41,13 @@ BLOCKS = {
 @pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
 def test_it_answers_as_its_cells_do(block) -> None:
     np.testing.assert_allclose(PIECEWISE.answer(block), WHOLE.answer(block), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("block", BLOCKS.values(), ids=BLOCKS.keys())
+def test_blocks_that_it_was_told_of_have_the_same_answers(block) -> None:
+    prepared = PiecewiseDistribution(edges=EDGES, masses=MASSES, total=90.0)
+    prepare(prepared, [*BLOCKS.values()])
+    np.testing.assert_allclose(prepared.answer(block), WHOLE.answer(block), rtol=1e-12, atol=1e-12)
 
 
 def test_marginals_and_weights_are_written_out() -> None:
