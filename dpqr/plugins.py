@@ -53,7 +53,12 @@ class Registry:
         return (*own, *foreign)
 
     def entry(self, name: str) -> Entry:
-        """The entry called `name`; nothing is imported. UsageFault: there is none."""
+        """The entry called `name`; nothing is imported. UsageFault: there is none.
+
+        A built-in is found without a look at the installed distributions' metadata, 20 ms each time.
+        """
+        if name in self.builtins:
+            return Entry(name=name, target=self.builtins[name], origin=HOUSE)
         known = {entry.name: entry for entry in self.entries()}
         if name not in known:
             near = get_close_matches(name, known, n=1)
