@@ -60,6 +60,12 @@ class Ranges:
         return 0
 
     @cached_property
+    def places(self) -> tuple[IntArray, IntArray, IntArray]:
+        """The distinct ends, rising, and for every row which of them its start and its stop are."""
+        distinct, index = np.unique(np.concatenate([self.starts, self.stops]), return_inverse=True)
+        return distinct, index[: self.rows], index[self.rows :]
+
+    @cached_property
     def _cover(self) -> IntArray:
         """How many ranges hold each cell."""
         steps = np.bincount(self.starts, minlength=self.cells + 1) - np.bincount(self.stops, minlength=self.cells + 1)

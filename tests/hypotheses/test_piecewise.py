@@ -31,6 +31,8 @@ CDF = Factor(axes=(2,), sizes=(6,), matrix=Prefix(5, others=1))
 BLOCKS = {
     "total": QueryBlock(name="total"),
     "ranges": QueryBlock(name="ranges", factors=(LONG,)),
+    "prefix": QueryBlock(name="prefix", factors=(CDF,)),
+    "cells": marginal((0,), SHAPE),
     "boxes": QueryBlock(name="boxes", factors=(LAST, LONG, SHORT), rowwise=True),
     "products": QueryBlock(name="products", factors=(CDF, SHORT, LONG)),
     "marginal": marginal((2, 0), SHAPE),

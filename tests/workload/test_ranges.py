@@ -29,6 +29,14 @@ every_case = pytest.mark.parametrize("matrix", CASES.values(), ids=CASES.keys())
 
 
 @every_case
+def test_places_are_the_ends_in_rising_order(matrix) -> None:
+    distinct, starts, stops = matrix.places
+    assert (np.diff(distinct) > 0).all()
+    np.testing.assert_array_equal(distinct[starts], matrix.starts)
+    np.testing.assert_array_equal(distinct[stops], matrix.stops)
+
+
+@every_case
 @pytest.mark.parametrize("dtype", [np.int64, np.float64])
 def test_products_are_those_of_the_coefficients(matrix, dtype) -> None:
     table = matrix.table(0, matrix.rows)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
+from dpqr.data.arrays import FloatArray, frozen
 from dpqr.data.unit import Neighbours
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
@@ -75,8 +76,12 @@ def matched_total(history: Sequence[Measurement], answer: Callable[[QueryBlock],
     return product / square if square > 0.0 else 0.0
 
 
+@lru_cache(maxsize=512)
 def _combination(block: QueryBlock) -> FloatArray | None:
-    """Weights of the block's queries whose sum counts every record once, shape (rows,); None if none is seen."""
+    """Weights of the block's queries whose sum counts every record once, shape (rows,); None if none is seen.
+
+    Kept, for the whole history is asked about in every round.
+    """
     if block.rowwise and len(block.factors) > 1:
         return None
     parts = [_unit_combination(factor.matrix) for factor in block.factors]
@@ -85,7 +90,7 @@ def _combination(block: QueryBlock) -> FloatArray | None:
         if part is None:
             return None
         whole = np.multiply.outer(whole, part).reshape(-1)
-    return whole
+    return frozen(whole)
 
 
 def _unit_combination(matrix: IntMatrix) -> FloatArray | None:
@@ -94,7 +99,7 @@ def _unit_combination(matrix: IntMatrix) -> FloatArray | None:
     The one with the smaller |c|^2, and so with less noise. Two cheap tests instead of a general least-squares solve:
     they find every matrix that the query language builds around a total.
     """
-    if isinstance(matrix, Ranges) and matrix.rows == 1:  # hundreds of them are asked about in every round
+    if isinstance(matrix, Ranges) and matrix.rows == 1:  # no need to pass over all cells
         return np.ones(1) if int(matrix.stops[0] - matrix.starts[0]) == matrix.cells else None
     found: list[FloatArray] = []
     sums = matrix.apply(np.ones((matrix.cells, 1)))[:, 0]
