@@ -14,6 +14,7 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
+from dpqr.app.partition_cases import partition_cases
 from dpqr.app.predict_cases import predict_cases
 from dpqr.app.release_cases import release_cases
 from dpqr.errors import GoalMissed, UsageFault
@@ -66,7 +67,8 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """All findings. runs: on each of a case's two databases; half of them chose the events, half tested them."""
+    """All findings. runs: as asked for, on each of a case's two databases (fewer where a run takes long); half of
+    them chose the events, half tested them."""
 
     runs: int
     findings: tuple[Finding, ...]
@@ -99,7 +101,7 @@ class Audit:
 @lru_cache
 def known_cases() -> dict[str, Case]:
     """Every case by its name, in the order in which they are shown."""
-    found = [*choice_cases(), *answer_cases(), *release_cases(), *predict_cases()]
+    found = [*choice_cases(), *answer_cases(), *release_cases(), *partition_cases(), *predict_cases()]
     return {case.name: case for case in found}
 
 
@@ -137,10 +139,16 @@ def audit(
     findings = []
     for case, (one, two) in zip(cases, sampled, strict=True):
         claim = case.trial.claim
-        findings.append(Finding(name=case.name, what=case.what, claim=claim, loss=attack(one, two, claim, alarm)))
+        loss = attack(one, two, claim, alarm)
+        findings.append(Finding(name=case.name, what=case.what, claim=claim, loss=loss))
         if done:
             done(len(findings), len(cases))
     return Audit(runs=runs, findings=tuple(findings), private=noise.private if noise else True)
+
+
+def _share(case: Case, runs: int) -> int:
+    """How many runs this case gets."""
+    return max(FEWEST_RUNS, runs // case.work)
 
 
 Sampled = Iterator[tuple[Outcomes, Outcomes]]
@@ -148,7 +156,7 @@ Sampled = Iterator[tuple[Outcomes, Outcomes]]
 
 def _alone(cases: Sequence[Case], runs: int, noise: NoiseSource) -> Sampled:
     for case in cases:
-        yield case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
+        yield case.outcomes(0, _share(case, runs), noise), case.outcomes(1, _share(case, runs), noise)
 
 
 def _together(cases: Sequence[Case], runs: int) -> Sampled:
@@ -158,7 +166,7 @@ def _together(cases: Sequence[Case], runs: int) -> Sampled:
     """
     deaf = signal.SIGINT, signal.SIG_IGN
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), initializer=signal.signal, initargs=deaf) as pool:
-        waiting = [_submitted(pool, case, runs) for case in cases]
+        waiting = [_submitted(pool, case, _share(case, runs)) for case in cases]
         waiting.reverse()
         try:
             while waiting:

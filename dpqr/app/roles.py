@@ -13,7 +13,7 @@ from dpqr.app.request import PlanRequest
 from dpqr.errors import DpqrError, UsageFault
 from dpqr.plugins import HOUSE, Registry
 from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, EXPOSED, SCHEDULES, UPDATES
-from dpqr.strategies.schedules.auto import Auto
+from dpqr.strategies.schedules.auto import Auto, Chosen
 from dpqr.strategies.schedules.choice import Wishes
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.workload.workload import Workload
@@ -27,9 +27,12 @@ OWN_OPTIONS = {
 }
 """The schedules that an option belongs to. With another one it is refused: ignored, it would mislead."""
 
+FILTERS = ("basic", "zcdp")
+"""The accountants under which prices may depend on what was released."""
+
 HOUSE_UPDATE = "multiplicative-weights"
 
-OWN_UPDATES = {"strategy": "least-squares", "queries": "piecewise-weights"}
+OWN_UPDATES = {"strategy": "least-squares", "ordered": "bucket-least-squares", "queries": "piecewise-weights"}
 """The update rules of schedules that do not take the house's default."""
 
 
@@ -45,6 +48,8 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     if stated or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
         return replace(request, schedule="rounds"), ()
     found = Auto().choose(workload)
+    if found.name == "ordered" and request.accountant not in (None, *FILTERS):
+        found = Chosen("strategy", f"--schedule auto: strategy, for --accountant {request.accountant} is no filter")
     name = "rounds" if request.update and found.name in OWN_UPDATES else found.name
     return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
 

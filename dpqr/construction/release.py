@@ -17,6 +17,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.interface import Explaining
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
@@ -99,7 +100,8 @@ def _answers(
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
     """What a reader must know before relying on the figures."""
-    sentences = list(plan.notes) + list(plan.roles.update.trust)
+    told = plan.schedule.reasons(plan, outcome.transcript) if isinstance(plan.schedule, Explaining) else ()
+    sentences = [*plan.notes, *told, *plan.roles.update.trust]
     if not private:
         sentences.insert(0, "NOT PRIVATE: the noise came from a repeatable test source")
     if outcome.transcript.lost:

@@ -32,12 +32,14 @@ class Case:
     """One attack. The databases are made up, so that nobody is in them.
 
     name: as `--case` takes it. what: in words. pair: neighbours for which the loss is as large as it can be.
+    work: how many runs of other cases one of these takes; an audit makes so many times fewer.
     """
 
     name: str
     what: str
     pair: Pair
     trial: Trial
+    work: int = 1
 
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
         """`runs` independent runs on one of the two databases."""

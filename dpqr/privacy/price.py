@@ -27,6 +27,14 @@ class Price:
         if len(stated) != 1 or not isinstance(stated[0], Fraction) or stated[0] <= 0:
             raise InfeasiblePlan("a price is one exact positive fraction, of epsilon or of rho")
 
+    def plus(self, other: Price) -> Price:
+        """Both together. InfeasiblePlan for prices in two currencies."""
+        if self.epsilon is not None and other.epsilon is not None:
+            return Price(epsilon=self.epsilon + other.epsilon)
+        if self.rho is not None and other.rho is not None:
+            return Price(rho=self.rho + other.rho)
+        raise InfeasiblePlan("prices in epsilon and in rho do not add up")
+
     @property
     def pure(self) -> Fraction:
         """Epsilon of a mechanism of which only eps-DP is known (rho = eps^2 / 2)."""

@@ -45,6 +45,8 @@ def _rounds(plan: Plan) -> Iterator[Fact]:
         covered = "before any selection" if plan.rounds else "for the whole workload, nothing is selected"
         each = "each " if len(plan.opening) > 1 else ""
         yield "First", f"{openings} {covered}, {each}{price_words(plan.opening_price)}"
+    for price in plan.stages:
+        yield "Then", f"one measurement of what the released answers suggest, {price_words(price)}"
     if plan.select and plan.measure:
         chosen, measured = _alone(plan.select, _selection(plan)), _alone(plan.measure, _pure(plan, plan.measure))
         prices = f"choosing costs {price_words(plan.select)}{chosen}, measuring {price_words(plan.measure)}{measured}"

@@ -58,6 +58,9 @@ def _receipt(release: Release) -> Iterator[Fact]:
         yield "Left out", f"{count} +-{noise} (noise): {dropped_words(plan.problem.unit)}; {price_words(plan.dropped)}"
     if plan.opening and plan.opening_price:
         yield "Opening", _cost(plan, len(plan.opening), "measurement", plan.opening_price)
+    if plan.stages:
+        prices = ", ".join(price_words(price) for price in plan.stages)
+        yield "Later", f"{counted(len(release.transcript.rounds) - len(plan.opening), 'measurement')}; prices {prices}"
     if plan.select and plan.measure:
         yield "Selection", _cost(plan, plan.rounds, "draw", plan.select)
         yield "Measurement", _cost(plan, plan.rounds, "draw", plan.measure)

@@ -13,6 +13,7 @@ UPDATES = Registry(
         "median": "dpqr.strategies.updates.median:Median",
         "perceptron": "dpqr.strategies.updates.perceptron:Perceptron",
         "least-squares": "dpqr.strategies.updates.least_squares:LeastSquares",
+        "bucket-least-squares": "dpqr.strategies.updates.bucket_least_squares:BucketLeastSquares",
     },
 )
 DISTINGUISHERS = Registry(
@@ -40,6 +41,7 @@ SCHEDULES = Registry(
         "queries": "dpqr.strategies.schedules.queries:Queries",
         "theory": "dpqr.strategies.schedules.theory:Theory",
         "strategy": "dpqr.strategies.schedules.strategy:Strategy",
+        "ordered": "dpqr.strategies.schedules.ordered:Ordered",
     },
 )
 ACCOUNTANTS = Registry(

@@ -51,6 +51,7 @@ class Plan:
     opening: what is measured before any selection, each in a step of its own at the price `opening_price`.
     rounds: adaptive rounds, each a selection at `select` and a measurement at `measure`. single: whether a round
     selects and measures one query, numbered along the workload's rows, and not a block.
+    stages: prices of further measurements, one each, of blocks that what was released before decides.
     dropped: price of a noisy count of the records that were left out, drawn before all else; None: not bought.
     threshold: the stop test's 3 alpha / 4 in records, or None where the schedule has none.
     events: everything that will be charged at most; `epsilon`: what the accountant proves for it at the budget's
@@ -68,6 +69,7 @@ class Plan:
     select: Price | None = None
     measure: Price | None = None
     single: bool = False
+    stages: tuple[Price, ...] = ()
     dropped: Price | None = None
     threshold: Fraction | None = None
     events: Composition = ()

@@ -44,7 +44,10 @@ def test_defaults(desk):
 
 def test_auto_takes_a_schedule_that_suits_the_workload_and_the_options(desk):
     sizes(desk, [{"prefix": "age"}], age=10)
-    assert (plan().schedule.name, plan().roles.update.name) == ("strategy", "least-squares")
+    assert (plan().schedule.name, plan().roles.update.name) == ("ordered", "bucket-least-squares")
+    unfiltered = plan(delta="1e-9", accountant="advanced")
+    assert (unfiltered.schedule.name, unfiltered.roles.update.name) == ("strategy", "least-squares")
+    assert "is no filter" in " ".join(unfiltered.notes)
     assert plan(update="multiplicative-weights").schedule.name == "rounds"
     assert plan(rounds=1).schedule == plan(schedule="rounds", rounds=1).schedule
 

@@ -10,8 +10,10 @@ from audits.neighbours import Breach, pairs
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
+from dpqr.strategies.designs.bucket_design import merged_block
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
+from dpqr.workload.merged import Merged
 from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.recovery import scaled, strategy_block
@@ -36,7 +38,9 @@ BLOCKS = {
         ),
     ),
 }
-TIGHT = ["tree", "p-identity", "ranges"]
+MERGED = Merged(TREE, np.array([0, 0, 1, 2, 2, 2]))
+BLOCKS["buckets"] = (merged_block("buckets", (0, 1), SHAPE, MERGED.inner, MERGED.buckets),)
+TIGHT = ["buckets", "tree", "p-identity", "ranges"]
 every_block = pytest.mark.parametrize("name", BLOCKS)
 tight_block = pytest.mark.parametrize("name", TIGHT)
 MAKERS = {

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from evaluation.mutants import (
+    BareBoxes,
     Billed,
     ExactCheck,
     OneLess,
@@ -20,6 +21,7 @@ from evaluation.mutants import (
 )
 
 from dpqr.app.audit import ALARM, known_cases
+from dpqr.app.partition_cases import PartitionTrial
 from dpqr.app.release_cases import ReleaseTrial
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import PrivacyUnit
@@ -133,3 +135,11 @@ def test_noise_that_starts_again_at_every_draw():
 @pytest.mark.parametrize("name", ["laplace-marginal-replace", "exponential-queries-replace"])
 def test_noise_that_starts_again_at_every_run(name):
     assert share(with_trial(KNOWN[name], Stuck(KNOWN[name].trial)), 500) > 1
+
+
+def test_buckets_chosen_by_counts_without_noise():
+    case = KNOWN["release-partition-basic-add-remove"]
+    plan = case.trial.plan
+    bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
+    assert share(with_trial(case, PartitionTrial(plan=bare)), 400) > 1
+    assert share(case, 400) < 1

@@ -67,3 +67,11 @@ def test_whatever_is_bought_with_rho_costs_at_most_rho(numerator, denominator):
 def test_a_price_is_one_exact_positive_fraction(figures):
     with pytest.raises(InfeasiblePlan, match="one exact positive fraction"):
         Price(**figures)
+
+
+def test_prices_of_one_currency_add_up():
+    third = Fraction(1, 3)
+    assert Price(epsilon=third).plus(Price(epsilon=third)) == Price(epsilon=2 * third)
+    assert Price(rho=third).plus(Price(rho=third)) == Price(rho=2 * third)
+    with pytest.raises(InfeasiblePlan, match="do not add up"):
+        Price(rho=third).plus(Price(epsilon=third))

@@ -124,6 +124,7 @@ def _schedule(plan: Plan) -> dict[str, Any]:
             "opening": price_part(plan.opening_price),
             "selection": price_part(plan.select),
             "measurement": price_part(plan.measure),
+            "stages": [price_part(price) for price in plan.stages],
         },
         "alpha": None if problem.alpha is None else rational(problem.alpha),
         "beta": None if plan.threshold is None else rational(problem.beta),

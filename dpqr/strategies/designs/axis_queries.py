@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +13,21 @@ from dpqr.workload.ranges import group_sums, spans
 
 SLICE = 2**21
 """Group sums of queries that are looked at together."""
+
+
+class Queries(Protocol):
+    """What a design needs to know of a workload over cells in a row."""
+
+    @property
+    def size(self) -> int: ...
+
+    def gram(self, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Sums of the Gram matrix over pairs of groups of neighbouring cells; of its diagonal over groups."""
+        ...
+
+    def energies(self, widths: tuple[int, ...]) -> FloatArray:
+        """Sum of |q P|^2 over the queries, P the projection on groups of each width."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

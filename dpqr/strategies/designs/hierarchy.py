@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.strategies.designs.axis_queries import AxisQueries
+from dpqr.strategies.designs.axis_queries import Queries
 from dpqr.strategies.updates.descent import Descent
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree, dyadic
@@ -19,7 +19,7 @@ SMALLEST = 1e-4
 """Least share of the lowest level while weights are sought: without it single cells could not be told apart."""
 
 
-def hierarchy(queries: AxisQueries, norm: Norm, precision: int = PRECISION) -> Tree:
+def hierarchy(queries: Queries, norm: Norm, precision: int = PRECISION) -> Tree:
     """The binary tree with the best weights for noise scaled to `norm` (L1 or squared L2) of a column, rounded to
     integers whose sum is about `precision`.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.noise.public import public_generator
-from dpqr.strategies.designs.axis_queries import AxisQueries
+from dpqr.strategies.designs.axis_queries import Queries
 from dpqr.strategies.designs.small_algebra import inverse, product
 from dpqr.strategies.updates.descent import Descent
 from dpqr.workload.p_identity import PIdentity
@@ -22,6 +22,9 @@ GROUPS = 256
 WIDE = 8
 """Cells a group from which on twice as many sums pay: half the groups, not a quarter. (4,096 cells, random ranges:
 15.3, not 15.6.)"""
+
+FEW = 32
+"""Groups below which half as many sums are tuned: a quarter of few leaves no hierarchy."""
 
 STEPS = 250
 """Of the descent; 400 lower the error by another 0.2%."""
@@ -68,6 +71,8 @@ class PIdentityError:
         core = inverse(np.eye(len(sums)) + product(sums * self.widths, sums.T))
         left, right = product(core, sums), product(sums * columns, self.pairs)
         error = float((columns**2) @ self.diagonal - ((left * right) * columns).sum())
+        if not error > 0.0:  # a step so long that rounding has eaten the difference: the search takes a shorter one
+            return math.inf, np.zeros_like(roots)
         inner = product(core, right) * columns
         slope = -2 * (inner - product(product(inner, sums.T), left * self.widths))
         by_column = 2 * (columns * self.diagonal - (left * right).sum(axis=0))
@@ -76,7 +81,7 @@ class PIdentityError:
         return math.log(error), gradient
 
 
-def p_identity(queries: AxisQueries, norm: Norm, precision: int = PRECISION) -> PIdentity:
+def p_identity(queries: Queries, norm: Norm, precision: int = PRECISION) -> PIdentity:
     """The tuned strategy for noise scaled to `norm` of a column, rounded to integers of about `precision` a column.
 
     Repeatable on one machine; another one's rounding may end the descent elsewhere, at about the same error.
@@ -86,7 +91,8 @@ def p_identity(queries: AxisQueries, norm: Norm, precision: int = PRECISION) -> 
     pairs, diagonal = queries.gram(edges)
     size = max(float(diagonal.sum()), 1e-300)
     widths = np.diff(edges)
-    start, support = _first_sums(groups, max(1, groups // 2 if widths[0] >= WIDE else groups // 4))
+    many = widths[0] >= WIDE or groups < FEW
+    start, support = _first_sums(groups, max(1, groups // 2 if many else groups // 4))
     error = PIdentityError(
         widths=widths.astype(np.float64), pairs=pairs / size, diagonal=diagonal / size, norm=norm, support=support
     )

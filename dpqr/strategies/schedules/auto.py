@@ -30,8 +30,8 @@ class Chosen:
 class Auto:
     """A function of the workload alone, so the choice is public and costs nothing.
 
-    Prefixes, ranges and trees on one or two columns, and nothing else, are told best from one measured strategy;
-    marginals, predicates, sums and mixtures from a distribution that is fitted to blocks.
+    Prefixes, ranges and trees on one or two columns, and nothing else, are told best from a measured strategy over
+    cells or buckets of them; marginals, predicates, sums and mixtures from a distribution that is fitted to blocks.
     """
 
     @property
@@ -57,7 +57,7 @@ class Auto:
 
     def choose(self, workload: Workload) -> Chosen:
         if _ordered(workload):
-            return Chosen("strategy", "--schedule auto: strategy, for every query is over one or two ordered columns")
+            return Chosen("ordered", "--schedule auto: ordered, for every query is over one or two ordered columns")
         return Chosen("rounds", "")
 
 

@@ -111,7 +111,7 @@ class _Rest:
 def _times(plan: Plan, odds: Fraction) -> Price:
     """The price that was set aside: `odds` times all that the plan's draws cost, since prices go with shares."""
     draws = ((plan.opening_price, len(plan.opening)), (plan.select, plan.rounds), (plan.measure, plan.rounds))
-    paid = [(price, count) for price, count in draws if price is not None]
+    paid = [(price, count) for price, count in draws if price is not None] + [(price, 1) for price in plan.stages]
     epsilon = sum((price.epsilon * count for price, count in paid if price.epsilon is not None), Fraction(0))
     rho = sum((price.rho * count for price, count in paid if price.rho is not None), Fraction(0))
     return Price(rho=rho * odds) if rho else Price(epsilon=epsilon * odds)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.problem import Problem
@@ -35,4 +35,13 @@ class Schedule(Protocol):
 
     def next(self, plan: Plan, transcript: Transcript) -> Step | None:
         """The next step, or None at the end. Reads the transcript's public rounds only."""
+        ...
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A schedule that makes choices while it runs, and can say why: for the release."""
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """Sentences, from public and released figures only."""
         ...

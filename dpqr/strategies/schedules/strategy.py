@@ -96,7 +96,7 @@ class _Choice:
     @classmethod
     def of(cls, problem: Problem, roles: Roles, price: Price, axes: Axes, blocks: tuple[QueryBlock, ...]) -> _Choice:
         sizes = tuple(problem.domain.shape[axis] for axis in axes)
-        offered = designs(_name(problem, axes), axes, sizes, blocks, _norm(roles))
+        offered = designs(strategy_name(problem, axes), axes, sizes, blocks, _norm(roles))
         costs = {}
         for design in offered:
             noise = roles.check.law((design.strategy,), problem.unit, price).deviation
@@ -147,9 +147,9 @@ def _groups(problem: Problem) -> dict[Axes, tuple[QueryBlock, ...]]:
     return {axes: tuple(block for block in blocks if home(block.axes, groups) == axes) for axes in groups}
 
 
-def _name(problem: Problem, axes: Axes) -> str:
+def strategy_name(problem: Problem, axes: Axes, what: str = "strategy") -> str:
     """A name that no query has: what was measured must not be taken for an answer."""
-    name = f"strategy({','.join(problem.domain.attributes[axis].name for axis in axes)})"
+    name = f"{what}({','.join(problem.domain.attributes[axis].name for axis in axes)})"
     taken = {block.name for block in problem.workload.blocks}
     while name in taken:
         name += "'"

@@ -57,6 +57,7 @@ PLAN = {
         "opening": {"epsilon": {"exact": "1/5", "float": 0.2}},
         "selection": {"epsilon": {"exact": "2/25", "float": 0.08}},
         "measurement": {"epsilon": {"exact": "8/25", "float": 0.32}},
+        "stages": [],
     },
     "alpha": None,
     "beta": None,
@@ -87,7 +88,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "opening", "opening_price", "rounds", "select", "measure"),
-        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes", "asked", "single"),
+        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes", "asked", "single", "stages"),
     }
     assert {field.name for field in fields(Problem)} == {
         *("domain", "workload", "unit", "n", "persons", "alpha", "beta", "level", "seed"),
@@ -110,9 +111,9 @@ def test_a_theory_plan_states_its_accuracy(plan):
 
 
 def test_prices_in_rho_and_approximate_budgets(plan):
-    document = plan_document(
-        replace(plan, budget=PrivacyBudget.parse("1", "1e-9"), select=Price(rho=Fraction(1, 3)), measure=None)
-    )
+    budget, bought = PrivacyBudget.parse("1", "1e-9"), Price(rho=Fraction(1, 3))
+    document = plan_document(replace(plan, budget=budget, select=bought, measure=None, stages=(bought,)))
+    assert document["price"]["stages"] == [document["price"]["selection"]]
     assert document["price"]["selection"]["rho"]["exact"] == "1/3"
     assert Fraction(document["price"]["selection"]["rho"]["float"]) >= Fraction(1, 3)
     assert document["price"]["measurement"] is None

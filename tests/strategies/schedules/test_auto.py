@@ -26,8 +26,8 @@ PREDICATE = block(Factor(axes=(5,), sizes=(3,), matrix=Dense(np.array([[1, 0, 1]
 @pytest.mark.parametrize(
     ("blocks", "name"),
     [
-        ((block(prefix(0)),), "strategy"),
-        ((block(prefix(0), prefix(1)), block(prefix(2))), "strategy"),
+        ((block(prefix(0)),), "ordered"),
+        ((block(prefix(0), prefix(1)), block(prefix(2))), "ordered"),
         ((block(prefix(0), prefix(1), prefix(2)),), "rounds"),
         ((MARGINAL,), "rounds"),
         ((MARGINAL, block(prefix(2))), "rounds"),

@@ -1,0 +1,100 @@
+"""Bucket designs: the strategy of least expected error for queries over the buckets of a partition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.strategies.designs.bucket_queries import BucketQueries, bucket_queries
+from dpqr.strategies.designs.hierarchy import hierarchy
+from dpqr.strategies.designs.p_identity import p_identity
+from dpqr.workload.bisection import Bisection, Boxes
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.merged import Merged
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.tree import Tree
+
+LEVELS_APART = 2
+"""Equal buckets are designed for at every second level; in between errors are interpolated, within 2%."""
+
+LARGEST_TABLE = 256
+"""Equal buckets up to which errors are computed; beyond lies only the error of all cells by themselves."""
+
+
+def bucket_design(queries: BucketQueries, norm: Norm) -> tuple[IntMatrix, float]:
+    """The best of identity, hierarchy and p-Identity over the buckets, and its weighted sum of squared errors at noise
+    of variance 1 on a matrix whose columns have norm 1."""
+    options: list[IntMatrix] = [Identity(queries.size)]
+    if queries.size > 1 and not queries.plain:
+        options += [hierarchy(queries, norm), p_identity(queries, norm)]
+    scaled = [(_unit_error(matrix, queries, norm), index) for index, matrix in enumerate(options)]
+    error, best = min(scaled)
+    return options[best], error
+
+
+def _unit_error(matrix: IntMatrix, queries: BucketQueries, norm: Norm) -> float:
+    column = float(matrix.column_norm(norm.value))
+    error = queries.error(matrix.table(0, matrix.rows).astype(np.float64))
+    return error * (column**2 if norm is Norm.L1 else column)
+
+
+@lru_cache(maxsize=256)
+def partition_design(
+    blocks: tuple[QueryBlock, ...], axes: Axes, ends: tuple[tuple[int, ...], ...], norm: Norm
+) -> IntMatrix:
+    """The best design for the blocks' queries on a partition. ends: starts and then stops of every box, as integers:
+    what the design is kept by, beside the blocks' identity."""
+    sides = np.array(ends, dtype=np.int64)
+    boxes = Boxes(starts=sides[:, : len(axes)], stops=sides[:, len(axes) :])
+    return bucket_design(bucket_queries(blocks, axes, boxes), norm)[0]
+
+
+def merged_block(name: str, axes: Axes, shape: tuple[int, ...], matrix: IntMatrix, buckets: IntArray) -> QueryBlock:
+    """`matrix` over the buckets as a block over the cells of `axes`."""
+    return QueryBlock(name=name, factors=(Factor(axes=axes, sizes=shape, matrix=Merged(matrix, buckets)),))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class EqualBuckets:
+    """What measuring a number of buckets costs, by the errors of equally large ones.
+
+    logarithms: base-2, of their numbers, rising; roots: of the weighted sums of squared errors at unit noise.
+    """
+
+    logarithms: FloatArray
+    roots: FloatArray
+
+    def error(self, buckets: float) -> float:
+        """The weighted sum of squared errors at noise of variance 1 and columns of norm 1."""
+        return float(np.interp(math.log2(max(buckets, 1.0)), self.logarithms, self.roots)) ** 2
+
+
+@lru_cache(maxsize=64)
+def level_queries(blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], level: int) -> BucketQueries:
+    """What the blocks ask of all boxes of one level. Kept by the blocks' identity."""
+    bisection = Bisection(shape)
+    return bucket_queries(blocks, axes, bisection.boxes(level, np.arange(2**level)))
+
+
+@lru_cache(maxsize=64)
+def level_tree(blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], level: int, norm: Norm) -> Tree:
+    """The best tree of counts over the boxes of one level and of all levels above."""
+    return hierarchy(level_queries(blocks, axes, shape, level), norm)
+
+
+@lru_cache(maxsize=64)
+def equal_buckets(
+    blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], norm: Norm, whole: float
+) -> EqualBuckets:
+    """The table for a workload. Public: tuned to the workload alone. whole: the error where every cell is a bucket."""
+    depth = Bisection(shape).depth
+    levels: Sequence[int] = range(0, min(depth, LARGEST_TABLE.bit_length()), LEVELS_APART)
+    roots = [bucket_design(level_queries(blocks, axes, shape, level), norm)[1] ** 0.5 for level in levels]
+    logarithms = [*levels, math.log2(math.prod(shape))]
+    return EqualBuckets(logarithms=np.array(logarithms), roots=np.array([*roots, math.sqrt(whole)]))

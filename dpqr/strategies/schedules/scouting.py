@@ -1,0 +1,139 @@
+"""Scouting: what an ordered workload asks, how far to look with noisy counts of boxes, and the buckets they suggest."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.privacy.price import Price
+from dpqr.strategies.designs.bucket_design import (
+    EqualBuckets,
+    equal_buckets,
+    level_queries,
+    level_tree,
+    merged_block,
+    partition_design,
+)
+from dpqr.strategies.designs.kronecker import Design, designs
+from dpqr.strategies.designs.partition import Partition, Scouted, chosen_partition
+from dpqr.strategies.plan import Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.strategy import strategy_name
+from dpqr.workload.bisection import Bisection
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix
+from dpqr.workload.measurement import Measurement
+from dpqr.workload.merged import Merged
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.tree import Tree
+
+REACH = 2
+"""Boxes that are counted for every record that the noise of a single count, at the scouting's price, leaves sure."""
+
+SHALLOWEST, DEEPEST = 2, 10
+"""Levels of boxes that are counted, at least and at most."""
+
+WORK = 2**33
+"""Multiplications, at most, for what the workload asks of all boxes of one level."""
+
+FINEST = 10
+"""Level of boxes below which effects on the workload are carried on and not computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Scouting:
+    """The one group of attributes that a workload asks about together, and noise as the roles have it. Public."""
+
+    problem: Problem
+    roles: Roles
+    axes: Axes
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.problem.domain.shape[axis] for axis in self.axes)
+
+    @property
+    def bisection(self) -> Bisection:
+        return Bisection(self.shape)
+
+    @property
+    def norm(self) -> Norm:
+        return Norm.L1 if self.roles.check.pure else Norm.L2_SQUARED
+
+    @property
+    def equal(self) -> EqualBuckets:
+        blocks, name = self.problem.workload.blocks, strategy_name(self.problem, self.axes)
+        offered = designs(name, self.axes, self.shape, blocks, self.norm)
+        whole = min(_unit_error(design, self.norm) for design in offered)
+        return equal_buckets(blocks, self.axes, self.shape, self.norm, whole)
+
+    def sureness(self, records: float, price: Price) -> float:
+        """Records over the noise of one count at `price`; eps n for Laplace noise, one row a unit."""
+        law = self.roles.check.law((QueryBlock(name="count"),), self.problem.unit, price)
+        return max(records, 0.0) * math.sqrt(2) / max(law.deviation, 1e-9)
+
+    def scout(self, records: float, price: Price) -> QueryBlock:
+        """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
+        depth = math.log2(max(REACH * self.sureness(records, price), 1.0))
+        level = min(max(round(depth), SHALLOWEST), DEEPEST, self.bisection.depth)
+        tree = level_tree(self.problem.workload.blocks, self.axes, self.shape, level, self.norm)
+        return self._block("scouting", tree, self.bisection.places(level))
+
+    def partition(self, scouted: Measurement, price: Price) -> Partition:
+        """The buckets that least squares on the scouting's counts suggests, if they are measured at `price`."""
+        (block,), (values,) = scouted.blocks, scouted.values
+        tree = _tree(block)
+        deviation = scouted.law.deviation
+        known = Scouted(
+            bisection=self.bisection,
+            counts=tree.recover(values.astype(np.float64)[:, None])[:, 0],
+            variances=_halves(tree) * deviation**2,
+        )
+        variance, equal = self._variance(price), self.equal
+        finest = level_queries(self.problem.workload.blocks, self.axes, self.shape, self._finest())
+        return chosen_partition(known, finest, lambda buckets: equal.error(buckets) * variance)
+
+    def strategy(self, partition: Partition) -> QueryBlock:
+        """The best strategy for the workload on the buckets."""
+        boxes = partition.boxes
+        ends = tuple(map(tuple, np.concatenate([boxes.starts, boxes.stops], axis=1).tolist()))
+        design = partition_design(self.problem.workload.blocks, self.axes, ends, self.norm)
+        return self._block("buckets", design, partition.buckets)
+
+    def _block(self, what: str, matrix: IntMatrix, buckets: IntArray) -> QueryBlock:
+        return merged_block(strategy_name(self.problem, self.axes, what), self.axes, self.shape, matrix, buckets)
+
+    def _variance(self, price: Price) -> float:
+        """Of the noise on answers of sensitivity 1, which a matrix with columns of norm 1 has."""
+        law = self.roles.check.law((QueryBlock(name="count"),), self.problem.unit, price)
+        return law.deviation**2
+
+    def _finest(self) -> int:
+        rows = max(self.problem.workload.rows, 1)
+        return min(self.bisection.depth, FINEST, int(math.log2(max(WORK / rows, 4.0)) / 2))
+
+
+def _unit_error(design: Design, norm: Norm) -> float:
+    """At noise of variance 1 on columns of norm 1."""
+    column = float(math.prod(factor.matrix.column_norm(norm.value) for factor in design.strategy.factors))
+    return design.error * (column**2 if norm is Norm.L1 else column)
+
+
+def _tree(block: QueryBlock) -> Tree:
+    matrix = block.factors[0].matrix
+    assert isinstance(matrix, Merged), "the scouting measures boxes"
+    assert isinstance(matrix.inner, Tree), "in a tree"
+    return matrix.inner
+
+
+def _halves(tree: Tree) -> FloatArray:
+    """Variance that unit noise leaves in the difference of a box's halves, one a level: all boxes are alike."""
+    size = tree.size
+    rows = np.zeros((size.bit_length() - 1, size), dtype=np.int64)
+    for level, row in enumerate(rows):
+        half = size >> (level + 1)
+        row[:half], row[half : 2 * half] = 1, -1
+    return tree.variances(Dense(rows)) if len(rows) else np.zeros(0)

@@ -1,0 +1,109 @@
+"""Bucket least squares: where buckets of cells were measured, their counts by least squares, spread evenly."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
+from dpqr.strategies.footprint import Footprint
+from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
+from dpqr.strategies.updates.least_squares import LeastSquares
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.measurement import Measurement
+from dpqr.workload.merged import Merged
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BucketLeastSquares:
+    """For every group of attributes whose cells were measured in buckets: bucket counts z that minimise
+    sum (value - row z)^2 / deviation^2 over all such measurements, the last one's buckets being those of z.
+
+    A row about finer or other buckets reads z as if records lay evenly in each bucket; so does every answer. Groups
+    that were not measured in buckets are those of `LeastSquares`; there one measurement is taken by itself, without a
+    noisy count of all records before it, so that a strategy's closed form gives each answer's deviation.
+    """
+
+    name: ClassVar[str] = "bucket-least-squares"
+
+    plain: LeastSquares = field(default_factory=LeastSquares)
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        return (
+            "estimates are linear: they can be negative; where buckets of cells were measured, their counts are spread "
+            "evenly over the cells, so no estimate is unbiased and no deviation of noise covers what a bucket hides",
+        )
+
+    @property
+    def cumulative(self) -> bool:
+        return True
+
+    def start(self, problem: Problem) -> LinearEstimate:
+        """Zero everywhere."""
+        return self.plain.start(problem)
+
+    def update(self, problem: Problem, hypothesis: LinearEstimate, history: Sequence[Measurement]) -> LinearEstimate:
+        """The estimate from all of `history`; `hypothesis` is left as it was."""
+        groups = [_bucketed(group, history) for group in hypothesis.groups]
+        if all(groups):
+            return LinearEstimate(groups=tuple(group for group in groups if group))
+        told = [one for one in history if any(block.axes for block in one.blocks)]
+        rest = self.plain.update(problem, hypothesis, told if len(told) == 1 else history)
+        return LinearEstimate(groups=tuple(a or b for a, b in zip(groups, rest.groups, strict=True)))
+
+    def mistakes(self, problem: Problem, level: Level) -> int | None:
+        """None: nothing is proved of how often it must be mended."""
+        return None
+
+    def footprint(self, problem: Problem) -> Footprint:
+        return self.plain.footprint(problem)
+
+    def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
+        """Always: the estimate does not grow with what was measured."""
+        return True
+
+
+def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEstimate | None:
+    """The group's cells from measurements of buckets; None where there is none."""
+    told = [
+        (merged, values * float(block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
+        for one in history
+        for block, values in zip(one.blocks, one.values, strict=True)
+        if (merged := _merged(block, group)) is not None
+    ]
+    if not told:
+        return None
+    last = told[-1][0]
+    sizes = np.bincount(last.buckets, minlength=last.inner.cells)
+    moments, right = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes))
+    for merged, values, deviation in told:
+        rows = merged.inner.apply(_shares(merged, last.buckets, sizes)) / deviation
+        moments += rows.T @ rows
+        right += rows.T @ (values / deviation)
+    known = sizes > 0
+    counts = np.zeros(len(sizes))
+    counts[known] = np.linalg.solve(moments[np.ix_(known, known)], right[known])
+    cells = (counts / np.maximum(sizes, 1))[last.buckets].reshape(group.cells.shape)
+    cells.flags.writeable = False
+    return GroupEstimate(axes=group.axes, cells=cells)
+
+
+def _merged(block: QueryBlock, group: GroupEstimate) -> Merged | None:
+    """The block's matrix where it merges the group's own cells."""
+    if len(block.factors) != 1 or block.axes != group.axes:
+        return None
+    matrix = block.factors[0].matrix
+    return matrix if isinstance(matrix, Merged) else None
+
+
+def _shares(merged: Merged, buckets: IntArray, sizes: IntArray) -> FloatArray:
+    """Which share of every bucket's cells lies in each of the measurement's own: shape (own, buckets)."""
+    pairs = np.bincount(merged.buckets * len(sizes) + buckets, minlength=merged.inner.cells * len(sizes))
+    shares: FloatArray = pairs.reshape(-1, len(sizes)) / np.maximum(sizes, 1)
+    return shares

@@ -1,0 +1,77 @@
+"""Buckets from noisy counts of boxes: what is told apart stays apart, what is not is merged."""
+
+import numpy as np
+import pytest
+
+from dpqr.strategies.designs import partition
+from dpqr.strategies.designs.bucket_queries import bucket_queries
+from dpqr.strategies.designs.partition import Scouted, chosen_partition
+from dpqr.workload.bisection import Bisection
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+
+
+def chosen(shape, counts, variance, noise, level=None):
+    bisection = Bisection(shape)
+    level = bisection.depth if level is None else level
+    factors = tuple(Factor(axes=(a,), sizes=(size,), matrix=Prefix(size)) for a, size in enumerate(shape))
+    block = QueryBlock(name="cdf", factors=factors)
+    axes = tuple(range(len(shape)))
+    queries = bucket_queries((block,), axes, bisection.boxes(bisection.depth, np.arange(2**bisection.depth)))
+    sums = np.zeros(2**level)
+    np.add.at(sums, bisection.places(level), np.asarray(counts, dtype=float).reshape(-1))
+    known = Scouted(bisection=bisection, counts=sums, variances=np.full(level, float(variance)))
+    return chosen_partition(known, queries, noise)
+
+
+def test_every_cell_is_in_the_box_of_its_bucket() -> None:
+    rng = np.random.default_rng(1)
+    for shape in ((13,), (4, 6), (1, 5)):
+        found = chosen(shape, rng.poisson(20, shape), 10.0, lambda buckets: 500.0 * buckets)
+        cells = np.stack(np.unravel_index(np.arange(np.prod(shape)), shape), axis=1)
+        starts, stops = found.boxes.starts[found.buckets], found.boxes.stops[found.buckets]
+        assert ((starts <= cells) & (cells < stops)).all()
+        assert sorted(set(found.buckets.tolist())) == list(range(len(found.boxes)))
+        np.testing.assert_array_equal(np.bincount(found.buckets), found.boxes.cells)
+
+
+def test_a_step_is_found_and_flat_parts_are_merged() -> None:
+    found = chosen((16,), [1000] * 8 + [0] * 8, 1e-3, lambda buckets: 5e7 * buckets)
+    assert found.boxes.starts.tolist() == [[0], [8]]
+
+
+def test_noise_that_hides_everything_leaves_few_buckets() -> None:
+    counts = np.random.default_rng(2).normal(0, 100, 16)
+    assert len(chosen((16,), counts, 1e4, lambda buckets: 1e6 * buckets).boxes) == 1
+
+
+def test_without_a_price_every_cell_with_records_stays_apart() -> None:
+    found = chosen((16,), np.arange(16) * 1000, 1e-3, lambda buckets: 0.0)
+    assert len(found.boxes) == 16
+
+
+def test_below_the_counted_boxes_large_counts_are_halved_further() -> None:
+    found = chosen((16,), [4000, 0] * 4 + [0, 0] * 4, 1e-3, lambda buckets: 1e5 * buckets, level=1)
+    assert len(found.boxes) > 2
+    assert (found.boxes.starts >= 8).sum() < (found.boxes.starts < 8).sum()
+
+
+def test_there_are_never_more_buckets_than_the_estimate_can_bear(monkeypatch) -> None:
+    monkeypatch.setattr(partition, "MOST", 3)
+    found = chosen((16,), np.arange(16) * 1000, 1e-3, lambda buckets: 1e6 * buckets)
+    assert 1 <= len(found.boxes) <= 3
+    monkeypatch.setattr(partition, "MOST", 1)
+    assert len(chosen((16,), np.arange(16), 1e-3, lambda buckets: 0.0).boxes) == 1
+
+
+def test_the_error_that_is_expected_grows_with_noise() -> None:
+    counts = np.random.default_rng(3).poisson(50, 32)
+    errors = [chosen((32,), counts, 4.0, lambda buckets, size=size: size * buckets).error for size in (1e2, 1e4, 1e6)]
+    assert errors == sorted(errors)
+
+
+@pytest.mark.parametrize("shape", [(8,), (4, 4)])
+def test_the_same_counts_give_the_same_buckets(shape) -> None:
+    counts = np.random.default_rng(4).poisson(9, shape)
+    one, two = (chosen(shape, counts, 1.0, lambda buckets: 100.0 * buckets) for _ in range(2))
+    np.testing.assert_array_equal(one.buckets, two.buckets)

@@ -1,0 +1,93 @@
+"""Bucket counts by least squares over all measurements of buckets, spread evenly over cells."""
+
+import numpy as np
+import pytest
+from universes import marginal, measured, problem
+
+from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.strategies.updates.least_squares import LeastSquares
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity, Prefix
+from dpqr.workload.merged import Merged
+from dpqr.workload.recovery import strategy_block
+from dpqr.workload.tree import Tree
+
+SHAPE = (6,)
+CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(6)),))
+PROBLEM = problem(SHAPE, [CDF])
+RULE = BucketLeastSquares()
+COARSE = np.array([0, 0, 0, 1, 2, 2])
+FINE = np.array([0, 0, 1, 1, 2, 2])
+
+
+def merged(matrix, buckets, name="buckets"):
+    return QueryBlock(name=name, factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Merged(matrix, buckets)),))
+
+
+def updated(*history, asked=PROBLEM):
+    return RULE.update(asked, RULE.start(asked), list(history))
+
+
+def test_one_measurement_is_spread_evenly() -> None:
+    found = updated(measured([merged(Identity(3), COARSE)], [[6, 5, -4]]))
+    np.testing.assert_allclose(found.groups[0].cells, [2, 2, 2, 5, -2, -2])
+    assert found.answer(CDF)[-1] == pytest.approx(7)
+    assert found.deviations(CDF) is None
+
+
+def test_all_measurements_count_by_their_precision_on_the_last_ones_buckets() -> None:
+    tree = Tree(3, (4, 2, 1), (1, 2, 3))
+    values = [np.arange(6) * 3 - 2, [9, 1, 4]]
+    history = [
+        measured([merged(tree, FINE)], [values[0]], 2.0),
+        measured([merged(Identity(3), COARSE)], [values[1]], 0.5),
+    ]
+    found = updated(*history)
+    spread = (COARSE[:, None] == np.arange(3)) / np.bincount(COARSE)
+    rows = np.concatenate([tree.table(0, 6)[:, FINE] @ spread / 2.0, np.eye(3) / 0.5])
+    counts = np.linalg.lstsq(rows, np.concatenate([values[0] / 2.0, np.array(values[1]) / 0.5]), rcond=None)[0]
+    np.testing.assert_allclose(found.groups[0].cells, spread @ counts)
+
+
+def test_the_grid_of_a_block_is_minded() -> None:
+    block = merged(Identity(3), COARSE)
+    halved = QueryBlock(name="half", factors=block.factors, scale=block.scale / 2)
+    np.testing.assert_allclose(updated(measured([halved], [[6, 2, 4]])).groups[0].cells, [1, 1, 1, 1, 1, 1])
+
+
+def test_buckets_without_cells_are_left_out() -> None:
+    block = merged(Identity(4), np.where(COARSE == 2, 3, COARSE))
+    np.testing.assert_allclose(updated(measured([block], [[6, 5, 99, 4]])).groups[0].cells, [2, 2, 2, 5, 2, 2])
+
+
+def test_a_strategy_over_cells_is_taken_by_itself_with_known_deviations() -> None:
+    strategy = strategy_block("strategy", (0,), (Tree(6, (8, 2, 1), (1, 1, 2)),))
+    count = measured([QueryBlock(name="count")], [[70]])
+    told = measured([strategy], [np.arange(10)])
+    found, plain = updated(count, told), LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [told])
+    np.testing.assert_array_equal(found.answer(CDF), plain.answer(CDF))
+    np.testing.assert_array_equal(found.deviations(CDF), plain.deviations(CDF))
+
+
+def test_other_measurements_are_those_of_least_squares() -> None:
+    told = measured([CDF], [[1, 2, 3, 4, 5, 7]])
+    found, plain = updated(told), LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [told])
+    np.testing.assert_array_equal(found.answer(CDF), plain.answer(CDF))
+
+
+def test_groups_without_buckets_are_those_of_least_squares() -> None:
+    asked = problem((6, 2), [CDF, marginal((1,), (6, 2))])
+    found = updated(
+        measured([marginal((1,), (6, 2))], [[3, 4]]), measured([merged(Identity(3), COARSE)], [[6, 5, 4]]), asked=asked
+    )
+    np.testing.assert_allclose(found.groups[0].cells, [2, 2, 2, 5, 2, 2])
+    np.testing.assert_allclose(found.groups[1].cells, [3, 4])
+
+
+def test_what_a_release_must_say() -> None:
+    (sentence,) = RULE.trust
+    assert "no estimate is unbiased" in sentence
+    assert RULE.cumulative
+    assert RULE.fits(PROBLEM, [], [])
+    assert RULE.mistakes(PROBLEM, None) is None
+    assert RULE.footprint(PROBLEM) == LeastSquares().footprint(PROBLEM)

@@ -1,0 +1,58 @@
+"""Matrices over buckets against their written-out coefficients over cells."""
+
+import numpy as np
+import pytest
+
+from dpqr.workload.matrix import Dense, Identity
+from dpqr.workload.merged import Merged
+from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.tree import Tree
+
+BUCKETS = np.array([2, 0, 0, 1, 2])
+INNER = {
+    "identity": Identity(3),
+    "tree": Tree(3, (4, 2, 1), (1, 2, 3)),
+    "tuned": PIdentity(np.array([2, 1]), np.array([3, 2]), np.array([[1, 2], [4, 0]])),
+}
+every_inner = pytest.mark.parametrize("inner", INNER.values(), ids=INNER.keys())
+
+
+@every_inner
+@pytest.mark.parametrize("dtype", [np.int64, np.float64])
+def test_products_are_those_of_the_coefficients(inner, dtype) -> None:
+    matrix, table = Merged(inner, BUCKETS), inner.table(0, inner.rows)[:, BUCKETS]
+    assert (matrix.rows, matrix.cells) == table.shape
+    np.testing.assert_array_equal(matrix.table(0, matrix.rows), table)
+    np.testing.assert_array_equal(matrix.row(1), table[1])
+    right = (np.arange(3 * matrix.cells).reshape(-1, 3) % 7 - 2).astype(dtype)
+    left = (np.arange(2 * matrix.rows).reshape(-1, 2) % 5 - 1).astype(dtype)
+    assert matrix.apply(right).dtype == matrix.adjoint(left).dtype == dtype
+    np.testing.assert_array_equal(matrix.apply(right), table @ right)
+    np.testing.assert_array_equal(matrix.adjoint(left), table.T @ left)
+
+
+@every_inner
+@pytest.mark.parametrize("power", [0, 1, 2])
+def test_no_column_is_larger_than_the_stated_norm(inner, power) -> None:
+    matrix = Merged(inner, BUCKETS)
+    dense = Dense(matrix.table(0, matrix.rows))
+    assert matrix.column_norm(power) == dense.column_norm(power)
+    assert matrix.column_distance(power) >= dense.column_distance(power)
+    assert matrix.smallest <= dense.smallest
+
+
+def test_a_bucket_without_cells_makes_the_figures_upper_bounds() -> None:
+    matrix = Merged(Dense(np.array([[1, 9]])), np.array([0, 0]))
+    assert matrix.column_norm(1) == 9
+    assert matrix.merge(np.array([[2], [3]])).tolist() == [[5], [0]]
+
+
+@pytest.mark.parametrize("buckets", [[], [0, 3], [-1, 0]])
+def test_every_cell_needs_a_bucket(buckets) -> None:
+    with pytest.raises(ValueError, match="bucket"):
+        Merged(Identity(3), np.array(buckets, dtype=np.int64))
+
+
+def test_buckets_cannot_be_changed() -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        Merged(Identity(3), BUCKETS.copy()).buckets[0] = 1
