@@ -9,7 +9,7 @@ from typing import Protocol
 
 from dpqr.app.paid_run import Bill, LedgerRequest, PaidRun, paid_run
 from dpqr.app.predict_draws import drawn
-from dpqr.app.predict_planning import plan_prediction
+from dpqr.app.predict_planning import plan_prediction, settled_prediction, wanted_prediction
 from dpqr.app.predict_request import PredictRequest
 from dpqr.data.arrays import AnyArray
 from dpqr.data.unit import Neighbours
@@ -34,6 +34,7 @@ from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.prediction.forms import FunctionForm
 from dpqr.prediction.outcome import PredictionRelease
+from dpqr.prediction.outlook import Outlook, outlook
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import without
 from dpqr.prediction.target import read_target
@@ -58,10 +59,15 @@ class Desk:
     limits: Limits
 
 
-def planned_prediction(request: PredictRequest, points: TableSource | None, limits: Limits) -> PredictionPlan:
-    """The plan, with as many predictions as the points have rows; no private table is opened."""
+def planned_prediction(
+    request: PredictRequest, points: TableSource | None, limits: Limits
+) -> tuple[PredictionPlan, Outlook]:
+    """The plan, with as many predictions as the points have rows, and what else its budget would buy; no private table
+    is opened."""
     codes = _points(request, points, limits)
-    return plan_prediction(request, None if codes is None else len(codes))
+    wanted = wanted_prediction(request, None if codes is None else len(codes))
+    plan = settled_prediction(wanted)
+    return plan, outlook(plan, wanted)
 
 
 def predict(

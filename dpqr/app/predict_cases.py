@@ -41,7 +41,7 @@ EXAMPLES = 4
 """Records of the smaller database."""
 SHAPE = (2, 2)
 """Two places that a record may have, and two classes."""
-VOTERS = 3
+VOTERS = 2
 Cells = dict[tuple[int, ...], int]
 PLACES = Domain((Attribute(name="place", axis=Bins(edges=(Fraction(0), Fraction(1), Fraction(2)))),))
 POINTS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])

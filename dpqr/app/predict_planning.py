@@ -43,6 +43,17 @@ def plan_prediction(request: PredictRequest, points: int | None) -> PredictionPl
 
     Errors: UsageFault, DocumentError, InfeasiblePlan.
     """
+    return settled_prediction(wanted_prediction(request, points))
+
+
+def settled_prediction(wanted: Wanted) -> PredictionPlan:
+    """The plan of least noise, with what its reader must know."""
+    plan = least_spread(wanted)
+    return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
+
+
+def wanted_prediction(request: PredictRequest, points: int | None) -> Wanted:
+    """What a plan is made for. Errors: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
@@ -57,15 +68,13 @@ def plan_prediction(request: PredictRequest, points: int | None) -> PredictionPl
         points=_asked_points(request, points),
         seed=request.seed,
     )
-    wanted = Wanted(
+    return Wanted(
         problem=problem,
         budget=budget,
         recipe=_recipe(request, problem),
         accountants=_accountants(request),
         asked=request.accountant is not None,
     )
-    plan = least_spread(wanted)
-    return replace(plan, notes=(*plan.notes, *_notes(domain, plan)))
 
 
 def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:

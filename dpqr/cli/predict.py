@@ -93,7 +93,8 @@ def _plan(given: dict[str, Any], screen: Any) -> None:
     from dpqr.app.predict import planned_prediction
 
     request = _request(given)
-    screen.prediction_plan(planned_prediction(request, _points(given), options.limits(given)))
+    plan, outlook = planned_prediction(request, _points(given), options.limits(given))
+    screen.prediction_plan(plan, outlook)
 
 
 def _learned(given: dict[str, Any], screen: Any) -> None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from dpqr.construction.release import Release
     from dpqr.data.arrays import AnyArray
     from dpqr.prediction.outcome import PredictionRelease
+    from dpqr.prediction.outlook import Outlook
     from dpqr.prediction.plan import PredictionPlan
     from dpqr.strategies.plan import Plan
 
@@ -86,15 +87,15 @@ class Screen:
         elif not directory:
             product(self._text(answers_view(release, TABLE_ROWS), sys.stdout))
 
-    def prediction_plan(self, plan: PredictionPlan) -> None:
-        """The plan of a prediction run: stdout."""
-        from dpqr.io.outputs.prediction_document import prediction_plan_document
+    def prediction_plan(self, plan: PredictionPlan, outlook: Outlook) -> None:
+        """The plan of a prediction run, and what else its budget would buy: stdout."""
+        from dpqr.io.outputs.prediction_document import outlook_part, prediction_plan_document
         from dpqr.report.prediction_view import prediction_plan_view
 
         if self.as_json:
-            product_json(prediction_plan_document(plan))
+            product_json(prediction_plan_document(plan) | {"outlook": outlook_part(outlook)})
         else:
-            product(self._text(prediction_plan_view(plan), sys.stdout))
+            product(self._text(prediction_plan_view(plan, outlook), sys.stdout))
 
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""

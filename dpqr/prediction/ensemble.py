@@ -20,6 +20,8 @@ from dpqr.prediction.features import FeatureMap
 
 FIXED_LABEL = 0
 """What an empty part, or one whose base failed, votes for: the first label of the domain file."""
+WORTH_THREADS = 8
+"""Fewer members are trained sooner one after the other."""
 
 
 @final
@@ -72,8 +74,13 @@ class PartsEnsemble:
         drawn = np.repeat(codes[:, -1], records)
         order = np.argsort(drawn, kind="stable")
         ends = np.cumsum(np.bincount(drawn.astype(np.int64), minlength=self.parts))[:-1]
-        with silenced(), ThreadPoolExecutor(os.cpu_count()) as pool:
-            yield from pool.map(trained, np.split(rows[order], ends))
+        split = np.split(rows[order], ends)
+        with silenced():
+            if self.parts < WORTH_THREADS:
+                yield from map(trained, split)
+                return
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                yield from pool.map(trained, split)
 
     def _classes(self, rows: AnyArray) -> IntArray:
         fixed = np.full(self.predictions, FIXED_LABEL, dtype=np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -40,7 +40,9 @@ class Objective:
     def gradient(self, point: FloatArray) -> FloatArray:
         """Summed in blocks, and the blocks in pairs, so that rounding does not grow with the number of rows."""
         drawn = self.weights * self.loss.slope(self.vectors @ point, self.targets)
-        starts = range(0, max(1, len(drawn)), BLOCK)
+        if len(drawn) <= BLOCK:
+            return np.asarray(drawn @ self.vectors + 2 * self.penalty * point, dtype=np.float64)
+        starts = range(0, len(drawn), BLOCK)
         blocks = np.stack([drawn[at : at + BLOCK] @ self.vectors[at : at + BLOCK] for at in starts], axis=1)
         return np.asarray(np.ascontiguousarray(blocks).sum(axis=1) + 2 * self.penalty * point, dtype=np.float64)
 
@@ -71,6 +73,10 @@ class Solver:
     smoothness: Fraction
     start: Fraction
     tolerance: Fraction
+    needed: float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "needed", float(self.modulus * self.tolerance) / 2)
 
     @property
     def steps(self) -> int:
@@ -88,7 +94,7 @@ class Solver:
         return self._accelerated(objective, start) if found is None else found
 
     def certified(self, gradient: FloatArray) -> bool:
-        return float(np.linalg.norm(gradient)) <= float(self.modulus * self.tolerance) / 2
+        return float(np.linalg.norm(gradient)) <= self.needed
 
     def _newton(self, objective: Objective, point: FloatArray) -> FloatArray | None:
         """Damped Newton steps; None where they do not arrive."""

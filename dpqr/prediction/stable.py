@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Protocol
 
@@ -86,6 +86,13 @@ class LipschitzLearner:
     loss: Loss
     penalty: Fraction
     scale: Scale
+    solver: Solver = field(init=False, repr=False)
+    bound: Fraction = field(init=False)
+
+    def __post_init__(self) -> None:
+        solver = self._solver()
+        object.__setattr__(self, "solver", solver)
+        object.__setattr__(self, "bound", (self.distance + 2 * solver.tolerance) * ARITHMETIC)
 
     @property
     def features(self) -> FeatureMap:
@@ -95,24 +102,15 @@ class LipschitzLearner:
     def distance(self) -> Fraction:
         return self.scale.distance(self.loss.lipschitz, 2 * self.penalty)
 
-    @property
-    def solver(self) -> Solver:
-        heaviest, modulus = self.scale.heaviest, 2 * self.penalty
+    def _solver(self) -> Solver:
+        heaviest, modulus, width = self.scale.heaviest, 2 * self.penalty, self.features.width
+        rounding = gradient_error(heaviest=heaviest, loss=self.loss, penalty=self.penalty, width=width)
         return Solver(
             modulus=modulus,
             smoothness=heaviest * self.loss.smoothness + modulus,
             start=heaviest * self.loss.start,
-            tolerance=CLOSENESS * self.distance + 2 * self._rounding / modulus,
+            tolerance=CLOSENESS * self.distance + 2 * rounding / modulus,
         )
-
-    @property
-    def bound(self) -> Fraction:
-        return (self.distance + 2 * self.solver.tolerance) * ARITHMETIC
-
-    @property
-    def _rounding(self) -> Fraction:
-        width, heaviest = self.features.width, self.scale.heaviest
-        return gradient_error(heaviest=heaviest, loss=self.loss, penalty=self.penalty, width=width)
 
     def fit(self, counts: Counts) -> FloatArray:
         vectors, targets, records = self.examples.read(counts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from rich.console import RenderableType
 
@@ -10,16 +11,18 @@ from dpqr.construction.sentences import NO_LEDGER, budget_words
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm
 from dpqr.prediction.outcome import PredictionRelease
+from dpqr.prediction.outlook import MOST, Outlook
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.theory import Theory
 from dpqr.privacy.figures import upward_text
 from dpqr.report.facts import Fact, facts
 from dpqr.report.wording import DIGITS, counted, plain, price_words
 
 
-def prediction_plan_view(plan: PredictionPlan, more: Iterator[Fact] | None = None) -> RenderableType:
+def prediction_plan_view(plan: PredictionPlan, outlook: Outlook) -> RenderableType:
     """The whole plan, for `--dry-run`. Public facts only."""
-    return facts([*_promise(plan), *_means(plan), *_worth(plan), *(more or ()), *_notes(plan)])
+    return facts([*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan)])
 
 
 def prediction_receipt_view(release: PredictionRelease) -> RenderableType:
@@ -60,14 +63,6 @@ def _means(plan: PredictionPlan) -> Iterator[Fact]:
     yield "Accountant", f"{plan.accountant.name}: it proves eps {upward_text(plan.epsilon, DIGITS)} for this plan"
 
 
-def _target(plan: PredictionPlan) -> str:
-    target = plan.problem.target
-    name = repr(plain(target.attribute.name))
-    if target.positive is None or not _classifies(plan):
-        return name
-    return f"{name}, {plain(target.attribute.titles()[target.positive])!r} against the others"
-
-
 def _classifies(plan: PredictionPlan) -> bool:
     return isinstance(plan.recipe, StableRecipe) and plan.recipe.classifies
 
@@ -75,7 +70,9 @@ def _classifies(plan: PredictionPlan) -> bool:
 def _learner(plan: PredictionPlan) -> str:
     recipe = plan.recipe
     if isinstance(recipe, Aggregate):
-        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}, base {plain(recipe.base_name)}"
+        error = f"--target-error {float(recipe.error):g}"
+        chosen = "" if recipe.parts else f", by eps and {error}"
+        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base_name)}"
     return f"{recipe.name}, linear in {recipe.features.width:,} features"
 
 
@@ -98,12 +95,47 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
         return
     if _classifies(plan):
         yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
+        yield "", f"it adds at most {spread:.3g} to the mean loss"
         return
     low, high = plan.problem.target.bounds
     unit = spread * (high - low) / 2
     most = "at most " if isinstance(plan.form, FunctionForm) else ""
     before = " before clipping" if not isinstance(plan.form, AveragesForm) else ""
     yield "Noise", f"{most}{unit:.3g} on a prediction, in the target's unit (standard deviation{before})"
+    if isinstance(plan.recipe, StableRecipe):
+        added = f"{unit * unit:.3g} to the mean square error" if plan.recipe.loss is None else ""
+        yield "", f"it adds at most {added or f'{unit * float(_lipschitz(plan.recipe)):.3g} to the mean loss'}"
+
+
+def _lipschitz(recipe: StableRecipe) -> Fraction:
+    return Fraction(0) if recipe.loss is None else recipe.loss.lipschitz
+
+
+def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
+    """What else the budget would buy, and what the sources promise."""
+    bought = ", ".join(f"{name} {_many(count)}" for name, count in outlook.bought.items())
+    if isinstance(plan.recipe, Aggregate):
+        yield "Buys", f"with so many parts and so little noise, predictions by accountant: {bought}"
+    else:
+        yield "Buys", f"at this noise, predictions by accountant: {bought}"
+    if outlook.function_from is not None:
+        yield "Function", f"--release function has less noise from {counted(outlook.function_from, 'prediction')} on"
+    if outlook.theory is not None:
+        yield "Theory", _rates(outlook.theory)
+
+
+def _many(count: int) -> str:
+    return f"{count:,}" if count < MOST else f"{MOST:,} or more"
+
+
+def _rates(rates: Theory) -> str:
+    letter = "r" if rates.least_squares else "beta"
+    assumed = " (assumed; --smoothness states it)" if rates.assumed else ""
+    return (
+        f"for {letter} = {float(rates.smoothness):g}{assumed}, lambda n^-{rates.penalty:.3g} = "
+        f"{rates.power(rates.penalty):.2g} makes an excess risk of order n^-{rates.risk:.3g} = "
+        f"{rates.power(rates.risk):.2g}, down to eps n^-{rates.epsilon:.3g} = {rates.power(rates.epsilon):.2g}"
+    )
 
 
 def _learned(release: PredictionRelease) -> Iterator[Fact]:

@@ -100,7 +100,8 @@ def test_a_plan_opens_no_table(shop):
     (shop.path / "train.csv").unlink()
     plan = predict(shop, "--dry-run", "--predictions", "20", "--n", "400")
     assert plan.code == 0, plan.err
-    assert "20 predictions" in plan.out
+    for said in ("20 predictions", "basic 20", "--release function has less noise", "excess risk of order n^-0.125"):
+        assert said in plan.out
     done = predict(shop, "--dry-run", "--predictions", "20", "--n", "400", "--json")
     assert done.json["dpqr"] == "prediction-plan/1"
 

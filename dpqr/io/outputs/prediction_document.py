@@ -11,6 +11,7 @@ from dpqr.io.outputs.exact_parts import budget_part, events_part, kind, price_pa
 from dpqr.io.outputs.size_parts import domain_part
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.outcome import PredictionRelease
+from dpqr.prediction.outlook import Outlook
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
 from dpqr.prediction.recipes import StableRecipe
 
@@ -45,6 +46,24 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
         "proved_epsilon": rational(plan.epsilon),
         "noise_deviation": deviation(plan, problem.records),
         "notes": list(plan.notes),
+    }
+
+
+def outlook_part(outlook: Outlook) -> dict[str, Any]:
+    """What else the plan's budget would buy."""
+    rates = outlook.theory
+    return {
+        "predictions_at_this_noise": dict(outlook.bought),
+        "function_from": outlook.function_from,
+        "theory": None
+        if rates is None
+        else {
+            "smoothness": str(rates.smoothness),
+            "assumed": rates.assumed,
+            "lambda": rates.power(rates.penalty),
+            "risk": rates.power(rates.risk),
+            "least_epsilon": rates.power(rates.epsilon),
+        },
     }
 
 
