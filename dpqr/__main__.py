@@ -1,5 +1,5 @@
 """`python -m dpqr`."""
 
-from dpqr.cli.main import main
+from dpqr.cli.main import run
 
-main()
+run()

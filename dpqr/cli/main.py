@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -92,6 +92,23 @@ def main() -> None:
     dpqr release data.csv --queries q.json --eps 1 --out release/
     dpqr release data.csv --queries q.json --eps 1 --dry-run
     """
+
+
+def run() -> NoReturn:
+    """The program: `main`, and then an end of the process without the interpreter's farewell.
+
+    Arrow reads CSV ahead in threads of its own that call Python. An error elsewhere in the table can end the command
+    while one of them is at work; tearing the interpreter down under it aborts the process or waits for it for ever.
+    """
+    code: object = 1
+    try:
+        main()
+    except SystemExit as ending:
+        code = ending.code
+    for stream in filter(None, (sys.stdout, sys.stderr)):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code if isinstance(code, int) else 0)
 
 
 def _told(error: BaseException) -> int:

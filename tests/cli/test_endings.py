@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -155,3 +156,23 @@ def test_a_label_that_the_encoding_lacks_does_not_stop_a_release(desk):
     assert "sex=\\u03a9" in shown.stdout
     plan = ran(desk, *RELEASE, "--dry-run", "--json", env=env)
     assert json.loads(plan.stdout)["workload"]["blocks"][0]["name"] == "\u03a9"
+
+
+BUSY = """
+import threading, time
+from dpqr.cli import main
+
+threading.Thread(target=time.sleep, args=(60,)).start()
+main.run()
+"""
+
+
+def test_the_end_waits_for_no_thread_and_loses_no_output():
+    began = time.perf_counter()
+    done = subprocess.run([sys.executable, "-c", BUSY, "schema", "domain"], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)
+    done = subprocess.run([sys.executable, "-c", BUSY, "schema", "data"], capture_output=True, text=True, timeout=50)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("dpqr: ")
+    assert time.perf_counter() - began < 50

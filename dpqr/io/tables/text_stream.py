@@ -7,6 +7,7 @@ import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO, cast
 
 from dpqr.errors import DataError
@@ -46,6 +47,9 @@ class _Meter(io.RawIOBase):
 class TextStream:
     """What the CSV parser reads: `head` first, then everything from the start by `read`, then the `seal` row.
 
+    The parser reads ahead in a thread of its own, and goes on when the run has ended on an error: `close` waits for the
+    read that is under way (another file may get the number of a closed one), and after it there is nothing to read.
+
     taken: bytes read from disk or standard input so far (packed ones, where the table is packed).
     Errors: DataError above the limit of bytes unpacked, and for a bomb; constant in words. A damaged gzip
     stream raises as gzip does.
@@ -59,6 +63,7 @@ class TextStream:
         self._plain = gzip.GzipFile(fileobj=cast(BinaryIO, io.BufferedReader(self._meter, _PIECE))) if packed else None
         self._name, self._limits, self._unpacked = file.path, limits, 0
         self._pending, self._seal = b"", b""
+        self._turn = Lock()
         self.closed = False
 
     @property
@@ -76,7 +81,8 @@ class TextStream:
 
     def read(self, size: int) -> bytes:
         """The next `size` bytes; fewer at the end only, for the parser takes a short piece for a whole one."""
-        return _fill(self._piece, size)
+        with self._turn:
+            return b"" if self.closed else _fill(self._piece, size)
 
     def _piece(self, size: int) -> bytes:
         """At most `size` bytes; none at the end."""
@@ -94,12 +100,15 @@ class TextStream:
         return piece or (self._piece(size) if self._pending else b"")
 
     def close(self) -> None:
-        """Close the file (standard input stays open: it is not ours)."""
-        if self._plain is not None:
-            self._plain.close()
-        if self._owned:
+        """Close the file. Standard input is not ours: it stays open, and nobody waits for what it may never bring."""
+        if not self._owned:
+            self.closed = True
+            return
+        with self._turn:
+            self.closed = True
+            if self._plain is not None:
+                self._plain.close()
             self._raw.close()
-        self.closed = True
 
     def __enter__(self) -> TextStream:
         return self

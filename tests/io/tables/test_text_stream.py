@@ -1,4 +1,5 @@
 import gzip
+from threading import Event, Thread
 
 import pytest
 
@@ -61,3 +62,34 @@ def test_what_gzip_packs_too_well_is_refused_unless_a_limit_is_stated(tmp_path, 
         drained(text, 10**4)
     with stream(path) as text:
         assert sum(map(len, drained(text, 10**4))) == 10**6
+
+
+def test_a_closed_stream_has_nothing_to_read(path) -> None:
+    text = stream(path)
+    with text:
+        assert text.read(3) == CONTENT[:3]
+    assert text.closed
+    assert text.read(3) == b""
+
+
+def test_close_waits_for_the_read_that_is_under_way(path, monkeypatch) -> None:
+    reading, go_on, pieces = Event(), Event(), []
+    text = stream(path)
+
+    def slow(size: int) -> bytes:
+        reading.set()
+        assert go_on.wait(30)
+        return b"x" * (size - text.closed)
+
+    monkeypatch.setattr(text, "_piece", slow)
+    ahead = Thread(target=lambda: pieces.append(text.read(3)))
+    ahead.start()
+    assert reading.wait(30)
+    closing = Thread(target=text.close)
+    closing.start()
+    closing.join(0.05)
+    assert closing.is_alive()
+    go_on.set()
+    ahead.join(30)
+    closing.join(30)
+    assert (pieces, text.closed) == ([b"xxx"], True)
