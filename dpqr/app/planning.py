@@ -34,7 +34,7 @@ SIZES_SHOWN = 6
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
 
-WITHOUT_N = ("auto", "rounds", "strategy", "ordered")
+WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
 """Schedules that no declared number of records would change."""
 
 

@@ -124,7 +124,10 @@ def _drawn(
     draws = Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
     dropped = count_dropped(draws.of(table.dropped), plan)
     outcome = iterative_construction(draws, plan, progress)
-    return assemble(plan, outcome, spent, private=noise.private, dropped=dropped, costs=costs, paid=run.paid)
+    events = run.guard.events if plan.schedule.adaptive else ()
+    return assemble(
+        plan, outcome, spent, private=noise.private, events=events, dropped=dropped, costs=costs, paid=run.paid
+    )
 
 
 def _prices(plan: Plan) -> tuple[dict[str, Fraction | None], Costs]:

@@ -31,6 +31,7 @@ from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
@@ -84,8 +85,7 @@ class ReleaseTrial:
 
     def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> Shown:
         plan = self.plan
-        guard = plan.roles.accountant.guard(plan.budget, plan.events)
-        draws = Draws(data=database, accountant=guard, noise=noise, journal=tape)
+        draws = Draws(data=database, accountant=guarded(plan), noise=noise, journal=tape)
         outcome = iterative_construction(draws, plan, Unwatched())
         return shown(plan, assemble(plan, outcome, {}, private=noise.private))
 

@@ -39,13 +39,14 @@ OWN_UPDATES = {"strategy": "least-squares", "ordered": "bucket-least-squares", "
 def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[PlanRequest, tuple[str, ...]]:
     """The request with a schedule of its own in place of `auto`, and sentences that say which and why.
 
-    Options of `rounds`, and update rules that other schedules do not go with, choose `rounds`; so does an unread
+    Options of `rounds`, and strategies that other schedules do not go with, choose `rounds`; so does an unread
     workload, for a look at the options alone.
     """
     if request.schedule != "auto":
         return request, ()
     stated = any(getattr(request, option) is not None for option, owners in OWN_OPTIONS.items() if "rounds" in owners)
-    if stated or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
+    fixed = request.accountant is not None and request.accountant not in FILTERS
+    if stated or fixed or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
         return replace(request, schedule="rounds"), ()
     found = Auto().choose(workload)
     if found.name == "ordered" and request.accountant not in (None, *FILTERS):

@@ -9,6 +9,7 @@ from dpqr.strategies.known import EXPOSED, ROLES
 
 USES = {
     "auto": "for any workload: it takes the schedule that suits; the default",
+    "marginals": "for marginals of any number of columns; under an accountant whose prices may follow releases",
     "rounds": "for workloads of marginals, predicates and ranges, at any n",
     "queries": "for many single queries (ranges, conjunctions, rows of coefficients) of which few need measuring",
     "theory": "for a proved bound on every answer, where n is public or declared and very large",

@@ -73,4 +73,5 @@ def _round(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Roun
         return Round(choice=choice.index, measurement=None, charges=choice.charges)
     met = step.threshold is not None and plan.roles.check.satisfied(measured.value, hypothesis, step.threshold)
     paid = (*choice.charges, measured.charge)
-    return Round(choice=choice.index, measurement=measured.value, charges=paid, stopped=met)
+    told = tuple(hypothesis.answer(block) for block in choice.candidate) if step.compare else ()
+    return Round(choice=choice.index, measurement=measured.value, charges=paid, stopped=met, expected=told)

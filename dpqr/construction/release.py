@@ -15,6 +15,7 @@ from dpqr.construction.loop import Outcome
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
+from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.interface import Explaining
@@ -42,6 +43,7 @@ class Release:
 
     spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
     guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
+    events: what was charged, where prices followed what was released; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
@@ -55,6 +57,7 @@ class Release:
     spent: dict[str, Fraction | None]
     trust: tuple[str, ...]
     private: bool
+    events: Composition = ()
     dropped: DroppedCount | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
@@ -66,6 +69,7 @@ def assemble(
     spent: dict[str, Fraction | None],
     *,
     private: bool,
+    events: Composition = (),
     dropped: DroppedCount | None = None,
     costs: Costs | None = None,
     paid: Reservation | None = None,
@@ -84,6 +88,7 @@ def assemble(
         spent=spent,
         trust=_trust(plan, outcome, private=private),
         private=private,
+        events=events,
         dropped=dropped,
         costs=costs or {},
         paid=paid,

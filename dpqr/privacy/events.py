@@ -66,7 +66,31 @@ class PermuteAndFlipEvent:
         _require(self.epsilon, Fraction, positive=False, name="the epsilon of a permute-and-flip event")
 
 
-PrivacyEvent = DiscreteLaplaceEvent | DiscreteGaussianEvent | ExponentialEvent | PermuteAndFlipEvent
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureSumEvent:
+    """Any number of draws, each price set by what was released before, whose pure epsilons a filter keeps within
+    `epsilon` together. A plan states it where it cannot tell what will be drawn; a run is charged its draws.
+    """
+
+    epsilon: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.epsilon, Fraction, positive=False, name="the epsilon of a sum event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RhoSumEvent:
+    """The same for a filter that keeps rhos within `rho` together."""
+
+    rho: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.rho, Fraction, positive=False, name="the rho of a sum event")
+
+
+PrivacyEvent = (
+    DiscreteLaplaceEvent | DiscreteGaussianEvent | ExponentialEvent | PermuteAndFlipEvent | PureSumEvent | RhoSumEvent
+)
 
 Composition = tuple[tuple[PrivacyEvent, int], ...]
 """Events with how often each happened; the record of a run."""

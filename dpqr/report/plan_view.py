@@ -51,6 +51,7 @@ def _rounds(plan: Plan) -> Iterator[Fact]:
         chosen, measured = _alone(plan.select, _selection(plan)), _alone(plan.measure, _pure(plan, plan.measure))
         prices = f"choosing costs {price_words(plan.select)}{chosen}, measuring {price_words(plan.measure)}{measured}"
         each = "in the one round" if plan.rounds == 1 else f"each of {plan.rounds:,} rounds"
+        each = f"on paper, {each}" if plan.schedule.adaptive else each
         yield ("Then" if plan.opening else "Rounds"), f"{each}: {prices}"
     if plan.threshold is not None and plan.problem.alpha is not None:
         yield from _stopping(plan, plan.threshold, plan.problem.alpha)

@@ -37,6 +37,7 @@ SCHEDULES = Registry(
     group="dpqr.schedules",
     builtins={
         "auto": "dpqr.strategies.schedules.auto:Auto",
+        "marginals": "dpqr.strategies.schedules.marginals:Marginals",
         "rounds": "dpqr.strategies.schedules.rounds:Rounds",
         "queries": "dpqr.strategies.schedules.queries:Queries",
         "theory": "dpqr.strategies.schedules.theory:Theory",

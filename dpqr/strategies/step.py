@@ -17,6 +17,7 @@ class Step:
     and nothing paid for the choice (select is None). measure: what the measurement may cost.
     mend: whether the hypothesis is updated after it; False where nobody reads the hypothesis before the next update
     and the rule is cumulative.
+    compare: whether the transcript keeps what the hypothesis had answered; the schedule reads it.
     threshold: the stop test, in records (3 alpha n / 4); None: this step does not stop the loop.
     """
 
@@ -24,6 +25,7 @@ class Step:
     select: Price | None
     measure: Price
     mend: bool = True
+    compare: bool = False
     threshold: Fraction | None = None
 
     @property

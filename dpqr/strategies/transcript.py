@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from dpqr.data.arrays import FloatArray
 from dpqr.workload.measurement import Measurement
 
 
@@ -14,12 +15,14 @@ class Round:
     choice: index that the distinguisher drew among the step's candidates; None where nothing was drawn.
     measurement: what was released; None: a draw was lost in a crash, so the round is left out, though it stays paid.
     charges: numbers of the events that paid for it. stopped: whether the stop test was met here.
+    expected: what the hypothesis had answered to the measured blocks, one array a block, in their grids' units.
     """
 
     choice: int | None
     measurement: Measurement | None
     charges: tuple[int, ...]
     stopped: bool = False
+    expected: tuple[FloatArray, ...] = ()
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from dpqr.construction.sentences import choice_words
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, PureSumEvent
 from dpqr.privacy.price import Price
 
 COUNT = (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(50), coordinates=1), 1)
@@ -33,6 +33,12 @@ def test_a_workload_that_is_measured_whole_is_one_phase():
     plan = make_plan()
     whole = replace(plan, rounds=0, select=None, measure=None, events=plan.events[:1])
     assert phases(whole) == {"opening": plan.events[:1]}
+
+
+def test_a_search_is_one_phase_beside_the_count():
+    sought = ((PureSumEvent(epsilon=Fraction(1)), 1),)
+    plan = replace(make_plan(), dropped=Price(epsilon=Fraction(1, 50)), events=(COUNT, *sought))
+    assert phases(plan) == {"left out": (COUNT,), "search": sought}
 
 
 @pytest.mark.parametrize("plan", [make_plan(), make_theory_plan()], ids=["rounds", "theory"])

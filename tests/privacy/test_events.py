@@ -5,13 +5,22 @@ import numpy as np
 import pytest
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    PureSumEvent,
+    RhoSumEvent,
+)
 
 SOUND = [
     DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(3, 7)),
     DiscreteGaussianEvent(squared_sensitivity=2, variance=Fraction(3, 7)),
     ExponentialEvent(epsilon=Fraction(1, 9)),
     PermuteAndFlipEvent(epsilon=Fraction(1, 9)),
+    PureSumEvent(epsilon=Fraction(1, 9)),
+    RhoSumEvent(rho=Fraction(1, 9)),
 ]
 
 
@@ -30,7 +39,8 @@ def whole(figure):
 
 
 def epsilon(figure):
-    return [lambda: ExponentialEvent(epsilon=figure), lambda: PermuteAndFlipEvent(epsilon=figure)]
+    kinds = (ExponentialEvent, PermuteAndFlipEvent, PureSumEvent)
+    return [*(lambda kind=kind: kind(epsilon=figure) for kind in kinds), lambda: RhoSumEvent(rho=figure)]
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,8 @@ def release_document(
 ) -> dict[str, Any]:
     """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn.
 
-    events are the charged ones, plan.events the planned ones: the same until an early stop gives something back.
+    events are the charged ones; plan.events the planned ones, which are the same unless prices followed what was
+    released: then the plan states their sum. A stop gives nothing back.
     """
     plan = release.plan
     return {
@@ -75,7 +76,7 @@ def release_document(
         "guarantee": release_guarantee(release),
         "unit": plan.problem.unit.words,
         "ledger": _ledger(release.paid),
-        "events": events_part(plan.events),
+        "events": events_part(release.events or plan.events),
         "spent": _spent(release),
         "certainty": certainty(release),
         "certificate": _certificate(release.certificate),

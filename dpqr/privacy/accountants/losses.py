@@ -15,6 +15,8 @@ from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
     PermuteAndFlipEvent,
+    PureSumEvent,
+    RhoSumEvent,
 )
 
 Losses = tuple[tuple[Fraction, int], ...]
@@ -54,6 +56,17 @@ def _permute_and_flip_epsilon(event: PermuteAndFlipEvent) -> Fraction:
     return Fraction(event.epsilon)
 
 
+@pure_epsilon.register
+def _pure_sum_epsilon(event: PureSumEvent) -> Fraction:
+    """On no path do the likelihood ratios multiply beyond the sum (Rogers, Roth, Ullman and Vadhan 2016)."""
+    return event.epsilon
+
+
+@pure_epsilon.register
+def _rho_sum_epsilon(event: RhoSumEvent) -> None:
+    """Any of the draws may be Gaussian."""
+
+
 @singledispatch
 def concentrated_rho(event: object) -> Fraction:
     """The smallest known rho for which one draw is rho-zCDP, exact.
@@ -86,6 +99,18 @@ def _exponential_rho(event: ExponentialEvent) -> Fraction:
 def _permute_and_flip_rho(event: PermuteAndFlipEvent) -> Fraction:
     """No bounded range beyond 2 eps is known, so the loss is that of any eps-DP draw."""
     return _of_pure(_permute_and_flip_epsilon(event))
+
+
+@concentrated_rho.register
+def _pure_sum_rho(event: PureSumEvent) -> Fraction:
+    """However the run divides it, it is one eps-DP draw."""
+    return _of_pure(_pure_sum_epsilon(event))
+
+
+@concentrated_rho.register
+def _rho_sum_rho(event: RhoSumEvent) -> Fraction:
+    """Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023."""
+    return event.rho
 
 
 def pure_losses(events: Composition) -> Losses | None:

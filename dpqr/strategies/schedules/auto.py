@@ -30,8 +30,9 @@ class Chosen:
 class Auto:
     """A function of the workload alone, so the choice is public and costs nothing.
 
-    Prefixes, ranges and trees on one or two columns, and nothing else, are told best from a measured strategy over
-    cells or buckets of them; marginals, predicates, sums and mixtures from a distribution that is fitted to blocks.
+    Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
+    nothing else, are told best from a measured strategy over cells or buckets of them; predicates, sums and mixtures
+    from rounds.
     """
 
     @property
@@ -56,6 +57,8 @@ class Auto:
         return plan.schedule.next(plan, transcript)
 
     def choose(self, workload: Workload) -> Chosen:
+        if all(block.is_marginal for block in workload.blocks):
+            return Chosen("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
         if _ordered(workload):
             return Chosen("ordered", "--schedule auto: ordered, for every query is over one or two ordered columns")
         return Chosen("rounds", "")

@@ -60,7 +60,7 @@ class Rounds:
         blocks = problem.workload.blocks
         rounds = self.rounds or default_rounds(budget.epsilon)
         whole = rounds >= len(blocks) and roles.update.fits(problem, (), blocks)
-        opening = _whole(problem) if whole else _one_way(problem) if self.opening else _total(problem)
+        opening = _whole(problem) if whole else one_way(problem) if self.opening else _total(problem)
         rounds = 0 if whole else rounds
         prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))
         opening_price = prices[0] if opening else None
@@ -128,7 +128,7 @@ def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     return opening + (adaptive if rounds else [])
 
 
-def _one_way(problem: Problem) -> tuple[Candidate, ...]:
+def one_way(problem: Problem) -> tuple[Candidate, ...]:
     """All one-way marginals of the attributes that the workload looks at; the workload's own block where it is one."""
     asked = {block.axes: block for block in problem.workload.blocks if block.is_marginal}
     singles = []

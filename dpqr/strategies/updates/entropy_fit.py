@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
-from dpqr.data.arrays import FloatArray
+import numpy as np
+
+from dpqr.data.arrays import FloatArray, frozen
 from dpqr.data.facts import PublicFacts
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.factored.junction_tree import JunctionTree
 from dpqr.strategies.updates.binding import barred, cleared, totals
 from dpqr.strategies.updates.descent import Descent
 from dpqr.strategies.updates.evidence import Evidence, lower_order
+from dpqr.strategies.updates.local_fit import local_fit
 from dpqr.strategies.updates.log_linear import LogLinear
 from dpqr.strategies.updates.propagation import Propagation, Table
 
@@ -78,7 +81,8 @@ class EntropyFit:
         settled: list[Table] = barred(known)
         fitted = _base(shape, settled)
         found: dict[Hashable, FloatArray] = {}
-        for stage, seen in enumerate(_stages(evidence)):
+        whole = None if settled else _holding_all(evidence)
+        for stage, seen in enumerate(_stages(evidence, whole)):
             tree = JunctionTree.over(shape, [*(one.axes for one in seen), *(axes for axes, _ in settled)])
             model = LogLinear.of(seen, tree, settled, total, _leanings(seen))
             start = model.joined([warm.get((stage, one.key)) for one in seen])
@@ -86,7 +90,7 @@ class EntropyFit:
             found.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
             settled += model.tables(end)
             fitted = FactoredDistribution(tree=tree, beliefs=model.beliefs(end), total=1.0, potentials=found)
-        return fitted
+        return fitted if whole is None else _of_one_table(fitted, whole, total)
 
 
 def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribution:
@@ -97,11 +101,38 @@ def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribut
     return FactoredDistribution(tree=tree, beliefs=Propagation.of(tree, [], settled).beliefs([]), total=1.0)
 
 
-def _stages(evidence: Sequence[Evidence]) -> list[tuple[Evidence, ...]]:
-    """Single attributes, pairs, all that was measured; a stage that would add nothing is left out."""
+def _stages(evidence: Sequence[Evidence], whole: Evidence | None) -> list[tuple[Evidence, ...]]:
+    """Single attributes, pairs, all that was measured; a stage that would add nothing is left out.
+
+    A table that holds all is fitted in closed form at the end. Where its noise is below one record, pairs add nothing
+    to its base that its cells do not tell.
+    """
     orders = [seen.order for seen in evidence if seen.block is None]
-    lower = [lower_order(evidence, order) for order in (1, 2) if order < max(orders, default=0)]
-    return [*lower, tuple(evidence)] if evidence else []
+    fine = whole is not None and whole.deviation < 1.0
+    lower = [lower_order(evidence, order) for order in ((1,) if fine else (1, 2)) if order < max(orders, default=0)]
+    return [*lower, tuple(evidence)] if evidence and whole is None else lower
+
+
+def _holding_all(evidence: Sequence[Evidence]) -> Evidence | None:
+    """A measured marginal of several attributes, all that was measured being marginals of some of these; or None."""
+    widest = max(evidence, key=lambda seen: seen.order, default=None)
+    if widest is None or widest.order < 2 or any(seen.block is not None for seen in evidence):
+        return None
+    return widest if all(set(seen.axes) <= set(widest.axes) for seen in evidence) else None
+
+
+def _of_one_table(fitted: FactoredDistribution, whole: Evidence, total: float) -> FactoredDistribution:
+    """The distribution whose marginal is the local fit to `whole` on what the lower orders say."""
+    base = fitted.marginal(whole.axes) * total
+    cells = local_fit(base, whole.values, whole.deviation)
+    cells /= total
+    tree = JunctionTree.over(fitted.tree.shape, [whole.axes])
+    tables = [fitted.marginal(clique.axes) for clique in tree.cliques]
+    home = tree.home(whole.axes)
+    if home is not None:
+        axes = tree.cliques[home].axes
+        tables[home] = cells.transpose([whole.axes.index(axis) for axis in axes])
+    return replace(fitted, tree=tree, beliefs=tuple(frozen(np.array(table)) for table in tables), _kept={})
 
 
 def _leanings(evidence: Sequence[Evidence]) -> list[float]:

@@ -15,6 +15,9 @@ from dpqr.workload.measurement import Measurement
 SMALLEST_DEVIATION = 0.1
 """Grid units: below it integer noise is zero nearly always; a floor keeps the fit's equations well posed."""
 
+LEAST = 2.0**-10
+"""Grid units: a law whose deviation underflows to zero counts as this."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
@@ -64,7 +67,7 @@ def gather(history: Sequence[Measurement], shape: tuple[int, ...]) -> tuple[Evid
     """
     found: dict[Hashable, Evidence] = {}
     for measurement in history:
-        deviation = max(measurement.law.deviation, SMALLEST_DEVIATION)
+        deviation = max(measurement.law.deviation, LEAST)
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
             if not block.factors:
                 continue
@@ -91,6 +94,14 @@ def _merged(parts: Sequence[Evidence]) -> Evidence:
     values = np.sum([share / total * part.values for share, part in zip(shares, parts, strict=True)], axis=0)
     first = parts[0]
     return Evidence(key=first.key, axes=first.axes, values=values, deviation=total**-0.5, block=first.block)
+
+
+def merged(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
+    """The evidence with answers to the same question merged."""
+    found: dict[Hashable, list[Evidence]] = {}
+    for seen in evidence:
+        found.setdefault(seen.key, []).append(seen)
+    return tuple(_merged(parts) for parts in found.values())
 
 
 def lower_order(evidence: Iterable[Evidence], order: int) -> tuple[Evidence, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.factored.junction_tree import JunctionTree
 from dpqr.strategies.updates.descent import inner
-from dpqr.strategies.updates.evidence import Evidence
+from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION, Evidence
 from dpqr.strategies.updates.propagation import Propagation, Table
 
 
@@ -46,7 +46,7 @@ class LogLinear:
         """base: logs over groups of attributes; total: records, more than 0; leanings: w, one an evidence."""
         sizes = [seen.values.size for seen in evidence]
         ends = np.cumsum(sizes)
-        deviations = np.repeat([seen.deviation / total for seen in evidence], sizes)
+        deviations = np.repeat([max(seen.deviation, SMALLEST_DEVIATION) / total for seen in evidence], sizes)
         ridge = deviations * np.repeat(leanings, sizes)
         targets = np.concatenate([seen.values.reshape(-1) for seen in evidence]) / total
         return cls(

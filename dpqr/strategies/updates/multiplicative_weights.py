@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -15,12 +15,14 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.dense_distribution import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, within
+from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.descent import MEMORY
 from dpqr.strategies.updates.entropy_fit import EntropyFit
-from dpqr.strategies.updates.evidence import Evidence, gather
+from dpqr.strategies.updates.evidence import Evidence, gather, lower_order, merged
 from dpqr.strategies.updates.logarithm import floor_of_log
+from dpqr.strategies.updates.refinement import by_interaction, refined
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain
 from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
@@ -37,7 +39,7 @@ MODEL_SIZE = 2**22
 
 LOGS = "logs"
 
-Distribution = DenseDistribution | FactoredDistribution
+Distribution = DenseDistribution | FactoredDistribution | RefinedDistribution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,29 +104,35 @@ class MultiplicativeWeights:
             raise InfeasiblePlan("single steps need a distribution that is kept cell by cell; use replay")
         if problem.level is not None:
             return _step(problem.level, hypothesis, SingleQuery.newest(problem, history))
-        total = records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer)
+        total = records_total(problem, history, _at_one_record(hypothesis))
         return _steps(hypothesis, history[-1], max(total, 0.0))
 
     def _fitted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> Distribution:
         """The fit at `total`; a total below one record says nothing of the shape beyond what one record would."""
-        total = records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer)
+        total = records_total(problem, history, _at_one_record(hypothesis))
         shape = problem.domain.shape
-        evidence = self._admitted(problem, gather(history, shape))
-        found = self.fit.run(evidence, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
-        if problem.domain.size > LISTED:
-            return replace(found, total=max(total, 0.0))
-        cells = frozen(found.probabilities())
-        return DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
+        seen = gather(history, shape)
+        chosen, left = self._admitted(problem, seen)
+        told = merged([*chosen, *lower_order(left, 1)])
+        found = self.fit.run(told, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
+        model: DenseDistribution | FactoredDistribution = replace(found, total=max(total, 0.0))
+        if problem.domain.size <= LISTED:
+            cells = frozen(found.probabilities())
+            model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
+        return refined(model, left) if left else model
 
-    def _admitted(self, problem: Problem, evidence: tuple[Evidence, ...]) -> tuple[Evidence, ...]:
-        """What the model has room for, first come, first served; a schedule that asks `fits` loses nothing here."""
+    def _admitted(
+        self, problem: Problem, evidence: tuple[Evidence, ...]
+    ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
+        """What the model has room for, what tells most first; and the marginals that it has no room for."""
         if self._room(problem, frozenset(), frozenset(seen.axes for seen in evidence)):
-            return evidence
+            return evidence, ()
         taken: dict[Axes, Evidence] = {}
-        for seen in evidence:
-            if self._room(problem, frozenset(one.axes for one in taken.values()), frozenset({seen.axes})):
+        for seen in by_interaction(evidence):
+            if self._room(problem, frozenset(taken), frozenset({seen.axes})):
                 taken[seen.axes] = seen
-        return tuple(seen for seen in evidence if seen.axes in taken)
+        left = tuple(seen for seen in evidence if seen.axes not in taken and seen.block is None)
+        return tuple(seen for seen in evidence if seen.axes in taken), left
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether a model of these measured blocks has room for the candidate's too."""
@@ -172,6 +180,12 @@ class MultiplicativeWeights:
             )
             return Footprint(bytes=0, refusal=refusal)
         return Footprint(bytes=8 * (8 * size + 2 * (MEMORY + 4) * problem.workload.rows))
+
+
+def _at_one_record(hypothesis: Distribution) -> Callable[[QueryBlock], FloatArray]:
+    """The hypothesis' answers if it stood for one record; of a refined one the model's."""
+    model = hypothesis.model if isinstance(hypothesis, RefinedDistribution) else hypothesis
+    return replace(model, total=1.0, _kept={}).answer
 
 
 @lru_cache(maxsize=4096)

@@ -6,12 +6,26 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, pure_losses
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    PureSumEvent,
+    RhoSumEvent,
+)
 
 LAPLACE = DiscreteLaplaceEvent(sensitivity=3, scale=Fraction(12))
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=3, variance=Fraction(12))
 EXPONENTIAL = ExponentialEvent(epsilon=Fraction(1, 4))
 PERMUTE = PermuteAndFlipEvent(epsilon=Fraction(1, 4))
+PURE_SUM, RHO_SUM = PureSumEvent(epsilon=Fraction(1, 4)), RhoSumEvent(rho=Fraction(1, 4))
+
+
+def test_no_division_of_a_sum_costs_more_than_it():
+    parts = [Fraction(1, 8), Fraction(1, 16), Fraction(1, 16)]
+    drawn = [kind(epsilon=part) for part in parts for kind in (ExponentialEvent, PermuteAndFlipEvent)]
+    assert sum(concentrated_rho(event) for event in drawn) <= concentrated_rho(PureSumEvent(epsilon=2 * sum(parts)))
 
 
 def divergence(order, here, there):
@@ -26,14 +40,14 @@ def largest_ratio(law, other):
     return max(divergence(order, law, other) / order for order in orders)
 
 
-@pytest.mark.parametrize("event", [LAPLACE, EXPONENTIAL, PERMUTE])
+@pytest.mark.parametrize("event", [LAPLACE, EXPONENTIAL, PERMUTE, PURE_SUM])
 def test_pure_epsilons(event):
     assert pure_epsilon(event) == Fraction(1, 4)
     assert type(pure_epsilon(event)) is Fraction
 
 
 def test_gaussian_noise_has_no_pure_epsilon():
-    assert pure_epsilon(GAUSSIAN) is None
+    assert pure_epsilon(GAUSSIAN) is pure_epsilon(RHO_SUM) is None
 
 
 @pytest.mark.parametrize(
@@ -43,6 +57,8 @@ def test_gaussian_noise_has_no_pure_epsilon():
         (GAUSSIAN, Fraction(1, 8)),
         (EXPONENTIAL, Fraction(1, 128)),
         (PERMUTE, Fraction(1, 32)),
+        (PURE_SUM, Fraction(1, 32)),
+        (RHO_SUM, Fraction(1, 4)),
     ],
 )
 def test_rhos(event, rho):

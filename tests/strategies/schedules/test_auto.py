@@ -29,7 +29,7 @@ PREDICATE = block(Factor(axes=(5,), sizes=(3,), matrix=Dense(np.array([[1, 0, 1]
         ((block(prefix(0)),), "ordered"),
         ((block(prefix(0), prefix(1)), block(prefix(2))), "ordered"),
         ((block(prefix(0), prefix(1), prefix(2)),), "rounds"),
-        ((MARGINAL,), "rounds"),
+        ((MARGINAL,), "marginals"),
         ((MARGINAL, block(prefix(2))), "rounds"),
         ((PREDICATE, MARGINAL), "rounds"),
         ((PREDICATE,), "rounds"),

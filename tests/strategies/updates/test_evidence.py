@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from universes import dense, marginal, measured
 
-from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION, gather, lower_order
+from dpqr.strategies.updates.evidence import LEAST, gather, lower_order
 from dpqr.workload.block import QueryBlock
 
 SHAPE = (4, 2, 3)
@@ -46,7 +46,7 @@ def test_the_bare_total_is_no_evidence_of_shape():
 
 def test_no_answer_is_taken_for_exact():
     (seen,) = gather([measured([marginal((0,), SHAPE)], [[1, 2, 3, 4]], 0.0)], SHAPE)
-    assert seen.deviation == SMALLEST_DEVIATION
+    assert seen.deviation == LEAST
 
 
 def test_lower_orders_sum_cells_and_their_noise():

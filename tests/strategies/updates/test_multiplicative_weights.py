@@ -183,7 +183,7 @@ def test_rounds_on_a_large_domain_end_where_one_fit_does():
         assert np.abs(state.marginal(pair) - whole.marginal(pair)).sum() < 0.01 * 20_000
 
 
-def test_what_the_model_has_no_room_for_is_told_and_left_out():
+def test_what_the_model_has_no_room_for_is_told_and_fitted_by_itself():
     facts = problem(LARGE, [marginal(pair, LARGE) for pair in PAIRS])
     small = MultiplicativeWeights(model_size=8 * 14_000)
     chain, closing = [marginal(pair, LARGE) for pair in ((0, 1), (1, 2))], [marginal((0, 2), LARGE)]
@@ -192,8 +192,11 @@ def test_what_the_model_has_no_room_for_is_told_and_left_out():
     assert RULE.fits(facts, chain, closing)
     assert MultiplicativeWeights(replay=False).fits(facts, chain, closing)
     history = noisy_pairs(3, LARGE, ((0, 1), (1, 2), (0, 2)))
-    tree = small.update(facts, small.start(facts), history).tree
-    assert {clique.axes for clique in tree.cliques} == {(0, 1), (1, 2), (3,)}
+    found = small.update(facts, small.start(facts), history)
+    cliques = {clique.axes for clique in found.model.tree.cliques}
+    assert (3,) in cliques
+    assert {*cliques, *found.tables} == {(0, 1), (1, 2), (0, 2), (3,)}
+    assert len(found.tables) == 1
 
 
 def test_the_widest_block_of_the_workload_always_fits():
@@ -208,8 +211,8 @@ def test_many_attributes_and_more_pairs_than_any_tree_holds():
     facts = problem(shape, [marginal(pair, shape) for pair in pairs])
     rule = MultiplicativeWeights(model_size=2**18, fit=EntropyFit(tolerance=1.0, steps=30))
     state = rule.update(facts, rule.start(facts), noisy_pairs(4, shape, pairs, total=2000))
-    assert 8 * state.tree.cells <= 2**18
-    assert sum(clique.parent is not None for clique in state.tree.cliques) > 30
+    assert 8 * state.model.tree.cells <= 2**18
+    assert sum(clique.parent is not None for clique in state.model.tree.cliques) > 30
     assert state.marginal((0, 59)).sum() == pytest.approx(state.total)
 
 

@@ -1,0 +1,82 @@
+"""ExpectedError: what noise of a given size leaves in a marginal after the fit, forecast from one-way marginals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray
+from dpqr.workload.block import QueryBlock
+
+GRID = np.geomspace(1e-3, 1e7, 21)
+"""Deviations, in records, at which errors are worked out; in between they are interpolated in logarithms."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ExpectedError:
+    """For blocks b and deviations s: sum over cells of s m / (s + m), m the product of one-way sums, records.
+
+    Why: a fit that leaves a residual of s log(m / base) passes the share m / (s + m) of the noise on, so a cell of
+    many records keeps sqrt(2 / pi) s of it and a cell of few nearly none; what it holds back of the truth has the
+    same form. (Adult, 91 pairs: the error of the fit is 0.86 of this at eps 1, 3 and 10, block by block with a
+    correlation above 0.97.) A function of what was released.
+
+    curves: one row a block, at GRID. places: the blocks' rows by name.
+    """
+
+    curves: FloatArray = field(repr=False)
+    places: Mapping[str, int]
+
+    @classmethod
+    def of(cls, blocks: Sequence[QueryBlock], singles: Mapping[int, FloatArray]) -> ExpectedError:
+        """singles: noisy one-way marginals by attribute, records; their mean total is that of all products."""
+        total = max(1.0, float(np.mean([values.sum() for values in singles.values()])))
+        shares = {axis: _shares(values) for axis, values in singles.items()}
+        curves = [_curve(shares, total, block.axes) for block in blocks]
+        return cls(curves=np.array(curves), places={block.name: row for row, block in enumerate(blocks)})
+
+    def at(self, block: QueryBlock, deviation: float) -> float:
+        """Records in the wrong cells of one block."""
+        return float(_interpolated(self.curves[self.places[block.name]], deviation))
+
+    def mean(self, blocks: Sequence[QueryBlock], deviation: float) -> float:
+        """The mean over blocks, all measured with one deviation."""
+        rows = [self.places[block.name] for block in blocks]
+        return float(_interpolated(self.curves[rows].mean(axis=0), deviation))
+
+    def deviation(self, blocks: Sequence[QueryBlock], error: float) -> float:
+        """The deviation at which the blocks' mean error is `error`; at most the largest of the grid."""
+        curve = self.curves[[self.places[block.name] for block in blocks]].mean(axis=0)
+        return float(np.exp(np.interp(np.log(max(error, 1e-9)), np.log(curve), np.log(GRID))))
+
+
+@lru_cache(maxsize=4)
+def expected_error(blocks: tuple[QueryBlock, ...], singles: tuple[tuple[int, bytes], ...]) -> ExpectedError:
+    """As `of`, kept for the next step; the counts are given as the bytes of float64 arrays."""
+    return ExpectedError.of(blocks, {axis: np.frombuffer(counts, dtype=np.float64) for axis, counts in singles})
+
+
+def _shares(values: FloatArray) -> FloatArray:
+    """Non-negative parts of 1; a uniform remainder keeps every cell in play."""
+    positive = np.maximum(values, 0.0)
+    sums = positive.sum()
+    if sums <= 0.0:
+        return np.full(values.size, 1.0 / values.size)
+    shares: FloatArray = positive / sums
+    return shares
+
+
+def _curve(shares: Mapping[int, FloatArray], total: float, axes: Axes) -> FloatArray:
+    cells = np.asarray(total)
+    for axis in axes:
+        cells = np.multiply.outer(cells, shares[axis])
+    cells = cells[cells > 0.0].reshape(-1)
+    return np.array([float((cells / (1.0 + cells / deviation)).sum()) for deviation in GRID])
+
+
+def _interpolated(curve: FloatArray, deviation: float) -> FloatArray:
+    logs: FloatArray = np.exp(np.interp(np.log(max(deviation, GRID[0])), np.log(GRID), np.log(curve)))
+    return logs

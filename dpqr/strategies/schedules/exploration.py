@@ -1,0 +1,155 @@
+"""Exploration: how far a marginals run has come, and what is to be drawn next, from what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from dpqr.strategies.schedules.expected_error import ExpectedError
+from dpqr.strategies.schedules.purse import Purse
+from dpqr.strategies.transcript import Round
+from dpqr.strategies.updates.local_fit import local_fit
+from dpqr.workload.block import QueryBlock
+
+NOISE = 0.8
+"""sqrt(2 / pi): mean size of noise of deviation 1."""
+
+FIRST_GAP = 1.0
+"""Share of the records that the first chosen block may have in wrong cells (2 is the most there can be)."""
+
+PRECISION = 1.0
+"""A block is measured to within this much of the gap that the last one showed."""
+
+COLDNESS = 0.1
+"""Temperature of a selection, as a share of the gap."""
+
+WORTH = 1.0
+"""A further block must have shown this many times the error that measuring leaves."""
+
+LARGEST_BITE = 0.15
+"""Most of what is left that the measurements of one batch may cost; they are less exact where it would be more."""
+
+ENOUGH = 0.25
+"""Part of the blocks after which it is asked whether all should be measured."""
+
+BATCH = 6
+"""One further choice between two fits for so many blocks explored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """After whole batches.
+
+    left: share of the budget. gap: L1 error over n that the last batch showed, noise aside. explored: blocks
+    measured, by name. at: rounds that were read.
+    """
+
+    left: float
+    gap: float = FIRST_GAP
+    explored: tuple[QueryBlock, ...] = ()
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Choices from one hypothesis. size: how many; deviation: of each measurement; selection, measurement: shares."""
+
+    size: int
+    deviation: float
+    selection: float
+    measurement: float
+
+    @property
+    def cost(self) -> float:
+        return self.size * (self.selection + self.measurement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Exploration:
+    """blocks: the candidates; singles: one-way marginals by attribute; asked: the workload's blocks; records: n as
+    the first measurements tell it."""
+
+    blocks: tuple[QueryBlock, ...]
+    singles: tuple[QueryBlock, ...]
+    asked: tuple[QueryBlock, ...]
+    errors: ExpectedError
+    purse: Purse
+    records: float
+
+    def walk(self, start: Standing, rounds: Sequence[Round]) -> tuple[Standing, Batch | None]:
+        """Where the rounds lead, and the batch that is under way; None: time for the last measurements."""
+        standing = start
+        while batch := self.batch(standing):
+            drawn = rounds[standing.at : standing.at + batch.size]
+            if len(drawn) < batch.size:
+                return standing, batch
+            standing = self._after(standing, batch, drawn)
+        return standing, None
+
+    def batch(self, standing: Standing) -> Batch | None:
+        names = {block.name for block in standing.explored}
+        waiting = [block for block in self.blocks if block.name not in names]
+        if not waiting or self.sweeps(standing) or standing.gap < WORTH * self.reached(standing):
+            return None
+        gap, size = standing.gap * self.records, min(1 + len(names) // BATCH, len(waiting))
+        share = self.purse.share(self.errors.deviation(waiting, PRECISION * gap))
+        share = min(share, LARGEST_BITE * standing.left / size)
+        selection = self.purse.selection(max(COLDNESS * gap, 1e-6))
+        batch = Batch(size=size, deviation=self.purse.bought(share), selection=selection, measurement=share)
+        return batch if batch.cost <= standing.left / 2 else None
+
+    def sweeps(self, standing: Standing) -> bool:
+        """Whether so many blocks were worth it that the search ends and all are measured."""
+        if len(standing.explored) < ENOUGH * len(self.blocks):
+            return False
+        return standing.gap >= WORTH * self._reached(self.blocks, standing.left)
+
+    def reached(self, standing: Standing) -> float:
+        """Mean error over n of the explored blocks if what is left were spent on the last measurements now."""
+        return self._reached(standing.explored, standing.left) if standing.explored else 0.0
+
+    def final(self, standing: Standing) -> list[tuple[QueryBlock, float]]:
+        """The last measurements and their shares."""
+        return self._split(self.blocks if self.sweeps(standing) else standing.explored, standing.left)
+
+    def _reached(self, measured: tuple[QueryBlock, ...], left: float) -> float:
+        shares = self._split(measured, left)[: len(measured)]
+        return (
+            float(np.mean([self.errors.at(block, self.purse.bought(share)) for block, share in shares])) / self.records
+        )
+
+    def _split(self, measured: tuple[QueryBlock, ...], left: float) -> list[tuple[QueryBlock, float]]:
+        """Measured blocks, and one-way marginals for all the blocks that they must stand in for, in the split of least
+        expected error."""
+        names = {block.name for block in measured}
+        others = [block for block in self.asked if block.name not in names]
+        loads = {axis: sum(axis in block.axes for block in others) for single in self.singles for axis in single.axes}
+        wanted = [(block, 1.0) for block in measured]
+        wanted += [(block, float(loads[block.axes[0]])) for block in self.singles if loads[block.axes[0]]]
+        even = self.purse.bought(left / max(len(wanted), 1))
+        costs = [weight * self.errors.at(block, even) for block, weight in wanted]
+        return list(zip((block for block, _ in wanted), self.purse.split(left, costs), strict=True))
+
+    def _after(self, standing: Standing, batch: Batch, drawn: Sequence[Round]) -> Standing:
+        shown = [self._shown(one) for one in drawn if one.measurement is not None]
+        gap = float(np.mean(shown)) if shown else 0.0
+        found = tuple(one.measurement.blocks[0] for one in drawn if one.measurement is not None)
+        return replace(
+            standing,
+            left=standing.left - batch.cost,
+            gap=max(gap, standing.gap / 2),
+            explored=(*standing.explored, *found),
+            at=standing.at + batch.size,
+        )
+
+    def _shown(self, drawn: Round) -> float:
+        """How far the fit to one measurement alone moves from what was expected, beyond what noise would do."""
+        if drawn.measurement is None or not drawn.expected:
+            return 0.0
+        block, deviation = drawn.measurement.blocks[0], drawn.measurement.law.deviation
+        expected = np.maximum(drawn.expected[0], 0.0)
+        values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
+        moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
+        return max(0.0, moved - NOISE * self.errors.at(block, deviation)) / self.records

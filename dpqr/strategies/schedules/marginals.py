@@ -1,0 +1,252 @@
+"""Marginals: one table of all columns where it is small; else one-way marginals, a search for the blocks that they do
+not tell, and a last, exact measurement of these."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import PrivacyEvent, PureSumEvent, RhoSumEvent
+from dpqr.privacy.price import Price
+from dpqr.strategies.candidates import BlockCandidates
+from dpqr.strategies.plan import BlockForecast, Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.expected_error import ExpectedError, expected_error
+from dpqr.strategies.schedules.exploration import NOISE, Batch, Exploration, Standing
+from dpqr.strategies.schedules.purse import Purse
+from dpqr.strategies.schedules.rounds import LARGEST_PENALTY, forecast, one_way, proved
+from dpqr.strategies.step import Step
+from dpqr.strategies.transcript import Transcript
+from dpqr.workload.block import Factor, QueryBlock
+
+OPENING = Fraction(1, 10)
+"""Share of the budget that one-way marginals get at first."""
+
+OPENING_ERROR = 0.15
+"""Where noise leaves more of the records than this in wrong cells of a block, one-way marginals are measured again."""
+
+LARGEST_OPENING = 0.5
+
+SELECTION = Fraction(1, 10)
+"""Share of a round's budget that its selection is forecast to take."""
+
+SEARCH = (
+    "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
+    "rounds and prices follow what was released, within the budget, and the last measurements spend it"
+)
+
+LARGEST_TABLE = 2**22
+"""Cells of the one table of all columns (32 MiB)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marginals:
+    """For workloads of marginals."""
+
+    @property
+    def name(self) -> str:
+        return "marginals"
+
+    @property
+    def distinguisher(self) -> str | None:
+        return None
+
+    @property
+    def adaptive(self) -> bool:
+        return True
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        searching = self._searching(problem, budget, roles)
+        table = _table(problem)
+        if table.cells > LARGEST_TABLE:
+            return searching
+        whole = self._whole(problem, budget, roles, table)
+        return whole if _loss(whole) <= _loss(searching) else searching
+
+    def _whole(self, problem: Problem, budget: PrivacyBudget, roles: Roles, table: QueryBlock) -> Plan:
+        """All columns together, measured once: a block's answer is a sum of cells."""
+        (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+        law = roles.check.law((table,), problem.unit, price)
+        events = ((roles.check.event((table,), problem.unit, price), 1),)
+        told = tuple(
+            BlockForecast(
+                name=block.name, rows=block.rows, deviation=law.deviation * math.sqrt(table.cells / block.cells)
+            )
+            for block in problem.workload.blocks
+        )
+        columns = f"all {len(table.axes)} columns together" if len(table.axes) > 1 else "the one column"
+        note = (
+            f"{columns} ({table.cells:,} cells) tell every block with less noise than a search for what matters would"
+        )
+        return Plan(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            schedule=self,
+            opening=((table,),),
+            opening_price=price,
+            events=events,
+            epsilon=proved(roles.accountant, events, budget),
+            forecast=told,
+            notes=(note,),
+        )
+
+    def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
+
+        So the plan states the sum that the filter allows: no other theorem, and no ledger, may count on single draws.
+        """
+        opening = one_way(problem)
+        rounds = max(1, min(2 * len(opening), len(_joint(problem))))
+        rest = (1 - OPENING) / rounds
+        cut = roles.accountant.cut(
+            budget,
+            [
+                Portion(share=OPENING / len(opening), count=len(opening)),
+                Portion(share=rest * SELECTION, count=rounds, event=roles.distinguisher.event),
+                Portion(share=rest * (1 - SELECTION), count=rounds),
+            ],
+        )
+        events = ((_sum_event(_whole_of(cut[0], OPENING / len(opening))), 1),)
+        return Plan(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            schedule=self,
+            opening=opening,
+            opening_price=cut[0],
+            rounds=rounds,
+            select=cut[1],
+            measure=cut[2],
+            events=events,
+            epsilon=proved(roles.accountant, events, budget),
+            forecast=tuple(forecast(problem, roles, block, cut[2]) for block in problem.workload.blocks),
+            notes=(SEARCH,),
+        )
+
+    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
+        if plan.opening_price is None:
+            return None
+        done, first = len(transcript.rounds), len(plan.opening)
+        if done < first:
+            mend = done == first - 1
+            return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price, mend=mend)
+        return _search(plan, transcript) if plan.rounds else None
+
+
+def _search(plan: Plan, transcript: Transcript) -> Step | None:
+    """The step after the opening: one-way marginals again, a choice, or one of the last measurements."""
+    known = _exploration(plan, transcript)
+    again = _again(plan, known)
+    done, first = len(transcript.rounds), len(plan.opening)
+    start = Standing(left=1.0 - float(OPENING) - again, at=first + (first if again else 0))
+    if done < start.at:
+        price = known.purse.price(again / first)
+        return Step(candidates=plan.opening[done - first], select=None, measure=price, mend=done == start.at - 1)
+    standing, batch = known.walk(start, transcript.rounds)
+    if batch is not None:
+        return _choice(plan, transcript, known, standing, batch)
+    last = known.final(standing)
+    index = done - standing.at
+    if index >= len(last):
+        return None
+    block, share = last[index]
+    return Step(candidates=(block,), select=None, measure=known.purse.price(share), mend=index == len(last) - 1)
+
+
+def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: Standing, batch: Batch) -> Step:
+    """One of a batch's choices, among blocks that were not measured; each block's score is lowered by the error that
+    measuring it would leave."""
+    drawn = transcript.rounds[standing.at :]
+    taken = {block.name for block in standing.explored}
+    taken |= {one.measurement.blocks[0].name for one in drawn if one.measurement is not None}
+    offered = tuple(block for block in known.blocks if block.name not in taken)
+    penalties = tuple(round(min(NOISE * known.errors.at(block, batch.deviation), LARGEST_PENALTY)) for block in offered)
+    return Step(
+        candidates=BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=penalties),
+        select=known.purse.price(batch.selection),
+        measure=known.purse.price(batch.measurement),
+        mend=len(drawn) == batch.size - 1,
+        compare=True,
+    )
+
+
+def _exploration(plan: Plan, transcript: Transcript) -> Exploration:
+    """What the first measurements of all attributes tell of the rest."""
+    problem, blocks = plan.problem, _joint(plan.problem)
+    singles = tuple(candidate[0] for candidate in plan.opening)
+    counts = _counts(plan, transcript)
+    told = tuple((axis, values.tobytes()) for axis, values in counts.items())
+    errors: ExpectedError = expected_error((*blocks, *singles), told)
+    assert plan.opening_price is not None
+    purse = Purse.of(plan.roles, problem.unit, singles[0], _whole_of(plan.opening_price, OPENING / len(singles)))
+    records = float(problem.n or np.mean([values.sum() for values in counts.values()]))
+    return Exploration(
+        blocks=blocks,
+        singles=singles,
+        asked=problem.workload.blocks,
+        errors=errors,
+        purse=purse,
+        records=max(records, 1.0),
+    )
+
+
+def _whole_of(price: Price, share: Fraction) -> Price:
+    """What `price` is `share` of."""
+    return Price(epsilon=price.pure / share) if price.rho is None else Price(rho=price.rho / share)
+
+
+def _sum_event(price: Price) -> PrivacyEvent:
+    return PureSumEvent(epsilon=price.pure) if price.rho is None else RhoSumEvent(rho=price.rho)
+
+
+def _counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:
+    """The opening's noisy one-way marginals; even counts for one that was lost."""
+    found: dict[int, FloatArray] = {}
+    for (block,), one in zip(plan.opening, transcript.rounds, strict=False):
+        if one.measurement is not None:
+            found[block.axes[0]] = np.asarray(one.measurement.values[0], dtype=np.float64)
+    total = float(np.mean([values.sum() for values in found.values()])) if found else 1.0
+    for (block,) in plan.opening:
+        found.setdefault(block.axes[0], np.full(block.cells, max(total, 1.0) / block.cells))
+    return found
+
+
+def _again(plan: Plan, known: Exploration) -> float:
+    """The further share of the one-way marginals, from the error that the first one left."""
+    first = len(plan.opening)
+
+    def error(share: float) -> float:
+        deviation = known.purse.bought(share / first)
+        each = {block.axes[0]: known.errors.at(block, deviation) for block in known.singles}
+        return float(np.mean([sum(each[axis] for axis in block.axes) for block in known.asked])) / known.records
+
+    shares = np.geomspace(float(OPENING), LARGEST_OPENING, 12)
+    if not known.blocks or error(shares[0]) <= OPENING_ERROR:
+        return 0.0
+    enough = next((share for share in shares if error(share) <= OPENING_ERROR), LARGEST_OPENING)
+    return float(enough) - float(OPENING)
+
+
+def _joint(problem: Problem) -> tuple[QueryBlock, ...]:
+    """What one-way marginals do not tell."""
+    return tuple(block for block in problem.workload.blocks if len(block.axes) > 1)
+
+
+def _table(problem: Problem) -> QueryBlock:
+    """All asked columns together; the workload's own block where it is one."""
+    axes = problem.workload.axes
+    own = next((block for block in problem.workload.blocks if set(block.axes) == set(axes)), None)
+    factors = tuple(Factor.identity(axis, problem.domain.attributes[axis].size) for axis in axes)
+    return own or QueryBlock(name="table of all columns", factors=factors)
+
+
+def _loss(plan: Plan) -> float:
+    """Raw noise of all answers together, in records: a block's cells times their deviation."""
+    return sum(told.rows * told.deviation for told in plan.forecast)

@@ -1,0 +1,81 @@
+"""A release whose prices follow what it releases: what ledgers of both currencies set aside for it, and give back."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from releases import document, lay, run, transcript, unsound
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.events import PureSumEvent, RhoSumEvent
+
+SIZE, COLUMNS = 60, "abcd"
+ZCDP = {"delta": "1e-6", "accountant": "zcdp"}
+
+
+@pytest.fixture
+def desk(tmp_path):
+    """Four columns, of which two agree: too many cells for one table."""
+
+    def laid(**ledger):
+        found = lay(tmp_path, epsilon="5", **ledger)
+        random = np.random.default_rng(5)
+        codes = random.integers(0, SIZE, (3000, len(COLUMNS)))
+        codes[:, 1] = codes[:, 0]
+        rows = "\n".join(",".join(map(str, row)) for row in codes)
+        (tmp_path / "table.csv").write_text(",".join(COLUMNS) + "\n" + rows + "\n")
+        pairs = [list(pair) for pair in combinations(COLUMNS, 2)]
+        queries = {"domain": dict.fromkeys(COLUMNS, SIZE), "queries": [{"marginals": pairs}]}
+        (tmp_path / "q.json").write_text(json.dumps(queries))
+        return tmp_path, found
+
+    return laid
+
+
+@pytest.mark.parametrize(
+    ("ledger", "asked", "event"),
+    [
+        ({}, {}, PureSumEvent(epsilon=Fraction(1))),
+        (ZCDP, {"epsilon": "0.5"}, PureSumEvent(epsilon=Fraction(1, 2))),
+        (ZCDP, {"delta": "1e-6", "check": "gaussian"}, None),
+        ({}, {"count_dropped": "0.1"}, PureSumEvent(epsilon=Fraction(9, 10))),
+    ],
+    ids=["epsilons", "epsilons in rho", "rhos", "beside a count"],
+)
+def test_the_sum_is_set_aside_and_what_was_drawn_is_paid(desk, ledger, asked, event):
+    place, books = desk(**ledger)
+    made = run(place, rounds=None, **asked)
+    assert made.plan.schedule.name == "marginals"
+    stated = made.plan.events[-1][0]
+    assert stated == event or (event is None and isinstance(stated, RhoSumEvent))
+    money = books.account("survey").terms.currency
+    assert books.account("survey").spent == money.price(made.events)
+    assert money.price(made.plan.events) / 20 < money.price(made.events) <= money.price(made.plan.events)
+    assert unsound(place) is None
+    assert not transcript(place).exists()
+    charged = document(place)["events"]
+    assert sum(part["count"] for part in charged) == sum(count for _, count in made.events) > len(COLUMNS)
+    assert {part["kind"] for part in charged} <= {
+        "discrete-laplace",
+        "discrete-gaussian",
+        "exponential",
+        "permute-and-flip",
+    }
+
+
+def test_other_theorems_claim_no_less_than_the_sum(desk):
+    place, _ = desk()
+    spent = run(place, rounds=None).spent
+    assert spent["basic"] == 1
+    assert all(price is None or price >= Fraction(9, 10) for price in spent.values())
+
+
+def test_a_ledger_of_epsilons_refuses_rhos_before_any_draw(desk):
+    place, books = desk()
+    with pytest.raises(BudgetRefused, match="no pure epsilon"):
+        run(place, rounds=None, delta="1e-6", check="laplace", accountant="zcdp")
+    assert books.account("survey").spent == 0
