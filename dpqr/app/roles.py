@@ -30,6 +30,9 @@ OWN_OPTIONS = {
 FILTERS = ("basic", "zcdp")
 """The accountants under which prices may depend on what was released."""
 
+UNFILTERED = {"ordered": "strategy", "marginals": "rounds"}
+"""What takes the place of a schedule under the others."""
+
 HOUSE_UPDATE = "multiplicative-weights"
 
 OWN_UPDATES = {"strategy": "least-squares", "ordered": "bucket-least-squares", "queries": "piecewise-weights"}
@@ -45,12 +48,12 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     if request.schedule != "auto":
         return request, ()
     stated = any(getattr(request, option) is not None for option, owners in OWN_OPTIONS.items() if "rounds" in owners)
-    fixed = request.accountant is not None and request.accountant not in FILTERS
-    if stated or fixed or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
+    if stated or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
         return replace(request, schedule="rounds"), ()
     found = Auto().choose(workload)
-    if found.name == "ordered" and request.accountant not in (None, *FILTERS):
-        found = Chosen("strategy", f"--schedule auto: strategy, for --accountant {request.accountant} is no filter")
+    if found.name in UNFILTERED and request.accountant not in (None, *FILTERS):
+        fixed = UNFILTERED[found.name]
+        found = Chosen(fixed, f"--schedule auto: {fixed}, for --accountant {request.accountant} is no filter")
     name = "rounds" if request.update and found.name in OWN_UPDATES else found.name
     return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
 

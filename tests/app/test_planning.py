@@ -49,6 +49,9 @@ def test_auto_takes_a_schedule_that_suits_the_workload_and_the_options(desk):
     assert (unfiltered.schedule.name, unfiltered.roles.update.name) == ("strategy", "least-squares")
     assert "is no filter" in " ".join(unfiltered.notes)
     assert plan(update="multiplicative-weights").schedule.name == "rounds"
+    sizes(desk, [{"marginals": [["age"]]}], age=10)
+    assert plan().schedule.name == "marginals"
+    assert plan(delta="1e-9", accountant="optimal").schedule.name == "rounds"
     assert plan(rounds=1).schedule == plan(schedule="rounds", rounds=1).schedule
 
 
