@@ -162,3 +162,39 @@ def test_tables_that_teach_nothing_are_no_error(shop, table, learner):
     done = predict(shop, "--points", "new.csv", "--learner", learner)
     assert done.code == 0, done.err
     assert len(done.out.splitlines()) == 3
+
+
+NUMBERS = [
+    {"name": "x", "type": "number", "dpqr": {"edges": [0, 1, 2, 3], "outside": "clip", "otherwise": "drop"}},
+    {"name": "y", "type": "number", "dpqr": {"edges": [0, 5, 10], "outside": "clip", "otherwise": "drop"}},
+]
+ODD = {
+    "no rows": "x,y\n",
+    "one target": "x,y\n" + "0.5,7\n2.5,7\n" * 20,
+    "NaN, infinite, empty and unparsable cells": "x,y\n" + "nan,7\n1,nan\ninf,-inf\n,\nPRIVATEVALUE,3\n" * 5,
+    "targets far outside": "x,y\n" + "0.5,1e300\n1.5,-987654321\n" * 20,
+    "fewer rows than parts": "x,y\n1,2\n2,9\n",
+}
+
+
+@pytest.mark.parametrize("table", ODD.values(), ids=ODD.keys())
+@pytest.mark.parametrize("learner", ["least-squares", "quantile", "aggregate"])
+def test_no_table_of_numbers_is_an_error_and_no_prediction_leaves_the_bounds(shop, table, learner):
+    shop.write(d__json={"fields": NUMBERS}, train__csv=table, new__csv="x\n0.1\nnan\n1e9\nwhat\n")
+    done = predict(shop, "--points", "new.csv", "--learner", learner, "--json", target="y", eps="1")
+    assert done.code == 0, done.err
+    assert len(done.json["predictions"]) == 4
+    assert all(0 <= each <= 10 for each in done.json["predictions"])
+    assert not any(value in done.out + done.err for value in PRIVATE)
+
+
+def test_predictions_of_one_table_and_of_none_look_the_same_but_for_their_values(shop):
+    """Neither exit code, nor messages, nor the record's fields tell what the rows were."""
+    ended = []
+    for table in (TRAIN, EMPTY, ALIKE):
+        shop.write(train__csv=table)
+        done = predict(shop, "--points", "new.csv", "--n", "400", "--json", eps="1")
+        record = done.json
+        del record["predictions"]
+        ended.append((done.code, done.err, record))
+    assert ended[0] == ended[1] == ended[2]
