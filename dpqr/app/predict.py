@@ -106,7 +106,7 @@ def apply_model(path: str, points: TableSource, out: str | None, limits: Limits)
     target = reserve_file(out) if out else None
     if target:
         table_form(target.given)
-    codes = read_points(points, model.features, limits)
+    codes = read_points(points, model.columns, limits)
     predictions = model.predictions(codes)
     if target:
         write_predictions(target, predictions_table(predictions, model.scores(codes) if model.classifies else None))

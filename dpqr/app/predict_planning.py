@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import get_args
@@ -17,6 +17,7 @@ from dpqr.io.tables.structure import refuse_published_unit
 from dpqr.prediction.aggregate import TARGET_ERROR, Aggregate
 from dpqr.prediction.bases import BUILT_IN, read_base
 from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.kernel import BANDWIDTH, DEGREE, Kernel, KernelName
 from dpqr.prediction.plan import PredictionPlan, Recipe, Wanted, least_spread
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableName, StableRecipe
@@ -31,11 +32,20 @@ OWN_OPTIONS = {
     "--lambda": ("penalty", STABLE),
     "--smoothness": ("smoothness", STABLE),
     "--tau": ("tau", ("quantile",)),
+    "--kernel": ("kernel", STABLE),
+    "--bandwidth": ("bandwidth", STABLE),
+    "--degree": ("degree", STABLE),
+    "--features": ("features", STABLE),
     "--base": ("base", ("aggregate",)),
     "--parts": ("parts", ("aggregate",)),
     "--target-error": ("target_error", ("aggregate",)),
 }
 """Options that belong to some learners. With another one they are refused: ignored, they would mislead."""
+KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictRequest], object], tuple[str, ...]]] = {
+    "--bandwidth": (lambda request: request.bandwidth, ("gaussian",)),
+    "--degree": (lambda request: request.degree, ("polynomial",)),
+    "--features": (lambda request: request.features, ("gaussian", "polynomial")),
+}
 
 
 def plan_prediction(request: PredictRequest, points: int | None) -> PredictionPlan:
@@ -109,18 +119,37 @@ def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
             raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
     if len(problem.domain.attributes) < 2:
         raise InfeasiblePlan("the domain has no column but the target; add the columns to predict it from")
-    features = CellFeatures(domain=problem.features)
     if request.learner == "aggregate":
         base = request.base or BUILT_IN
         error = _positive(request.target_error, "--target-error") or TARGET_ERROR
+        features = CellFeatures(domain=problem.features)
         return Aggregate(features=features, base=read_base(base), base_name=base, parts=request.parts, error=error)
+    name, kernel = _stable(request.learner), _kernel(request)
     return StableRecipe(
-        name=_stable(request.learner),
-        features=features,
+        name=name,
+        features=kernel.of(problem.features),
+        kernel=kernel,
         penalty=_positive(request.penalty, "--lambda"),
         smoothness=_positive(request.smoothness, "--smoothness"),
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
     )
+
+
+def _kernel(request: PredictRequest) -> Kernel:
+    name = request.kernel or "linear"
+    for option, (stated, owners) in KERNEL_OPTIONS.items():
+        if stated(request) is not None and name not in owners:
+            raise UsageFault(f"{option} goes with --kernel {' or '.join(owners)}, not with {name}")
+    for known in get_args(KernelName):
+        if known == name:
+            return Kernel(
+                name=known,
+                bandwidth=_positive(request.bandwidth, "--bandwidth") or BANDWIDTH,
+                degree=request.degree or DEGREE,
+                features=request.features,
+                seed=request.seed,
+            )
+    raise UsageFault(f"--kernel {name}: there is {', '.join(get_args(KernelName))}")
 
 
 def _stable(name: str) -> StableName:

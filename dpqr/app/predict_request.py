@@ -27,6 +27,10 @@ class PredictRequest:
     penalty: str | None = None
     smoothness: str | None = None
     tau: str | None = None
+    kernel: str | None = None
+    bandwidth: str | None = None
+    degree: int | None = None
+    features: int | None = None
     base: str | None = None
     parts: int | None = None
     target_error: str | None = None

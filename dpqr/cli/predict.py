@@ -42,6 +42,13 @@ _count = click.IntRange(min=1)
 @_learn("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]")
 @_learn("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target.")
 @_learn("--tau", metavar="T", help="quantile: which. [default: 0.5]")
+@_learn("--kernel", metavar="NAME", help="linear, gaussian or polynomial. [default: linear]")
+@_learn("--bandwidth", metavar="B", help="gaussian: exp(-d^2 / 2 B^2), rows have norm 1 at most. [default: 1]")
+@_learn("--degree", metavar="D", type=_count, help="polynomial. [default: 2]")
+@_learn(
+    "--features", metavar="COUNT", type=_count, help="Random features of a kernel. [default: exact if few, else 256]"
+)
+@_learn("--seed", metavar="N", type=click.IntRange(min=0), default=0, help="Public seed of random features.")
 @_learn("--base", metavar="SPEC", help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).")
 @_learn("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]")
 @_learn("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]")
@@ -128,7 +135,8 @@ def _request(given: dict[str, Any]) -> Any:
             raise UsageFault(f"--{needed} is needed to learn; only --model FILE goes without it")
     same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "form", "positive")
     more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "accountant", "predictions")
-    return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more)})
+    kernel = ("kernel", "bandwidth", "degree", "features", "seed")
+    return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more, *kernel)})
 
 
 def _spelt(name: str) -> str:

@@ -17,3 +17,14 @@ def public_generator(seed: int) -> np.random.Generator:
     if seed < 0:
         raise ValueError("a public seed must be an integer of at least 0")
     return np.random.default_rng(seed)
+
+
+def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """`count` draws of the standard normal law, the same in every version of numpy: its raw bits are kept stable, its
+    own normal draws are not. (Box and Muller 1958.)
+    """
+    raw = public_generator(seed).bit_generator.random_raw(2 * count)
+    uniform = (np.asarray(raw, dtype=np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    radius = np.sqrt(-2 * np.log1p(-uniform[:count]))
+    normals: np.ndarray[tuple[int], np.dtype[np.float64]] = radius * np.cos(2 * np.pi * uniform[count:])
+    return normals

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.domain import Domain
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.problem import without
 from dpqr.prediction.target import Target
 
@@ -15,8 +15,8 @@ from dpqr.prediction.target import Target
 class Model:
     """Released weights and what they are weights of.
 
-    domain: of the table, target included. weights: on the scale of `Target`. classifies: whether values are scores
-    of the positive label.
+    domain: of the table, target included. features: of the other columns. weights: on the scale of `Target`.
+    classifies: whether values are scores of the positive label.
 
     **Privacy** Post-processing of a release: any number of predictions, at points chosen in any way, cost nothing.
     """
@@ -24,16 +24,17 @@ class Model:
     domain: Domain
     target: Target
     classifies: bool
+    features: FeatureMap
     weights: FloatArray
 
     @property
-    def features(self) -> Domain:
+    def columns(self) -> Domain:
         """The columns that points need."""
         return without(self.domain, self.target)
 
     def scores(self, codes: AnyArray) -> FloatArray:
         """Values at points, by their codes; shape (points,)."""
-        scores: FloatArray = CellFeatures(domain=self.features).of(codes) @ self.weights
+        scores: FloatArray = self.features.of(codes) @ self.weights
         return scores
 
     def predictions(self, codes: AnyArray) -> AnyArray:

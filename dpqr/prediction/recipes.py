@@ -10,6 +10,7 @@ from typing import Literal, Protocol
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.kernel import LINEAR, Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.scale import Scale
@@ -41,7 +42,7 @@ class StableRecipe:
 
     penalty: lambda; None: `smoothness` says it, or the guess `REACH`. smoothness: r of S2 for least squares (the
     target function lies in the range of L_K^r), beta of S3 for the others (the approximation error falls as
-    lambda^beta). tau: of the quantile. features: of the domain without the target.
+    lambda^beta). tau: of the quantile. features: of the domain without the target, by the kernel.
     """
 
     name: StableName
@@ -49,6 +50,7 @@ class StableRecipe:
     penalty: Fraction | None = None
     smoothness: Fraction | None = None
     tau: Fraction = Fraction(1, 2)
+    kernel: Kernel = LINEAR
 
     def __post_init__(self) -> None:
         if self.penalty is not None and not SMALLEST_PENALTY <= self.penalty <= LARGEST_PENALTY:

@@ -10,45 +10,37 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.prediction.losses import Loss
+from dpqr.prediction.rows import BLOCK, Rows, summed
 from dpqr.privacy.price import root_below
 
 NEWTON_STEPS = 60
 NEWTON_WORK = 2**37
 HALVINGS = 40
-BLOCK = 2**12
-"""Rows whose slopes are added up in one go."""
 ULP = Fraction(1, 2**52)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Objective:
-    """F(f) = weight sum_i counts_i L(<f, x_i>, y_i) + lambda ||f||^2. Private.
+    """F(f) = sum_i weight_i L(<f, x_i>, y_i) + lambda ||f||^2. Private."""
 
-    vectors: shape (rows, width), norms at most 1.
-    """
-
-    vectors: FloatArray
-    targets: FloatArray
-    weights: FloatArray
+    rows: Rows
     loss: Loss
     penalty: float
 
     def value(self, point: FloatArray) -> float:
-        losses = self.loss.value(self.vectors @ point, self.targets)
-        return float(self.weights @ losses + self.penalty * (point @ point))
+        losses = (b.weights @ self.loss.value(b.vectors @ point, b.targets) for b in self.rows.blocks())
+        return float(sum(losses) + self.penalty * (point @ point))
 
     def gradient(self, point: FloatArray) -> FloatArray:
         """Summed in blocks, and the blocks in pairs, so that rounding does not grow with the number of rows."""
-        drawn = self.weights * self.loss.slope(self.vectors @ point, self.targets)
-        if len(drawn) <= BLOCK:
-            return np.asarray(drawn @ self.vectors + 2 * self.penalty * point, dtype=np.float64)
-        starts = range(0, len(drawn), BLOCK)
-        blocks = np.stack([drawn[at : at + BLOCK] @ self.vectors[at : at + BLOCK] for at in starts], axis=1)
-        return np.asarray(np.ascontiguousarray(blocks).sum(axis=1) + 2 * self.penalty * point, dtype=np.float64)
+        slopes = ((b.weights * self.loss.slope(b.vectors @ point, b.targets)) @ b.vectors for b in self.rows.blocks())
+        return summed(slopes) + 2 * self.penalty * point
 
     def newton_step(self, point: FloatArray, gradient: FloatArray) -> FloatArray:
-        curved = self.weights * self.loss.curvature(self.vectors @ point, self.targets)
-        hessian = (self.vectors.T * curved) @ self.vectors
+        hessian = np.zeros((self.rows.width, self.rows.width))
+        for block in self.rows.blocks():
+            curved = block.weights * self.loss.curvature(block.vectors @ point, block.targets)
+            hessian += (block.vectors.T * curved) @ block.vectors
         hessian[np.diag_indices_from(hessian)] += 2 * self.penalty
         return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
 
@@ -87,9 +79,9 @@ class Solver:
 
     def minimise(self, objective: Objective) -> FloatArray:
         """The minimiser, within the tolerance."""
-        start = np.zeros(objective.vectors.shape[1])
-        rows, width = objective.vectors.shape
-        affordable = rows * width * width * NEWTON_STEPS <= NEWTON_WORK or width**2 <= self.steps
+        start = np.zeros(objective.rows.width)
+        rows, width = len(objective.rows), objective.rows.width
+        affordable = rows * width * width * NEWTON_STEPS <= NEWTON_WORK or width <= self.steps
         found = self._newton(objective, start) if affordable else None
         return self._accelerated(objective, start) if found is None else found
 

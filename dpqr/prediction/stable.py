@@ -8,11 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.data.arrays import FloatArray
 from dpqr.data.counts import Counts
 from dpqr.data.occupied import occupied
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
+from dpqr.prediction.rows import BLOCK, Rows, summed
 from dpqr.prediction.scale import Scale
 from dpqr.prediction.solver import ULP, Objective, Solver, gradient_error
 from dpqr.privacy.price import root_below
@@ -61,13 +62,15 @@ class Examples:
     axis: int
     values: FloatArray
 
-    def read(self, counts: Counts) -> tuple[FloatArray, FloatArray, IntArray]:
-        """Vectors, targets and numbers of records of the distinct rows. Private."""
+    def read(self, counts: Counts, scale: Scale) -> Rows:
+        """The distinct rows, each with the weight of its records. Private."""
         codes, records = occupied(counts)
-        return self.vectors(codes), self.values[codes[:, self.axis]], records
-
-    def vectors(self, codes: AnyArray) -> FloatArray:
-        return self.features.of(np.delete(codes, self.axis, axis=1))
+        return Rows(
+            features=self.features,
+            codes=np.delete(codes, self.axis, axis=1),
+            targets=self.values[codes[:, self.axis]],
+            weights=scale.weights(records),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -113,12 +116,8 @@ class LipschitzLearner:
         )
 
     def fit(self, counts: Counts) -> FloatArray:
-        vectors, targets, records = self.examples.read(counts)
-        weights = self.scale.weights(records)
-        objective = Objective(
-            vectors=vectors, targets=targets, weights=weights, loss=self.loss, penalty=float(self.penalty)
-        )
-        return self.solver.minimise(objective)
+        rows = self.examples.read(counts, self.scale)
+        return self.solver.minimise(Objective(rows=rows, loss=self.loss, penalty=float(self.penalty)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -136,7 +135,8 @@ class LeastSquares:
     that is smaller: f' - f = A'^(-1) [(b' - b) - (A' - A) f] with A = (1/m) sum x x^T + lambda, and
     ||A' - A|| <= kappa^2 / m, a difference of two positive operators. (Nie and Wang 2017, JAMP, Proposition 1:
     2 kappa (kappa R + M) with R = M / sqrt(lambda).) Solved by eigenvalues of a matrix of norm at most `heaviest`,
-    whose rounding, a few width ulp of that norm, moves the solution by at most that over lambda; it is charged for.
+    whose rounding, a few width and BLOCK ulp of that norm, moves the solution by at most that over lambda; it is
+    charged for.
     """
 
     examples: Examples
@@ -167,7 +167,7 @@ class LeastSquares:
 
     @property
     def tolerance(self) -> Fraction:
-        rounding = EIGEN * self.features.width * self.scale.heaviest * ULP
+        rounding = (EIGEN * self.features.width + 2 * BLOCK) * self.scale.heaviest * ULP
         return CLOSENESS * self.distance + rounding / self.penalty
 
     @property
@@ -175,10 +175,13 @@ class LeastSquares:
         return (self.distance + 2 * self.tolerance) * ARITHMETIC
 
     def fit(self, counts: Counts) -> FloatArray:
-        vectors, targets, records = self.examples.read(counts)
-        weights = self.scale.weights(records)
-        values, axes = np.linalg.eigh((vectors.T * weights) @ vectors)
-        spectrum, pull = np.maximum(values, 0.0), axes.T @ ((weights * targets) @ vectors)
+        rows = self.examples.read(counts, self.scale)
+        moments = summed(
+            np.vstack([block.vectors.T, block.targets]) @ (block.vectors * block.weights[:, None])
+            for block in rows.blocks()
+        )
+        values, axes = np.linalg.eigh(moments[:-1])
+        spectrum, pull = np.maximum(values, 0.0), axes.T @ moments[-1]
         shift = _shift(spectrum, pull, float(self.penalty), float(self.radius or 2 * self.reach))
         solved: FloatArray = axes @ (pull / (spectrum + shift))
         return solved

@@ -10,6 +10,7 @@ from rich.console import RenderableType
 from dpqr.construction.sentences import NO_LEDGER, budget_words
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm
+from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import MOST, Outlook
 from dpqr.prediction.plan import PredictionPlan, deviation
@@ -73,7 +74,12 @@ def _learner(plan: PredictionPlan) -> str:
         error = f"--target-error {float(recipe.error):g}"
         chosen = "" if recipe.parts else f", by eps and {error}"
         return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base_name)}"
-    return f"{recipe.name}, linear in {recipe.features.width:,} features"
+    return f"{recipe.name}, {recipe.kernel.words}, {_features(recipe)}"
+
+
+def _features(recipe: StableRecipe) -> str:
+    seeded = isinstance(recipe.features, FourierFeatures | RandomPolynomialFeatures)
+    return f"{recipe.features.width:,} {f'random features, seed {recipe.kernel.seed}' if seeded else 'features'}"
 
 
 def _price(plan: PredictionPlan) -> str:

@@ -128,6 +128,10 @@ REFUSED = [
     (("--points", "new.csv", "--n", "400", "--neighbours", "replace"), 5, "declared number"),
     (("--points", "new.csv", "--lambda", "0"), 2, "above 0"),
     (("--points", "new.csv", "--lambda", "1", "--smoothness", "0.5"), 2, "leave one out"),
+    (("--points", "new.csv", "--kernel", "cubic"), 2, "there is linear"),
+    (("--points", "new.csv", "--kernel", "gaussian", "--degree", "3"), 2, "--kernel polynomial"),
+    (("--points", "new.csv", "--kernel", "gaussian", "--features", "7"), 2, "even"),
+    (("--points", "new.csv", "--learner", "aggregate", "--kernel", "gaussian"), 2, "--kernel goes with"),
     (("--points", "none.csv"), 5, "does not exist"),
     (("--points", "new.csv", "--base", "x.y"), 2, "aggregate"),
     (("--points", "new.csv", "--accountant", "zcdp"), 2, "delta"),
@@ -198,3 +202,30 @@ def test_predictions_of_one_table_and_of_none_look_the_same_but_for_their_values
         del record["predictions"]
         ended.append((done.code, done.err, record))
     assert ended[0] == ended[1] == ended[2]
+
+
+PLACES = {
+    "fields": [
+        {"name": axis, "type": "integer", "dpqr": {"edges": [0, 1, 2, 3, 4], "outside": "clip", "otherwise": "drop"}}
+        for axis in ("east", "north")
+    ]
+    + [{"name": "mine", "type": "string", "constraints": {"enum": ["no", "yes"]}, "dpqr": {"otherwise": "drop"}}]
+}
+CORNERS = [(0, 0, "yes"), (3, 3, "yes"), (0, 3, "no"), (3, 0, "no")]
+"""Opposite corners: no linear function tells them apart."""
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [("gaussian",), ("gaussian", "--features", "300", "--bandwidth", "0.5"), ("polynomial",)],
+    ids=["exact", "random", "polynomial"],
+)
+def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_same_features(shop, kernel):
+    rows = "".join(f"{east},{north},{mine}\n" for east, north, mine in CORNERS * 500)
+    points = "".join(f"{east},{north}\n" for east, north, _ in CORNERS)
+    shop.write(d__json=PLACES, train__csv="east,north,mine\n" + rows, new__csv="east,north\n" + points)
+    more = ("--release", "function", "--delta", "1e-6", "--n", "2000", "--lambda", "0.0003", "--seed", "4")
+    done = predict(shop, *more, "--kernel", *kernel, "--out", "model.json", target="mine")
+    assert done.code == 0, done.err
+    done = shop.run("predict", "--model", "model.json", "--points", "new.csv")
+    assert done.out.split() == [mine for _, _, mine in CORNERS], done.err

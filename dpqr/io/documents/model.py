@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from dpqr.io.documents.domain import decode_domain
 from dpqr.io.documents.json_text import MAX_BYTES, parse_json, read_regular_file
 from dpqr.io.documents.place import Place
 from dpqr.io.outputs.prediction_document import MODEL_FORMAT
-from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.kernel import Kernel, KernelName
 from dpqr.prediction.model import Model
 from dpqr.prediction.problem import without
 from dpqr.prediction.recipes import CLASSIFIERS
@@ -35,14 +36,23 @@ def read_model(path: str | os.PathLike[str]) -> Model:
         target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
         step, integers = float(document["step"]), [int(each) for each in document["weights"]]
         classifies = plan["learner"]["name"] in CLASSIFIERS
+        kernel = _kernel(plan["learner"]["kernel"])
+        features = kernel.of(without(domain, target))
     except DpqrError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         raise fault from None
-    if not math.isfinite(step) or len(integers) != CellFeatures(domain=without(domain, target)).width:
+    if not math.isfinite(step) or len(integers) != features.width:
         raise fault
     weights = np.array(integers, dtype=np.float64) * step
-    return Model(domain=domain, target=target, classifies=classifies, weights=weights)
+    return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
+
+
+def _kernel(stated: dict[str, Any]) -> Kernel:
+    """KeyError, TypeError or ValueError where it is none."""
+    if stated["name"] not in get_args(KernelName):
+        raise ValueError("no kernel")
+    return Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])})
 
 
 def _object(text: bytes, fault: DocumentError) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
 
@@ -10,6 +11,7 @@ from dpqr.construction.sentences import budget_words
 from dpqr.io.outputs.exact_parts import budget_part, events_part, kind, price_part, rational
 from dpqr.io.outputs.size_parts import domain_part
 from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.kernel import Kernel
 from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import Outlook
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
@@ -111,7 +113,14 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     assert isinstance(recipe, StableRecipe)
     smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
     tau = str(recipe.tau) if recipe.name == "quantile" else None
-    return {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
+    stated = {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
+    return stated | {"kernel": _kernel(recipe.kernel)}
+
+
+def _kernel(kernel: Kernel) -> dict[str, Any]:
+    """Enough to make the same features again."""
+    stated = asdict(kernel)
+    return stated | {"bandwidth": str(kernel.bandwidth)}
 
 
 def _positive(plan: PredictionPlan) -> str | None:

@@ -1,0 +1,137 @@
+"""Kernels: feature maps whose inner products are a Gaussian or polynomial kernel on rows of norm 1 at most.
+
+All of them are public: made of the domain and a public seed, never of the data. So the learners' proofs hold for them
+as for any other feature map, approximate or exact, as long as norms stay within 1, which they do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, FloatArray
+from dpqr.noise.public import public_normals
+from dpqr.prediction.features import CellFeatures, clipped
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FourierFeatures:
+    """Random Fourier features of K(x, x') = exp(-||x - x'||^2 / (2 bandwidth^2)) (Rahimi and Recht 2007).
+
+    width: how many, even: a cosine and a sine for each frequency, so every row has norm exactly 1 and kappa = 1
+    whatever the seed; the kernel itself is met to about width^(-1/2).
+    """
+
+    rows: CellFeatures
+    bandwidth: float
+    width: int
+    seed: int
+    _frequencies: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        drawn = public_normals(self.seed, self.rows.width * (self.width // 2)) / self.bandwidth
+        object.__setattr__(self, "_frequencies", drawn.reshape(self.rows.width, self.width // 2))
+
+    def of(self, codes: AnyArray) -> FloatArray:
+        angles = self.rows.of(codes) @ self._frequencies
+        return np.hstack([np.cos(angles), np.sin(angles)]) / math.sqrt(self.width // 2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class UniverseFeatures:
+    """The Gaussian kernel exactly, where all rows that can be are few: a row of the symmetric root of the kernel's
+    matrix over them. (Symmetric, because that root is unique: a model file is applied with the same features.)
+
+    A row of the universe may lack any cell, as a point to be predicted may.
+    """
+
+    rows: CellFeatures
+    bandwidth: float
+    _root: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        sizes = lacking_sizes(self.rows)
+        codes = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1) - 1
+        vectors = self.rows.of(codes)
+        norms = np.einsum("ij,ij->i", vectors, vectors)
+        apart = np.maximum(norms[:, None] + norms - 2 * vectors @ vectors.T, 0.0)
+        values, axes = np.linalg.eigh(np.exp(-apart / (2 * self.bandwidth**2)))
+        object.__setattr__(self, "_root", clipped((axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T))
+
+    @property
+    def width(self) -> int:
+        return len(self._root)
+
+    def of(self, codes: AnyArray) -> FloatArray:
+        places = np.ravel_multi_index(tuple(np.maximum(codes, -1).T + 1), lacking_sizes(self.rows))
+        found: FloatArray = self._root[places]
+        return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PolynomialFeatures:
+    """K(x, x') = <x, x'>^degree exactly: all products of `degree` features, each by the root of how often it occurs.
+
+    The constant among the features brings all lower degrees in.
+    """
+
+    rows: CellFeatures
+    degree: int
+    _chosen: AnyArray = field(init=False, repr=False)
+    _roots: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        chosen = np.array(list(combinations_with_replacement(range(self.rows.width), self.degree)), dtype=np.int64)
+        object.__setattr__(self, "_chosen", chosen)
+        object.__setattr__(self, "_roots", np.sqrt([_arrangements(each) for each in chosen.tolist()]))
+
+    @property
+    def width(self) -> int:
+        return len(self._chosen)
+
+    def of(self, codes: AnyArray) -> FloatArray:
+        plain = self.rows.of(codes)
+        product = np.ones((len(plain), self.width)) * self._roots
+        for column in self._chosen.T:
+            product *= plain[:, column]
+        return clipped(product)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RandomPolynomialFeatures:
+    """<x, x'>^degree to about width^(-1/2): products of `degree` random signs' projections (Kar and Karnick 2012),
+    rows that come out longer than 1 brought back to it."""
+
+    rows: CellFeatures
+    degree: int
+    width: int
+    seed: int
+    _signs: FloatArray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        drawn = np.sign(public_normals(self.seed, self.degree * self.rows.width * self.width))
+        object.__setattr__(self, "_signs", drawn.reshape(self.degree, self.rows.width, self.width))
+
+    def of(self, codes: AnyArray) -> FloatArray:
+        plain = self.rows.of(codes)
+        product = np.full((len(plain), self.width), 1 / math.sqrt(self.width))
+        for signs in self._signs:
+            product *= plain @ signs
+        return clipped(product)
+
+
+def lacking_sizes(rows: CellFeatures) -> tuple[int, ...]:
+    """Cells of each column and one more, for none of them."""
+    return tuple(attribute.size + 1 for attribute in rows.domain.attributes)
+
+
+def _arrangements(chosen: Sequence[int]) -> int:
+    """In how many orders the same factors can stand."""
+    ways = math.factorial(len(chosen))
+    for each in set(chosen):
+        ways //= math.factorial(chosen.count(each))
+    return ways
