@@ -60,11 +60,13 @@ class Desk:
     path: Path
 
     def write(self, **files):
-        """Files by name ("__" for a dot): text, bytes, or a document to be written as JSON."""
+        """Files by name ("__" for a dot): text, bytes, a document to be written as JSON, or what makes one of these."""
         for name, content in files.items():
             self.put(name.replace("__", "."), content)
 
     def put(self, name, content):
+        if callable(content):
+            content = content()
         if isinstance(content, str):
             content = content.encode()
         if not isinstance(content, bytes):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,8 @@ from desk import DOMAIN, PRIVATE, QUERIES
 
 @dataclass(frozen=True)
 class Bad:
-    """One mistake. says: words that the message must hold; files: written over the desk's before the run."""
+    """One mistake. says: words that the message must hold; files: written over the desk's before the run; make: given
+    the desk's directory, makes there what no file can be."""
 
     name: str
     code: int
@@ -22,6 +25,7 @@ class Bad:
     queries: str = "q.json"
     stdin: str | bytes | None = None
     files: dict[str, Any] = field(default_factory=dict)
+    make: Callable[[Path], Any] | None = None
 
 
 def each(cases):
@@ -30,13 +34,17 @@ def each(cases):
     return pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases])
 
 
-def refused(desk, case):
+def refused(desk, case, *more):
     """Run the case and hold its ending to the rules: code, one or two lines, nothing private, nothing left behind."""
     for name, content in case.files.items():
         desk.put(name, content)
+    if case.make:
+        case.make(desk.path)
     before = desk.everything()
     out = () if "--out" in case.options else ("--out", "out")
-    ended = desk.release(*out, *case.options, data=case.data, queries=case.queries, eps=case.eps, stdin=case.stdin)
+    ended = desk.release(
+        *out, *case.options, *more, data=case.data, queries=case.queries, eps=case.eps, stdin=case.stdin
+    )
     assert_refusal(ended, case.code, case.says)
     assert desk.everything() == before
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
-import os
 
 import pyarrow as pa
-import pytest
 from desk import QUERIES, TABLE
 from pyarrow import parquet
 from refusals import Bad, assert_refusal, domain, each, refused
@@ -157,18 +155,6 @@ def test_the_same_file_twice(desk):
     ended = desk.run("release", "table.csv", "again.csv", "--queries", "q.json", "--eps", "1")
     assert_refusal(ended, 5, "is named twice")
     assert_refusal(desk.run("release", "table.csv", "-", "--queries", "q.json", "--eps", "1"), 2, "give it alone")
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
-def test_a_named_pipe_does_not_hang(desk):
-    os.mkfifo(desk.path / "pipe.csv")
-    assert_refusal(desk.release(data="pipe.csv"), 5, "is no regular file")
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="the administrator may read anything")
-def test_a_closed_file(desk):
-    (desk.path / "table.csv").chmod(0)
-    assert_refusal(desk.release(), 5, "cannot be read; check its permissions")
 
 
 def test_rows_that_fit_nothing_are_no_error(desk):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,9 +105,10 @@ def _estimates(path: Path) -> FloatArray:
         records = json.loads(path.read_bytes())
         return np.array([np.nan if one["estimate"] is None else one["estimate"] for one in records], dtype=np.float64)
     only = ["estimate"]
-    if path.suffix == ".parquet":
-        table = parquet.read_table(path, columns=only)
-    else:
-        table = csv.read_csv(path, convert_options=csv.ConvertOptions(include_columns=only))
+    with pa.OSFile(os.fsencode(path), "rb") as file:
+        if path.suffix == ".parquet":
+            table = parquet.read_table(file, columns=only)
+        else:
+            table = csv.read_csv(file, convert_options=csv.ConvertOptions(include_columns=only))
     column = table["estimate"].cast(pa.float64())
     return np.asarray(column.to_numpy(), dtype=np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -26,13 +27,15 @@ def write_table(table: Any, path: Path, form: TableFormat) -> None:
     parquet: texts as dictionaries. json: an array of records, one a line; nulls are null.
     Errors: OSError, for the caller to name the path.
     """
-    if form == "csv":
-        csv.write_csv(inert_table(table), path)
-    elif form == "parquet":
-        texts = [name for name in table.column_names if pa.types.is_dictionary(table.schema.field(name).type)]
-        parquet.write_table(table, path, row_group_size=GROUP, use_dictionary=texts)
-    else:
+    if form == "json":
         path.write_text(records_text(table), encoding="utf-8", newline="\n")
+        return
+    with pa.OSFile(os.fsencode(path), "wb") as file:  # as bytes: Arrow takes no name for a path that is not UTF-8
+        if form == "csv":
+            csv.write_csv(inert_table(table), file)
+            return
+        texts = [name for name in table.column_names if pa.types.is_dictionary(table.schema.field(name).type)]
+        parquet.write_table(table, file, row_group_size=GROUP, use_dictionary=texts)
 
 
 def records_text(table: Any) -> str:

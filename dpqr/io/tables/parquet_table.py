@@ -97,7 +97,7 @@ def _opened(
     import pyarrow as pa
     from pyarrow import parquet
 
-    with pa.OSFile(file.path, "rb") as raw:
+    with pa.OSFile(os.fsencode(file.path), "rb") as raw:  # as bytes: names need not be UTF-8
         known = parquet.read_metadata(raw)
         if known.num_columns > limits.columns:
             raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")

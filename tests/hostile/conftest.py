@@ -1,0 +1,11 @@
+import pytest
+from desk import QUERIES, TABLE, Desk
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    """A directory with table.csv and q.json, which is also the working directory."""
+    monkeypatch.chdir(tmp_path)
+    made = Desk(tmp_path)
+    made.write(table__csv=TABLE, q__json=QUERIES)
+    return made

@@ -1,0 +1,19 @@
+import shutil
+
+import pytest
+from hostile.bombs import BOMBS, run
+
+SECONDS, MEGABYTES = 30, 3000
+
+
+@pytest.mark.parametrize("bomb", [bomb for bomb in BOMBS if not bomb.costly], ids=lambda bomb: bomb.name)
+def test_a_bomb_is_refused_in_time_and_in_little_memory(tmp_path, bomb):
+    ended = run(bomb, tmp_path / "desk")
+    lines = ended.err.splitlines()
+    assert (ended.code, len(lines) <= 2) == (bomb.code, True), ended
+    assert bomb.says in ended.err
+    assert max(map(len, lines)) <= 400
+    assert ended.worked < SECONDS, ended
+    assert ended.peak < MEGABYTES, ended
+    assert not (tmp_path / "desk" / "out").exists()
+    shutil.rmtree(tmp_path / "desk")

@@ -1,0 +1,61 @@
+"""Every case of the tables, on the command line in this process, with a ledger that must not pay for it."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+
+import pytest
+from desk import QUERIES, TABLE, Desk
+from hostile.bombs import BOMBS
+from hostile.tables import NEW, every
+from refusals import refused
+
+LEAST, LEAST_EACH = 150, 10
+FREE = ("--unit", "--ledger")
+"""Options of runs that the fixture's ledger could not pay for."""
+SECONDS = 30
+
+
+@pytest.fixture(scope="module")
+def book(tmp_path_factory):
+    """A directory with a ledger."""
+    made = Desk(tmp_path_factory.mktemp("book"))
+    assert made.run("budget", "init", "survey", "--eps", "3", "--ledger", made.path / "ledger.sqlite").code == 0
+    return made
+
+
+@pytest.fixture
+def desk(book, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = Desk(tmp_path)
+    made.write(table__csv=TABLE, q__json=QUERIES)
+    return made
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, id=f"{category}-{case.name}") for category, cases in NEW.items() for case in cases]
+)
+def test_it_is_refused_and_nothing_is_spent(desk, book, monkeypatch, case):
+    ledger = book.path / "ledger.sqlite"
+    payer = ()
+    if not set(FREE) & set(case.options):
+        monkeypatch.setenv("DPQR_LEDGER", str(ledger))
+        payer = () if "--dataset" in case.options else ("--dataset", "survey")
+    began = time.perf_counter()
+    refused(desk, case, *payer)
+    assert time.perf_counter() - began < SECONDS
+    assert not (desk.path / "out").exists()
+    shown = book.run("budget", "show", "survey", "--json", "--ledger", ledger).json
+    assert shown[0]["spent"]["exact"] == "0"
+
+
+def test_there_are_enough_of_each_kind():
+    cases = every()
+    for bomb in BOMBS:
+        cases[bomb.category].append(bomb)
+    counted = Counter({category: len({case.name for case in found}) for category, found in cases.items()})
+    assert set(counted) == {"options", "json", "csv", "parquet", "paths", "ledger"}
+    assert min(counted.values()) >= LEAST_EACH, counted
+    assert counted.total() >= LEAST, counted
+    assert all(case.code in (2, 3, 5) for category in cases for case in cases[category] if category != "ledger")

@@ -1,0 +1,27 @@
+"""300 damaged Parquet files: each gives a release of whatever table is left in it, or a refusal in one or two lines."""
+
+import json
+
+from desk import PRIVATE
+from hostile.fuzz import fuzz
+
+COUNT, MEGABYTES = 300, 3000
+
+
+def test_damage_ends_in_a_release_or_a_refusal(tmp_path):
+    told, peak = fuzz(tmp_path, COUNT, 7)
+    assert len(told) == COUNT
+    for ended in told:
+        words = ended["err"]
+        assert ended["code"] in (0, 5), ended
+        if ended["code"] == 0:
+            assert len(json.loads(ended["out"])["answers"]) == 13, ended
+        else:
+            assert ended["out"] == "", ended
+            assert words.startswith("dpqr: t.parquet "), ended
+            assert len(words.splitlines()) <= 2, ended
+        for hidden in ("Traceback", "fault", *PRIVATE):
+            assert hidden not in words, ended
+    assert {ended["code"] for ended in told if "cut at" in ended["done"]} == {5}
+    assert {ended["code"] for ended in told} == {0, 5}
+    assert peak < MEGABYTES

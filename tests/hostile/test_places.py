@@ -1,0 +1,103 @@
+"""Places that may be read and not written, or neither: nothing is spent, and nothing is left there.
+
+The administrator may write anywhere, so under that account the runs take the rights of nobody for their time.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from desk import QUERIES, TABLE, Desk
+from refusals import assert_refusal
+
+NOBODY = 65534
+LEDGER = ("--ledger", "book/ledger.sqlite")
+PAID = ("--dataset", "survey", *LEDGER, "--anchor", "keep/outside.anchor")
+pytestmark = pytest.mark.skipif(not hasattr(os, "setresuid"), reason="this system has no users to change to")
+
+
+@contextmanager
+def without_rights():
+    administrator = os.geteuid() == 0
+    if administrator:
+        os.setresgid(NOBODY, NOBODY, 0)
+        os.setresuid(NOBODY, NOBODY, 0)
+    try:
+        yield
+    finally:
+        if administrator:
+            os.setresuid(0, 0, 0)
+            os.setresgid(0, 0, 0)
+
+
+@pytest.fixture
+def place(monkeypatch):
+    """A desk where somebody else may look, too (pytest's own are closed to others), whose ledger has paid once."""
+    with tempfile.TemporaryDirectory() as name:
+        made = Desk(Path(name))
+        monkeypatch.chdir(name)
+        made.path.chmod(0o755)
+        made.write(table__csv=TABLE, q__json=QUERIES)
+        for each in ("book", "keep", "room"):
+            (made.path / each).mkdir()
+            (made.path / each).chmod(0o777)
+        opened = made.run("budget", "init", "survey", "--eps", "3", *LEDGER, "--anchor", "keep/outside.anchor")
+        assert opened.code == 0, opened.err
+        assert made.release("--out", "room/first", *PAID).code == 0
+        for each in ("book/ledger.sqlite", "keep/outside.anchor"):
+            (made.path / each).chmod(0o666)
+        yield made
+
+
+CASES = [
+    ("table.csv", 0o000, 5, "cannot be read; check its permissions"),
+    ("q.json", 0o000, 2, "cannot read 'q.json': Permission denied"),
+    ("room", 0o555, 2, "Permission denied"),
+    ("room", 0o000, 2, "Permission denied"),
+    ("book/ledger.sqlite", 0o444, 7, "read-only"),
+    ("book/ledger.sqlite", 0o000, 7, "cannot be opened"),
+    ("book", 0o555, 7, "read-only"),
+    ("book", 0o000, 2, "cannot be looked at (Permission denied)"),
+    ("keep/outside.anchor", 0o000, 2, "mend its permissions"),
+    ("keep", 0o555, 7, "cannot be renewed (Permission denied), so nothing was spent"),
+]
+
+
+@pytest.mark.parametrize(("name", "mode", "code", "says"), CASES, ids=lambda value: str(value))
+def test_what_is_closed_is_said_and_nothing_is_spent(place, name, mode, code, says):
+    ledger = place.path / "book" / "ledger.sqlite"
+    (place.path / name).chmod(mode)
+    before = place.everything()
+    with without_rights():
+        ended = place.release("--out", "room/out", *PAID)
+    assert_refusal(ended, code, says)
+    assert place.everything() == before
+    ledger.parent.chmod(0o777)
+    ledger.chmod(0o666)
+    shown = place.run("budget", "show", "survey", "--json", *LEDGER, "--anchor", "none")
+    assert shown.json[0]["spent"]["exact"] == "1"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+def test_answers_that_cannot_be_printed_stay_paid(desk):
+    paid = ("--dataset", "survey", "--ledger", "l.sqlite")
+    assert desk.run("budget", "init", "survey", "--eps", "3", "--ledger", "l.sqlite").code == 0
+    command = [sys.executable, "-m", "dpqr", "release", "table.csv", "--queries", "q.json", "--eps", "1", *paid]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, cwd=desk.path, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[-1].startswith("dpqr: standard output cannot be written (No space left on device)")
+    assert desk.run("budget", "show", "survey", "--json", "--ledger", "l.sqlite").json[0]["spent"]["exact"] == "1"
+
+
+@pytest.mark.parametrize("target", ["/dev/full", "/dev/null", "l", "pipe"])
+def test_a_skeleton_goes_to_no_device_link_or_pipe(desk, target):
+    (desk.path / "l").symlink_to("/dev/full")
+    os.mkfifo(desk.path / "pipe")
+    before = desk.everything()
+    assert_refusal(desk.run("domain", "table.csv", "--out", target), 2, "the file exists")
+    assert desk.everything() == before
