@@ -165,6 +165,7 @@ def _drawn(
         noise=noise,
         declared=problem.records if problem.unit.neighbours is Neighbours.REPLACE else None,
         parts=plan.parts,
+        slots=plan.ordered,
         progress=progress.read,
     )
     return drawn(plan, table.counts, codes, run.guard, noise, spent)
@@ -178,5 +179,5 @@ def _write(released: PredictionRelease, files: tuple[SingleFile, ...], request: 
         assert request.domain is not None
         write_document(files[0], model_document(released, domain_text(request.domain)))
         return
-    write_predictions(files[0], predictions_table(released.predictions, released.scores))
+    write_predictions(files[0], predictions_table(released.predictions, released.scores, released.plan.releases))
     write_document(files[1], prediction_document(released))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 
+import numpy as np
+
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.counts import Counts
 from dpqr.mechanisms.fitted import FINENESS, step
@@ -12,8 +14,7 @@ from dpqr.noise.source import NoiseSource
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm
 from dpqr.prediction.outcome import PredictionRelease
-from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.stable import StableLearner
+from dpqr.prediction.plan import PredictionPlan, usable
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.gate import measure, measure_together
 from dpqr.privacy.sealed import Private
@@ -39,12 +40,12 @@ def drawn(
     records = plan.problem.records if counted is None else counted
     assert records is not None
     learner = plan.learner(records)
-    numbers, grid = _stable(plan, learner, counts, codes, guard, noise)
+    numbers, grid = _stable(plan, records, counts, codes, guard, noise)
     return PredictionRelease(
         plan=plan,
         numbers=numbers,
         step=grid,
-        records=learner.scale.records,
+        records=usable(records),
         counted=counted,
         penalty=learner.penalty,
         bound=learner.bound,
@@ -69,17 +70,23 @@ def _aggregated(
 
 def _stable(
     plan: PredictionPlan,
-    learner: StableLearner,
+    records: int,
     counts: Private[Counts],
     codes: AnyArray | None,
     guard: PrivacyFilter,
     noise: NoiseSource,
-) -> tuple[IntArray, float]:
-    """Noisy weights or predictions, and the width of their grid."""
+) -> tuple[IntArray, float | FloatArray]:
+    """Noisy weights, or predictions for each release, and the width of their grid, or of the grid of each."""
     if isinstance(plan.form, FunctionForm):
+        learner = plan.learner(records)
         return measure(counts, plan.weights(learner), accountant=guard, noise=noise).value, step(learner.bound)
-    batch = plan.predictions(learner, learner.features.of(_asked(codes)))
-    return measure_together(counts, batch, accountant=guard, noise=noise).value, batch.asked.step
+    numbers, grids = [], []
+    for release in range(plan.releases):
+        learner = plan.learner(records, release)
+        batch = plan.predictions(learner, learner.features.of(_asked(codes)))
+        numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
+        grids.append(np.full(len(numbers[-1]), batch.asked.step))
+    return np.concatenate(numbers), np.concatenate(grids)
 
 
 def _asked(codes: AnyArray | None) -> AnyArray:

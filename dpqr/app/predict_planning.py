@@ -18,9 +18,10 @@ from dpqr.prediction.aggregate import TARGET_ERROR, Aggregate
 from dpqr.prediction.bases import BUILT_IN, read_base
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernel import BANDWIDTH, DEGREE, Kernel, KernelName
+from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe, Wanted, least_spread
 from dpqr.prediction.problem import PredictionProblem
-from dpqr.prediction.recipes import StableName, StableRecipe
+from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
 from dpqr.prediction.target import read_target
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS
@@ -29,8 +30,11 @@ from dpqr.strategies.known import ACCOUNTANTS as OFFERED
 
 STABLE = get_args(StableName)
 OWN_OPTIONS = {
-    "--lambda": ("penalty", STABLE),
-    "--smoothness": ("smoothness", STABLE),
+    "--lambda": ("penalty", REGULARISED),
+    "--smoothness": ("smoothness", REGULARISED),
+    "--theta": ("theta", ("online",)),
+    "--t0": ("t0", ("online",)),
+    "--releases": ("releases", ("online",)),
     "--tau": ("tau", ("quantile",)),
     "--kernel": ("kernel", STABLE),
     "--bandwidth": ("bandwidth", STABLE),
@@ -132,6 +136,8 @@ def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
         penalty=_positive(request.penalty, "--lambda"),
         smoothness=_positive(request.smoothness, "--smoothness"),
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
+        steps=Steps(theta=_positive(request.theta, "--theta") or THETA, offset=request.t0),
+        releases=request.releases or 1,
     )
 
 

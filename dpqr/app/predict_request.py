@@ -31,6 +31,9 @@ class PredictRequest:
     bandwidth: str | None = None
     degree: int | None = None
     features: int | None = None
+    theta: str | None = None
+    t0: int | None = None
+    releases: int | None = None
     base: str | None = None
     parts: int | None = None
     target_error: str | None = None

@@ -36,12 +36,15 @@ _count = click.IntRange(min=1)
     metavar="NAME",
     default="logistic",
     show_default=True,
-    help="logistic, svm, least-squares, quantile or aggregate.",
+    help="logistic, svm, least-squares, quantile, online or aggregate.",
 )
 @_learn("--positive", metavar="LABEL", help="The label that logistic and svm tell from the others. [of two: the last]")
 @_learn("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]")
 @_learn("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target.")
 @_learn("--tau", metavar="T", help="quantile: which. [default: 0.5]")
+@_learn("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]")
+@_learn("--t0", metavar="N", type=_count, help="online: see --theta. [default: the smallest allowed]")
+@_learn("--releases", metavar="S", type=_count, help="online: predict S times on the way, each paid for. [default: 1]")
 @_learn("--kernel", metavar="NAME", help="linear, gaussian or polynomial. [default: linear]")
 @_learn("--bandwidth", metavar="B", help="gaussian: exp(-d^2 / 2 B^2), rows have norm 1 at most. [default: 1]")
 @_learn("--degree", metavar="D", type=_count, help="polynomial. [default: 2]")
@@ -135,7 +138,7 @@ def _request(given: dict[str, Any]) -> Any:
             raise UsageFault(f"--{needed} is needed to learn; only --model FILE goes without it")
     same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "form", "positive")
     more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "accountant", "predictions")
-    kernel = ("kernel", "bandwidth", "degree", "features", "seed")
+    kernel = ("kernel", "bandwidth", "degree", "features", "seed", "theta", "t0", "releases")
     return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more, *kernel)})
 
 

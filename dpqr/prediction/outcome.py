@@ -19,15 +19,15 @@ from dpqr.privacy.ledger import Reservation
 class PredictionRelease:
     """Noisy integers, the public grid that they lie on, the plan, and what was spent.
 
-    numbers: weights of a function, noisy predictions, or labels' places. step: width of the grid on the scale of
-    `Target`; 1 for labels. records: m0 of the objective, declared or bought (`counted`, as it was drawn); None for
-    ensembles. penalty: lambda; bound: the learner's certified sensitivity.
+    numbers: weights of a function, noisy predictions (release after release), or labels' places. step: width of the
+    grid on the scale of `Target`, or of each number's; 1 for labels. records: m0 of the objective, declared or bought
+    (`counted`, as it was drawn); None for ensembles. penalty: lambda; bound: the learner's certified sensitivity.
     spent: epsilon at the plan's delta under every accountant. private: False if the noise came from a test source.
     """
 
     plan: PredictionPlan
     numbers: IntArray
-    step: float
+    step: float | FloatArray
     spent: Mapping[str, Fraction | None]
     private: bool
     records: int | None = None

@@ -39,11 +39,11 @@ class Outlook:
 def outlook(plan: PredictionPlan, wanted: Wanted) -> Outlook:
     """For the plan that was made for `wanted`."""
     recipe, records = plan.recipe, plan.problem.records
-    known = isinstance(recipe, StableRecipe) and records is not None
+    rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
     return Outlook(
         bought={one.name: count for one in wanted.accountants if (count := _bought(plan, one)) is not None},
-        function_from=_function_from(wanted) if isinstance(recipe, StableRecipe) else None,
-        theory=theory(recipe, records) if known and isinstance(recipe, StableRecipe) and records else None,
+        function_from=_function_from(wanted) if isinstance(recipe, StableRecipe) and recipe.releases == 1 else None,
+        theory=rates,
     )
 
 

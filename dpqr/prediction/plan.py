@@ -69,11 +69,23 @@ class PredictionPlan:
             raise InfeasiblePlan("this plan buys no count of records")
         return _check(self.counting).mechanism((COUNT,), self.problem.unit, self.counting)
 
-    def learner(self, records: int) -> StableLearner:
-        """The stable learner for a declared or bought number of records; a bought one is brought within bounds."""
+    @property
+    def releases(self) -> int:
+        """How often the form's points are predicted, from more and more of a stream."""
+        return self.recipe.releases if isinstance(self.recipe, StableRecipe) else 1
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of the records matters."""
+        return isinstance(self.recipe, StableRecipe) and self.recipe.ordered
+
+    def learner(self, records: int, release: int | None = None) -> StableLearner:
+        """The stable learner for a declared or bought number of records; a bought one is brought within bounds.
+        release: see `StableRecipe.learner`; None: the last one."""
         if not isinstance(self.recipe, StableRecipe):
             raise InfeasiblePlan("an ensemble has no bound of its own")
-        return self.recipe.learner(self.problem, min(max(records, 1), MOST_RECORDS), self.spread)
+        last = self.releases - 1
+        return self.recipe.learner(self.problem, usable(records), self.spread, last if release is None else release)
 
     def weights(self, learner: StableLearner) -> GaussianWeights | LaplaceWeights:
         """The mechanism of a function release."""
@@ -169,6 +181,11 @@ def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -
     )
 
 
+def usable(records: int) -> int:
+    """A number of records that learners work with: a noisy count may be any."""
+    return min(max(records, 1), MOST_RECORDS)
+
+
 def law(plan: PredictionPlan) -> NoiseLaw | None:
     """The noise of one released number, in grid steps; None for votes."""
     event = plan.form.event(plan.price, plan.noise)
@@ -221,4 +238,4 @@ def _form(wanted: Wanted) -> Form:
     recipe.require(problem)
     if problem.points is None:
         return FunctionForm(width=recipe.features.width)
-    return PointsForm(count=problem.points)
+    return PointsForm(count=problem.points * recipe.releases)

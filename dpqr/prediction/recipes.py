@@ -8,16 +8,21 @@ from fractions import Fraction
 from typing import Literal, Protocol
 
 from dpqr.data.arrays import FloatArray
+from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernel import LINEAR, Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball
+from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import Examples, LeastSquares, LipschitzLearner, StableLearner
 
-StableName = Literal["logistic", "svm", "least-squares", "quantile"]
+StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
 CLASSIFIERS = ("logistic", "svm")
+REGULARISED = ("logistic", "svm", "least-squares", "quantile")
+"""Those with a lambda of their own to choose."""
+MOST_RELEASES = 1000
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
 """The norm of a good function, by which lambda is chosen where nobody states it. A public guess: a wrong one costs
 accuracy, never privacy."""
@@ -43,6 +48,7 @@ class StableRecipe:
     penalty: lambda; None: `smoothness` says it, or the guess `REACH`. smoothness: r of S2 for least squares (the
     target function lies in the range of L_K^r), beta of S3 for the others (the approximation error falls as
     lambda^beta). tau: of the quantile. features: of the domain without the target, by the kernel.
+    steps, releases: of online, whose function is released so many times, after equal numbers of slots.
     """
 
     name: StableName
@@ -51,8 +57,12 @@ class StableRecipe:
     smoothness: Fraction | None = None
     tau: Fraction = Fraction(1, 2)
     kernel: Kernel = LINEAR
+    steps: Steps = USUAL_STEPS
+    releases: int = 1
 
     def __post_init__(self) -> None:
+        if not 1 <= self.releases <= MOST_RELEASES:
+            raise UsageFault(f"--releases must lie between 1 and {MOST_RELEASES:,}")
         if self.penalty is not None and not SMALLEST_PENALTY <= self.penalty <= LARGEST_PENALTY:
             raise UsageFault("--lambda must lie between 1e-9 and 100, for example --lambda 0.001")
         if self.penalty is not None and self.smoothness is not None:
@@ -67,6 +77,11 @@ class StableRecipe:
         return self.name in CLASSIFIERS
 
     @property
+    def ordered(self) -> bool:
+        """Whether it learns from one record after another, in the order of their slots."""
+        return self.name == "online"
+
+    @property
     def limit(self) -> int | None:
         """Predicted numbers are clipped to the target's bounds, 1 on the scale of `Target`; scores of classes are not:
         their sign is what counts."""
@@ -79,13 +94,23 @@ class StableRecipe:
         return losses.get(self.name)
 
     def require(self, problem: PredictionProblem) -> None:
-        """InfeasiblePlan where the target is of the wrong kind."""
+        """InfeasiblePlan where the target is of the wrong kind, or the order of records would not be public."""
         self._values(problem)
+        if self.ordered and problem.unit.neighbours is not Neighbours.REPLACE:
+            raise InfeasiblePlan(
+                "--learner online: a record that comes or goes would move all later ones; "
+                "add --neighbours replace and --n N, or choose least-squares"
+            )
+        if self.releases > 1 and problem.points is None:
+            raise UsageFault("--releases goes with --release predictions; a function is released once, at the end")
 
-    def learner(self, problem: PredictionProblem, records: int, spread: float) -> StableLearner:
+    def learner(self, problem: PredictionProblem, records: int, spread: float, release: int = 0) -> StableLearner:
         """The learner for a public number of records. spread: the noise, in units of the learner's bound; it enters a
-        guess at lambda and nothing else."""
+        guess at lambda and nothing else. release: which of `releases` it is for, from 0; the last has seen all."""
         examples = Examples(features=self.features, axis=problem.target.axis, values=self._values(problem))
+        if self.ordered:
+            slots = records * problem.unit.rows * (release + 1) // self.releases
+            return OnlineLearner(examples=examples, steps=self.steps, slots=max(1, slots), rows=problem.unit.rows)
         scale = Scale(unit=problem.unit, records=records)
         penalty = self.chosen_penalty(scale, spread)
         if self.loss is None:

@@ -41,9 +41,6 @@ class StableLearner(Protocol):
         ...
 
     @property
-    def scale(self) -> Scale: ...
-
-    @property
     def bound(self) -> Fraction:
         """Certified: the distance of exact minimisers, the solver's tolerance twice, and the arithmetic. Public."""
         ...

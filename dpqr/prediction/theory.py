@@ -33,8 +33,8 @@ class Theory:
         return math.exp(-exponent * math.log(self.records))
 
 
-def theory(recipe: StableRecipe, records: int) -> Theory:
-    """The rates of Nie and Wang 2017 at `records`.
+def theory(recipe: StableRecipe, records: int) -> Theory | None:
+    """The rates of Nie and Wang 2017 at `records`; None for the online learner.
 
     Least squares (JAMP, Theorems 2 and 3), r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk
     m^-min(1/2, 4 r / (3 + 2 r)); epsilon m^-min(1/3, 4 r / (3 + 6 r)). Others (J. Inequal. Appl., Theorem 4), beta:
@@ -42,6 +42,8 @@ def theory(recipe: StableRecipe, records: int) -> Theory:
     epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal; it is the smallest one at which their rate
     survives, and a larger one is always more accurate, so no epsilon is ever chosen or lowered by it.
     """
+    if recipe.ordered:
+        return None
     stated = recipe.smoothness or USUAL
     smooth, penalty = float(stated), recipe.exponent(stated)
     if recipe.name == "least-squares":

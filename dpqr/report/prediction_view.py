@@ -74,7 +74,8 @@ def _learner(plan: PredictionPlan) -> str:
         error = f"--target-error {float(recipe.error):g}"
         chosen = "" if recipe.parts else f", by eps and {error}"
         return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base_name)}"
-    return f"{recipe.name}, {recipe.kernel.words}, {_features(recipe)}"
+    steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
+    return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(recipe)}"
 
 
 def _features(recipe: StableRecipe) -> str:
@@ -96,7 +97,8 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
     if isinstance(plan.recipe, StableRecipe) and records is not None:
         learner = plan.learner(records)
-        yield "Lambda", f"{float(learner.penalty):.3g}; sensitivity {float(learner.bound):.3g}, certified"
+        last = " at the last step" if plan.ordered else ""
+        yield "Lambda", f"{float(learner.penalty):.3g}{last}; sensitivity {float(learner.bound):.3g}, certified"
     if spread is None:
         return
     if _classifies(plan):

@@ -229,3 +229,37 @@ def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_sa
     assert done.code == 0, done.err
     done = shop.run("predict", "--model", "model.json", "--points", "new.csv")
     assert done.out.split() == [mine for _, _, mine in CORNERS], done.err
+
+
+STREAM = ("--learner", "online", "--neighbours", "replace")
+
+
+def online(shop, *more, n="40", table="x,y\n" + "0.5,2\n2.5,9\n" * 20, fields=NUMBERS):
+    fields = [field | {"dpqr": field["dpqr"] | {"null": "drop"}} for field in fields]
+    shop.write(d__json={"fields": fields}, train__csv=table, new__csv="x\n0.1\n2.9\n")
+    return predict(shop, "--points", "new.csv", *STREAM, "--n", n, *more, target="y")
+
+
+def test_a_stream_of_predictions_is_paid_for_as_a_whole(shop):
+    done = online(shop, "--releases", "3", "--out", "p.csv")
+    assert done.code == 0, done.err
+    lines = (shop.path / "p.csv").read_text().splitlines()
+    assert lines[0] == '"release","prediction"'
+    assert [line.split(",")[0] for line in lines[1:]] == list("112233")
+    record = json.loads((shop.path / "p.csv.record.json").read_text())
+    assert sum(event["count"] for event in record["events"]) == 6
+    assert record["plan"]["learner"]["theta"] == "3/4"
+
+
+def test_a_stream_of_persons_and_one_with_dropped_rows(shop):
+    table = "x,y,who\n" + "".join(f"{k % 3 + 0.5},{k % 10},{k % 9}\n" for k in range(40)) + "what,3,1\n"
+    assert online(shop, "--unit", "who", "--max-rows", "2", n="9", table=table).code == 0
+    assert online(shop, n="41", table=table).code == 0
+
+
+def test_what_no_stream_covers_is_refused(shop):
+    done = online(shop, "--neighbours", "add-remove")
+    assert (done.code, "move all later ones" in done.err) == (3, True)
+    for more in (("--t0", "2"), ("--theta", "0.5"), ("--lambda", "1"), ("--release", "function", "--releases", "2")):
+        assert online(shop, *more).code == 2, more
+    assert online(shop, n="39").code == 5

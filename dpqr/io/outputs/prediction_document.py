@@ -114,7 +114,8 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
     tau = str(recipe.tau) if recipe.name == "quantile" else None
     stated = {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
-    return stated | {"kernel": _kernel(recipe.kernel)}
+    steps = {"theta": str(recipe.steps.theta), "t0": recipe.steps.start, "releases": recipe.releases}
+    return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
 
 
 def _kernel(kernel: Kernel) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from dpqr.data.arrays import AnyArray, FloatArray
@@ -29,10 +30,13 @@ def record_path(given: str) -> str:
     return f"{given}.record.json"
 
 
-def predictions_table(predictions: AnyArray, scores: FloatArray | None) -> Any:
-    """One row a point, in the points' order. scores: of the positive label, where they were released too."""
+def predictions_table(predictions: AnyArray, scores: FloatArray | None, releases: int = 1) -> Any:
+    """One row a point, in the points' order, release after release. scores: of the positive label, where they were
+    released too."""
     texts = predictions.dtype.kind in "UO"
     named: dict[str, Any] = {"prediction": pa.array(predictions.tolist()).dictionary_encode() if texts else predictions}
+    if releases > 1:
+        named = {"release": np.repeat(np.arange(1, releases + 1), len(predictions) // releases)} | named
     return pa.table(named if scores is None else named | {"score": scores})
 
 

@@ -7,11 +7,11 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpqr.data.arrays import IntArray
 from dpqr.data.packing import Packing
-from dpqr.io.tables.bounding import Bounding
-from dpqr.io.tables.parts import Parts
+from dpqr.io.tables.bounding import Bounded, Bounding
 from dpqr.io.tables.person import persons
-from dpqr.io.tables.row_encoder import RowEncoder
+from dpqr.io.tables.row_encoder import CodedRows, RowEncoder
 from dpqr.io.tables.splitter import Splitter
 from dpqr.io.tables.tally import Tally
 from dpqr.noise.source import NoiseSource
@@ -42,12 +42,25 @@ class Intake(Protocol):
         ...
 
 
+class LastAxis(Protocol):
+    """What gives each row one more code, after those of the domain: a part of the table, or a slot."""
+
+    @property
+    def count(self) -> int:
+        """How many codes there are."""
+        ...
+
+    def of_rows(self, coded: CodedRows) -> IntArray: ...
+
+    def of_persons(self, bounded: Bounded) -> IntArray: ...
+
+
 @dataclass(slots=True, kw_only=True)
 class RowIntake:
-    """Every row counts at once, by its own codes only. parts: None, or what draws a last code for each row."""
+    """Every row counts at once, by its own codes only. last: one more axis, or none."""
 
     cells: Tally
-    parts: Parts | None = None
+    last: LastAxis | None = None
     read: int = 0
     units: int = 0
     dropped: int = 0
@@ -58,7 +71,7 @@ class RowIntake:
 
     def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
         coded = rows.encode(batch)
-        last = (self.parts.of_rows(coded.rows),) if self.parts else ()
+        last = (self.last.of_rows(coded),) if self.last else ()
         self.cells.add((*coded.codes, *last), coded.rows, coded.counts)
         self.read += coded.read
         self.units += coded.read
@@ -84,7 +97,7 @@ class PersonIntake:
     most: int
     memory: int
     noise: NoiseSource
-    parts: Parts | None = None
+    last: LastAxis | None = None
     read: int = 0
     units: int = 0
     dropped: int = 0
@@ -109,7 +122,7 @@ class PersonIntake:
 
     def close(self) -> None:
         bounded = self._open.finish()
-        drawn = self.parts.of_persons(bounded.owners, bounded.persons) if self.parts else None
+        drawn = self.last.of_persons(bounded) if self.last else None
         for start in range(0, bounded.rows.shape[1], _UNPACKED):
             codes = self.packing.unpack(bounded.rows[:, start : start + _UNPACKED])
             last = () if drawn is None else (drawn[start : start + _UNPACKED],)

@@ -17,10 +17,11 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.batches import Batches
 from dpqr.io.tables.discreet import discreetly
-from dpqr.io.tables.intake import Intake, PersonIntake, RowIntake
+from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parts import Parts
 from dpqr.io.tables.passes import group_count
+from dpqr.io.tables.slots import Slots
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.splitter import Splitter
 from dpqr.io.tables.tally import Tally, tally
@@ -55,6 +56,7 @@ def load_table(
     noise: NoiseSource = SystemNoise(),  # noqa: B008 (frozen)
     declared: int | None = None,
     parts: int | None = None,
+    slots: bool = False,
     progress: Progress = _silent,
 ) -> LoadedTable:
     """Count the table's rows by cell of `domain` and seal the result.
@@ -70,6 +72,7 @@ def load_table(
     noise: what that choice is drawn from. declared: the public number of records of the table (of persons, where the
     unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
     parts: the number of parts of which every record, or person, draws one (`Parts`), as a last axis of the counts.
+    slots: whether that axis tells the order of the records instead (`Slots`); they are `declared` then.
     progress: is given newly read bytes, never rows.
 
     Errors: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
@@ -82,19 +85,27 @@ def load_table(
     depends on rows only by `fail` rules, the count column's contract, declared totals and limits; the table is then
     read to its end all the same, and the first broken column in the domain's order is named.
     """
-    if parts is not None and source.count_column is not None:
-        raise UsageFault("--counts: a row that stands for many records cannot draw a part for each; give one row each")
-    drawn = None if parts is None else Parts(count=parts, noise=noise)
+    last = _last_axis(parts, declared if slots else None, unit, noise)
+    if last is not None and source.count_column is not None:
+        raise UsageFault(
+            "--counts: a row that stands for many records has no part or place for each; give one row each"
+        )
     batches = Batches(source=source, domain=domain, unit=unit, limits=limits, progress=progress)
-    return discreetly(lambda: _load(batches, noise, declared, drawn), _unexpected)
+    return discreetly(lambda: _load(batches, noise, declared, last), _unexpected)
 
 
-def _load(table: Batches, noise: NoiseSource, declared: int | None, parts: Parts | None) -> LoadedTable:
+def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:
+    if slots is not None:
+        return Slots(count=slots * unit.rows, most=unit.rows, noise=noise)
+    return None if parts is None else Parts(count=parts, noise=noise)
+
+
+def _load(table: Batches, noise: NoiseSource, declared: int | None, last: LastAxis | None) -> LoadedTable:
     domain, limits = table.domain, table.limits
-    shape = domain.shape if parts is None else (*domain.shape, parts.count)
+    shape = domain.shape if last is None else (*domain.shape, last.count)
     cells = tally(shape, math.prod(shape), limits.cells)
     by_row = table.unit.column is None
-    intake = RowIntake(cells=cells, parts=parts) if by_row else _of_persons(cells, table, noise, parts)
+    intake = RowIntake(cells=cells, last=last) if by_row else _of_persons(cells, table, noise, last)
     failed: set[str] = set()
     for _ in range(intake.passes):
         for batch, rows in table.walk():
@@ -110,7 +121,7 @@ def _load(table: Batches, noise: NoiseSource, declared: int | None, parts: Parts
     )
 
 
-def _of_persons(cells: Tally, table: Batches, noise: NoiseSource, parts: Parts | None) -> PersonIntake:
+def _of_persons(cells: Tally, table: Batches, noise: NoiseSource, last: LastAxis | None) -> PersonIntake:
     packing, columns = Packing(table.domain.shape), len(table.domain.attributes)
     groups = group_count(table.source.files(), table.domain, table.limits)
     return PersonIntake(
@@ -121,7 +132,7 @@ def _of_persons(cells: Tally, table: Batches, noise: NoiseSource, parts: Parts |
         most=table.unit.rows,
         memory=table.limits.memory,
         noise=noise,
-        parts=parts,
+        last=last,
     )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpqr.data.arrays import IntArray
+from dpqr.io.tables.bounding import Bounded
+from dpqr.io.tables.row_encoder import CodedRows
 from dpqr.noise.source import NoiseSource
 from dpqr.noise.uniform import uniforms_below
 
@@ -21,11 +23,11 @@ class Parts:
     count: int
     noise: NoiseSource
 
-    def of_rows(self, rows: int) -> IntArray:
-        """A part for each row."""
-        return uniforms_below(self.count, rows, self.noise)
+    def of_rows(self, coded: CodedRows) -> IntArray:
+        """A part for each kept row of the next batch."""
+        return uniforms_below(self.count, coded.rows, self.noise)
 
-    def of_persons(self, owners: IntArray, persons: int) -> IntArray:
-        """A part for each row, the same for all rows of a person. owners: numbers below `persons`, one a row."""
-        drawn: IntArray = self.of_rows(persons)[owners]
+    def of_persons(self, bounded: Bounded) -> IntArray:
+        """A part for each row of the next group of persons, the same for all rows of a person."""
+        drawn: IntArray = uniforms_below(self.count, bounded.persons, self.noise)[bounded.owners]
         return drawn

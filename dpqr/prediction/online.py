@@ -1,0 +1,136 @@
+"""OnlineLearner: least squares by one gradient step a record, in the records' order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, FloatArray
+from dpqr.data.counts import Counts
+from dpqr.data.occupied import occupied
+from dpqr.errors import UsageFault
+from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.rows import BLOCK
+from dpqr.prediction.solver import ULP
+from dpqr.prediction.stable import Examples
+
+THETA = Fraction(3, 4)
+MOST_DENOMINATOR = 1000
+ROUNDED_UP = 1 + Fraction(1, 2**40)
+"""What a power in double precision may fall short by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Steps:
+    """eta_t = (t + offset)^-theta and lambda_t = (t + offset)^(theta - 1): the sizes of the steps.
+
+    Errors: UsageFault unless 1/2 < theta < 1 and offset^theta >= kappa^2 + 1 = 2. Then 0 <= A_t <= 1 - eta_t lambda_t
+    for every step's operator, which all bounds rest on.
+    """
+
+    theta: Fraction = THETA
+    offset: int | None = None
+
+    def __post_init__(self) -> None:
+        if not Fraction(1, 2) < self.theta < 1 or self.theta.denominator > MOST_DENOMINATOR:
+            raise UsageFault("--theta must lie between 0.5 and 1, with three decimals at most, for example 0.75")
+        if self.offset is not None and not self._far(self.offset):
+            raise UsageFault(f"--t0 {self.offset}: t0^theta must be at least 2; give {self._least} or more")
+
+    @property
+    def start(self) -> int:
+        """t0: stated, or the smallest that is allowed."""
+        return self._least if self.offset is None else self.offset
+
+    @property
+    def _least(self) -> int:
+        return next(offset for offset in (2, 3, 4) if self._far(offset))
+
+    def _far(self, offset: int) -> bool:
+        """offset^theta >= 2, exactly."""
+        return offset >= 4 or offset**self.theta.numerator >= 2**self.theta.denominator
+
+
+USUAL_STEPS = Steps()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnlineLearner:
+    """f_{t+1} = f_t - eta_t [(f_t(x_t) - y_t) K(x_t, .) + lambda_t f_t], f_0 = 0, |y| <= M = 1, kappa = 1.
+
+    slots: how many steps are taken; the last axis of the counts says which slot a row has, and an empty slot only
+    shrinks f. rows: K, how many slots one unit's rows fill.
+
+    **Privacy** (replace only: one more record would move all later ones.) N = slots - 1 + t0. Let a neighbour have
+    another row in slot i, or none. Both runs share all other steps, whose operators shrink distances:
+    prod_{j > i} (1 - eta_j lambda_j) = prod (j + t0 - 1) / (j + t0) = (i + t0) / N. At step i they part by at most
+    eta_i kappa (kappa ||f_i|| + 2 M) (two positive operators of norm kappa^2 at most, applied to f_i, and two targets),
+    ||f_i|| <= M / sqrt(2 lambda_i). So they end kappa M [kappa n^((1 - 3 theta) / 2) / sqrt(2) + 2 n^-theta] n / N
+    apart, n = i + t0, which grows with n: the last slot is the worst one, and the bound at n = N holds for every
+    position (Nie and Wang 2017, JCC, Definition 2, lets the last record change only). Their own constant
+    2 kappa (kappa^2 + 1) M N^(1 - 2 theta), by the same argument for every position, is used where it is smaller. K
+    times that for K slots, one after the other. Rounding of a step is shrunk like any other change; all of it
+    together, N (width + 16) ulp of the largest norm, is charged at either end.
+    """
+
+    examples: Examples
+    steps: Steps
+    slots: int
+    rows: int = 1
+
+    @property
+    def features(self) -> FeatureMap:
+        return self.examples.features
+
+    @property
+    def penalty(self) -> Fraction:
+        """lambda of the last step; nothing depends on it."""
+        return Fraction(f"{self._last ** -(1 - float(self.steps.theta)):.1e}")
+
+    @property
+    def distance(self) -> Fraction:
+        theta, last = float(self.steps.theta), float(self._last)
+        printed = 4 * last ** (1 - 2 * theta)
+        sharp = last ** ((1 - 3 * theta) / 2) / math.sqrt(2) + 2 * last**-theta
+        return self.rows * Fraction(min(printed, sharp)) * ROUNDED_UP
+
+    @property
+    def bound(self) -> Fraction:
+        norm = Fraction(self._last ** ((1 - float(self.steps.theta)) / 2)) + 1
+        rounding = ULP * self._last * (self.features.width + 16) * norm
+        return self.distance + 2 * rounding
+
+    @property
+    def _last(self) -> int:
+        return self.slots - 1 + self.steps.start
+
+    def fit(self, counts: Counts) -> FloatArray:
+        codes, _ = occupied(counts)
+        codes = codes[np.argsort(codes[:, -1], kind="stable")]
+        weights, done = np.zeros(self.features.width), 0
+        for at in range(0, len(codes), BLOCK):
+            block = codes[at : at + BLOCK]
+            block = block[block[:, -1] < self.slots]
+            weights, done = self._block(weights, done, block)
+        return weights * self._shrunk(done, self.slots)
+
+    def _block(self, weights: FloatArray, done: int, block: AnyArray) -> tuple[FloatArray, int]:
+        """The steps of rows in the order of their slots. done: slots before them that have been passed."""
+        axis, theta, start = self.examples.axis, float(self.steps.theta), self.steps.start
+        vectors = self.features.of(np.delete(block[:, :-1], axis, axis=1))
+        targets = self.examples.values[block[:, axis]]
+        for vector, target, slot in zip(vectors, targets.tolist(), block[:, -1].tolist(), strict=True):
+            weights = weights * self._shrunk(done, slot)
+            size = (slot + start) ** -theta
+            error = float(vector @ weights) - target
+            weights = weights * (1 - 1 / (slot + start)) - (size * error) * vector
+            done = slot + 1
+        return weights, done
+
+    def _shrunk(self, done: int, slot: int) -> float:
+        """What the empty slots from `done` on leave of f before `slot`."""
+        start = self.steps.start
+        return 1.0 if slot <= done else (done + start - 1) / (slot + start - 1)
