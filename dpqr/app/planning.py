@@ -43,15 +43,18 @@ def read_documents(queries: str, domain: str | None) -> QueriesDocument:
     return read_queries(queries, read_domain(domain) if domain is not None else None)
 
 
-def plan_release(request: PlanRequest) -> Plan:
-    """The plan of least noise that the request allows. Errors: UsageFault, DocumentError, InfeasiblePlan."""
+def plan_release(request: PlanRequest, document: QueriesDocument | None = None) -> Plan:
+    """The plan of least noise that the request allows. Errors: UsageFault, DocumentError, InfeasiblePlan.
+
+    document: what the queries file says, where it was read already.
+    """
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     unit = unit_of(request.neighbours, request.unit, request.max_rows)
     refuse_idle_options(request)
     _roles(settled(request)[0])
     declared = _declared(request, unit)
-    alpha, beta = _fraction(request.alpha, "--alpha"), _fraction(request.beta, "--beta") or Fraction(1, 20)
-    document = read_documents(request.queries, request.domain)
+    alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
+    document = document or read_documents(request.queries, request.domain)
     request, reasons = settled(request, document.workload)
     schedule, wishes, foreign = _roles(request)
     require_stated_rules(document.domain, unit)
@@ -110,7 +113,7 @@ def _of_persons(unit: PrivacyUnit) -> bool:
 
 def _schedule(request: PlanRequest) -> Schedule:
     """The chosen schedule, with a count of what was left out beside it where one is asked for."""
-    schedule, share = chosen_schedule(request), _fraction(request.count_dropped, "--count-dropped")
+    schedule, share = chosen_schedule(request), fraction(request.count_dropped, "--count-dropped")
     return schedule if share is None else WithDroppedCount(schedule=schedule, share=share)
 
 
@@ -131,7 +134,8 @@ def _declared(request: PlanRequest, unit: PrivacyUnit) -> int | None:
     return request.n
 
 
-def _fraction(text: str | None, option: str) -> Fraction | None:
+def fraction(text: str | None, option: str) -> Fraction | None:
+    """A number between 0 and 1 from its text; None stays None. Errors: UsageFault."""
     if text is None:
         return None
     value = decimal(text, option=option)

@@ -22,7 +22,7 @@ USES = {
     "multiplicative-weights": "for any workload over up to some million cells, and for synthetic data; the default",
     "piecewise-weights": "for single queries over large ordered universes; the default under queries",
     "median": "for a universe of a dozen cells, under theory",
-    "perceptron": "for comparison; under theory its bound is the better one on the smallest universes",
+    "perceptron": "for comparison; under theory its bound is the smallest of the step rules up to 8 cells (sharp: 3)",
     "least-squares": "for unbiased answers with a known deviation; the default under strategy",
     "bucket-least-squares": "for cells that were measured in buckets; the default under ordered",
     "basic": "for pure privacy, and for few draws",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from dpqr.prediction.outcome import PredictionRelease
     from dpqr.prediction.outlook import Outlook
     from dpqr.prediction.plan import PredictionPlan
+    from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 
 WIDE = 200
@@ -76,6 +77,11 @@ class Screen:
             product_json(plan_document(plan))
         else:
             product(self._text(plan_view(plan), sys.stdout))
+
+    def explanation(self, told: Explanation) -> None:
+        from dpqr.report.explanation_view import explanation_view
+
+        product(self._text(explanation_view(told), sys.stdout))
 
     def release(self, release: Release, directory: str | None) -> None:
         """Answers on stdout unless they went to a directory; receipt, certificate and trust notes on stderr."""

@@ -103,7 +103,10 @@ def _scaled_error(matrix: IntMatrix, queries: AxisQueries, norm: Norm) -> float:
 def _asked(
     axis: int, size: int, axes: Axes, matrices: Sequence[IntMatrix], blocks: Sequence[QueryBlock]
 ) -> AxisQueries:
-    """What every block asks of `axis`, each row weighted by the error that the other attributes' strategies leave."""
+    """What every block asks of `axis`, each row weighted by the error that the other attributes' strategies leave.
+
+    Rows of a row-by-row block that does not speak of `axis` ask all for the same: its sum.
+    """
     terms = []
     for block in blocks:
         own = next((factor.matrix for factor in block.factors if factor.axes == (axis,)), everything(size))
@@ -111,7 +114,7 @@ def _asked(
         for other, matrix in zip(axes, matrices, strict=True):
             if other != axis:
                 weights = weights * _left(matrix, other, block)
-        terms.append((own, weights))
+        terms.append((own, weights if len(weights) == own.rows else weights.sum(keepdims=True)))
     return AxisQueries(size=size, terms=tuple(terms))
 
 

@@ -20,7 +20,7 @@ from dpqr.strategies.schedules.rounds import proved
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import axis_groups, home
+from dpqr.workload.groups import by_home, home
 from dpqr.workload.recovery import on_single_axes, query_variances, scaled
 from dpqr.workload.sensitivity import Norm, sensitivity
 
@@ -135,7 +135,7 @@ def _groups(problem: Problem) -> dict[Axes, tuple[QueryBlock, ...]]:
                 f"query {block.name!r} puts several columns into one predicate, which --schedule strategy cannot take "
                 "apart; leave it out or use --schedule rounds"
             )
-    groups = axis_groups(blocks)
+    groups = by_home(blocks)
     for axes in groups:
         cells = int(np.prod([problem.domain.shape[axis] for axis in axes], dtype=object))
         if cells > GROUP_CELLS:
@@ -144,7 +144,7 @@ def _groups(problem: Problem) -> dict[Axes, tuple[QueryBlock, ...]]:
                 f"the columns {names} have {cells:,} cells together, and --schedule strategy estimates at most "
                 f"{GROUP_CELLS:,}; merge bins, or use --schedule rounds"
             )
-    return {axes: tuple(block for block in blocks if home(block.axes, groups) == axes) for axes in groups}
+    return groups
 
 
 def strategy_name(problem: Problem, axes: Axes, what: str = "strategy") -> str:

@@ -22,6 +22,8 @@ from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.schedules.rounds import forecast, proved
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 GRID = 10**6
 """Smallest feasible alphas are found to the millionth."""
@@ -53,7 +55,15 @@ class Theory:
         n = _declared(problem)
         candidates = QueryCandidates(blocks=problem.workload.blocks)
         _require_fractions(problem)
-        case = _Case(problem=problem, budget=budget, roles=roles, variant=self.variant, n=n, candidates=candidates)
+        case = _Case(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            variant=self.variant,
+            n=n,
+            candidates=candidates,
+            rows=_unlike_rows(problem),
+        )
         alpha = case.chosen()
         rounds = case.rounds(alpha)
         select, measure = case.prices(rounds)
@@ -87,7 +97,7 @@ class Theory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Case:
-    """One planning question: which alpha is feasible?"""
+    """One planning question: which alpha is feasible? rows: one query for every noise that a check may draw."""
 
     problem: Problem
     budget: PrivacyBudget
@@ -95,6 +105,7 @@ class _Case:
     variant: Variant
     n: int
     candidates: QueryCandidates
+    rows: tuple[QueryBlock, ...]
 
     def rounds(self, alpha: Fraction) -> int:
         """T0 = floor(T(alpha / 2)), at least one."""
@@ -129,8 +140,8 @@ class _Case:
             len(self.candidates), self.candidates.sensitivity(unit), select, gamma
         )
         tails = [
-            (self.roles.check.law((block.row(0),), unit, measure).tail(float(gamma)) + 0.5) * float(block.scale)
-            for block in self.problem.workload.blocks
+            (self.roles.check.law((row,), unit, measure).tail(float(gamma)) + 0.5) * float(row.scale)
+            for row in self.rows
         ]
         return 8 * max((shortfall + 1) * float(grid), *tails) / self.n
 
@@ -167,6 +178,15 @@ class _Case:
             middle = (low + high) // 2
             low, high = (low, middle) if self.feasible(Fraction(middle, GRID)) else (middle, high)
         return Fraction(high, GRID)
+
+
+def _unlike_rows(problem: Problem) -> tuple[QueryBlock, ...]:
+    """A first row of the blocks for every sensitivity and grid: thousands of blocks have the same noise."""
+    found: dict[tuple[int, Fraction], QueryBlock] = {}
+    for block in problem.workload.blocks:
+        row = block.row(0)
+        found.setdefault((sensitivity((row,), Norm.LARGEST, problem.unit), row.scale), row)
+    return tuple(found.values())
 
 
 def _declared(problem: Problem) -> int:

@@ -59,3 +59,12 @@ class FactBinding(Protocol):
     def binds(self, problem: Problem) -> bool:
         """Whether they do in this run."""
         ...
+
+
+@runtime_checkable
+class UnlikeBound(Protocol):
+    """An update rule with a better mistake bound for tables in which no two records are alike."""
+
+    def mistakes_unlike(self, problem: Problem, level: Level) -> int | None:
+        """floor(T(a)) for such a table of problem.n records; None where n is not known, or too large for one."""
+        ...

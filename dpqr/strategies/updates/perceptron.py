@@ -72,6 +72,18 @@ class Perceptron:
         bound = Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)
         return math.floor(bound / level.value**2)
 
+    def mistakes_unlike(self, problem: Problem, level: Level) -> int | None:
+        """|x/n|^2 is 1/n then: floor(|X|/(n a^2)) as printed, floor((|X|/n - 1)/(4 a^2)) in the sharp variant.
+
+        Near 0 where n is near |X|. No public fact tells that records are unlike, so `theory` never counts on it.
+        """
+        cells, records = problem.domain.size, problem.n
+        if records is None or records > cells:
+            return None
+        share = Fraction(cells, records)
+        bound = share if level.variant == "printed" else (share - 1) / 4
+        return math.floor(bound / level.value**2)
+
     def footprint(self, problem: Problem) -> Footprint:
         """Old and new vector, and the step."""
         size = problem.domain.size

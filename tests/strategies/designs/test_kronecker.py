@@ -71,3 +71,15 @@ def test_importance_is_the_users_weight_on_the_scale_of_the_coefficients() -> No
     sums = QueryBlock(name="sum", factors=dense([[100, -400]], (2,)).factors, weight=Fraction(3))
     assert importance(sums) == 3 / 400**2
     assert expected_error(offered(CDF)[0].strategy, (CDF,)) == pytest.approx(24 * 25 / 2 * 12)
+
+
+def test_row_by_row_blocks_on_some_of_the_attributes_are_taken_too() -> None:
+    """Rectangles, and ranges drawn row by row on one of their columns: these ask for the total of the other."""
+    (_, alone) = boxes().factors
+    ranges = QueryBlock(name="ranges", factors=(alone,), rowwise=True)
+    (*_, best) = offered(boxes(), ranges)
+    strategy = np.stack(list(best.strategy.coefficients())).astype(float)
+    inverse = np.linalg.inv(strategy.T @ strategy)
+    rows = np.stack(list(boxes().coefficients())).astype(float)
+    sums = np.stack([np.tile(alone.matrix.row(index), SHAPE[0]) for index in range(60)]).astype(float)
+    assert best.error == pytest.approx(sum(((each @ inverse) * each).sum() for each in (rows, sums)))

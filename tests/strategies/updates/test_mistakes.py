@@ -102,6 +102,25 @@ def test_a_point_mass_needs_a_good_part_of_the_sharp_bounds():
         assert bound / 4 <= play(rule, public, truth, 1 / 16, rng, bound) <= bound
 
 
+@pytest.mark.parametrize(("variant", "level", "bound"), [("printed", "1/8", 96), ("sharp", "1/16", 32)])
+def test_a_perceptron_takes_fewer_mistakes_where_no_two_records_are_alike(variant, level, bound):
+    """Eight of twelve cells hold an eighth each: what matters is |x/n|^2, not how many records that are."""
+    rule, public, truth = Perceptron(), facts(12, level, variant), np.repeat([N // 8, 0], [8, 4])
+    unlike = problem((12,), n=8)
+    assert rule.mistakes_unlike(unlike, public.level) == bound < rule.mistakes(unlike, public.level) // 7
+    longest = max(
+        play(rule, public, truth, float(Fraction(level)), np.random.default_rng(seed), bound) for seed in range(4)
+    )
+    assert 1 <= longest <= bound
+
+
+def test_nothing_is_told_of_unlike_records_without_their_number_or_with_too_many():
+    level = Level(value=Fraction(1, 5))
+    assert Perceptron().mistakes_unlike(problem((12,)), level) is None
+    assert Perceptron().mistakes_unlike(problem((12,), n=13), level) is None
+    assert Perceptron().mistakes_unlike(problem((12,), n=12), Level(value=Fraction(1, 5), variant="sharp")) == 0
+
+
 def stuck(step_level):
     """Updates of a perceptron with the step of `step_level` by the query 1, while its gap is at least 1/5."""
     rule, public = Perceptron(), facts(4, step_level)
