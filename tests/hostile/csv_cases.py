@@ -17,6 +17,7 @@ CSV = [
         files={"t.csv.gz": gzip.compress(gzip.compress(b"x" * 99))},
     ),
     Bad("gzip-with-tail", 5, "t.csv.gz", data="t.csv.gz", files={"t.csv.gz": gzip.compress(TABLE.encode()) + b"tail"}),
+    Bad("byte-order-mark-twice", 5, "has no column 'sex'", files={"table.csv": "\ufeff\ufeff" + TABLE}),
     Bad("columns-100000", 5, "more columns than", files={"table.csv": ",".join(map(str, range(10**5))) + "\n"}),
     Bad("header-endless", 5, "columns", files={"table.csv": "a," * 10**6}),
     Bad("header-one-name", 5, "cannot be read as CSV", files={"table.csv": "a" * 2**22}),

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from msgspec import UNSET, UnsetType
 
+from dpqr.errors import DpqrError
 from dpqr.io.documents.entries.coefficient_form import MAX_FILE_BYTES, Coefficients, spanned
 from dpqr.io.documents.entries.frame import Frame
 from dpqr.io.documents.entries.npz_members import npz_members
@@ -21,7 +21,6 @@ from dpqr.io.documents.place import Place
 
 ARRAY = "coefficients"
 MAX_QUERIES = 1_000_000
-_BROKEN = (ValueError, OSError, EOFError, KeyError, BadZipFile, NotImplementedError, TypeError)
 
 
 def read_npz(path: Path, columns: Sequence[str] | UnsetType, frame: Frame) -> Coefficients:
@@ -66,7 +65,9 @@ def _loaded(data: bytes, name: str, place: Place) -> Any:
             raise place.fault(f"{name} has no array {ARRAY!r}; save it as numpy.savez(file, {ARRAY}=...)")
         with np.load(BytesIO(data), allow_pickle=False) as arrays:
             return arrays[ARRAY]
-    except _BROKEN:
+    except (DpqrError, MemoryError):
+        raise
+    except Exception:  # numpy, scipy, zipfile and what unpacks for it know a dozen words for damage
         raise place.fault(f"{name} is no .npz of plain number arrays; save it with numpy or scipy.sparse") from None
 
 

@@ -1,6 +1,8 @@
 import zipfile
 from fractions import Fraction
+from io import BytesIO
 from pathlib import Path
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 
 import numpy as np
 import pyarrow as pa
@@ -249,6 +251,29 @@ def test_broken_tables_are_refused(text: str, expected: str, ask, tmp_path: Path
         ask({"coefficients": "c.csv"}, domain=DOMAIN)
     assert str(caught.value).startswith("queries.json: $.queries[0].coefficients")
     assert expected in str(caught.value)
+
+
+def repacked(whole: bytes, method: int) -> bytes:
+    """The members of a .npz packed anew by another method."""
+    made = BytesIO()
+    with ZipFile(BytesIO(whole)) as given, ZipFile(made, "w", method) as archive:
+        for name in given.namelist():
+            archive.writestr(name, given.read(name))
+    return made.getvalue()
+
+
+@pytest.mark.parametrize("method", [ZIP_STORED, ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA])
+def test_every_byte_of_an_array_file_may_be_damaged(method: int, ask, tmp_path: Path) -> None:
+    np.savez(tmp_path / "c.npz", coefficients=np.linspace(0, 1, 6)[None])
+    whole = repacked((tmp_path / "c.npz").read_bytes(), method)
+    for place in range(0, len(whole), 1 if method == ZIP_DEFLATED else 7):
+        for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :]):
+            (tmp_path / "c.npz").write_bytes(damaged)
+            try:
+                ask({"coefficients": "c.npz"}, domain=DOMAIN)
+            except DocumentError as error:
+                assert "c.npz" in str(error) or "a coefficient" in str(error)
+                assert len(str(error).splitlines()) == 1
 
 
 def test_other_broken_files(ask, tmp_path: Path) -> None:
