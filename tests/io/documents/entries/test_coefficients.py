@@ -269,11 +269,13 @@ def test_every_byte_of_an_array_file_may_be_damaged(method: int, ask, tmp_path: 
     for place in range(0, len(whole), 1 if method == ZIP_DEFLATED else 7):
         for damaged in (whole[:place], whole[:place] + bytes([whole[place] ^ 1 << place % 8]) + whole[place + 1 :]):
             (tmp_path / "c.npz").write_bytes(damaged)
+            said = ""
             try:
                 ask({"coefficients": "c.npz"}, domain=DOMAIN)
             except DocumentError as error:
-                assert "c.npz" in str(error) or "a coefficient" in str(error)
-                assert len(str(error).splitlines()) == 1
+                said = str(error)
+            assert said == "" or "c.npz" in said or "a coefficient" in said
+            assert len(said.splitlines()) <= 1
 
 
 def test_other_broken_files(ask, tmp_path: Path) -> None:
