@@ -15,10 +15,10 @@ def test_one_record_comes() -> None:
 def test_buckets_measurements_and_answers_are_looked_at() -> None:
     seen = CASE.outcomes(0, 60, SeededNoise(4))
     plan = CASE.trial.plan
-    assert len(plan.stages) == 2
+    assert len(plan.stages) == 3
     assert seen.context.shape == (60, CELLS)
     assert len({tuple(buckets) for buckets in seen.context.tolist()}) > 3
-    assert seen.measured.shape == (60, 3 * WIDEST)
+    assert seen.measured.shape == (60, 4 * WIDEST)
     assert (seen.measured[:, 0] != ABSENT).all()
     assert seen.derived.shape == (60, CELLS)
 

@@ -96,6 +96,10 @@ class Scouting:
         finest = level_queries(self.problem.workload.blocks, self.axes, self.shape, self._finest())
         return chosen_partition(known, finest, lambda buckets: equal.error(buckets) * variance)
 
+    def cells_error(self, price: Price) -> float:
+        """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
+        return self.equal.error(math.prod(self.shape)) * self._variance(price)
+
     def strategy(self, partition: Partition) -> QueryBlock:
         """The best strategy for the workload on the buckets."""
         boxes = partition.boxes

@@ -17,6 +17,7 @@ from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
 from dpqr.workload.merged import Merged
+from dpqr.workload.recovery import is_strategy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +26,9 @@ class BucketLeastSquares:
     sum (value - row z)^2 / deviation^2 over all such measurements, the last one's buckets being those of z.
 
     A row about finer or other buckets reads z as if records lay evenly in each bucket; so does every answer. Groups
-    that were not measured in buckets are those of `LeastSquares`; there one measurement is taken by itself, without a
-    noisy count of all records before it, so that a strategy's closed form gives each answer's deviation.
+    that were not measured in buckets are those of `LeastSquares`, and so are those of which a strategy told every cell
+    after all buckets; there one measurement is taken by itself, without counts of all records or of boxes before it,
+    so that a strategy's closed form gives each answer's deviation.
     """
 
     name: ClassVar[str] = "bucket-least-squares"
@@ -53,7 +55,7 @@ class BucketLeastSquares:
         groups = [_bucketed(group, history) for group in hypothesis.groups]
         if all(groups):
             return LinearEstimate(groups=tuple(group for group in groups if group))
-        told = [one for one in history if any(block.axes for block in one.blocks)]
+        told = [one for one in history if any(block.axes and not _merges(block) for block in one.blocks)]
         rest = self.plain.update(problem, hypothesis, told if len(told) == 1 else history)
         return LinearEstimate(groups=tuple(a or b for a, b in zip(groups, rest.groups, strict=True)))
 
@@ -77,7 +79,7 @@ def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEsti
         for block, values in zip(one.blocks, one.values, strict=True)
         if (merged := _merged(block, group)) is not None
     ]
-    if not told:
+    if not told or _afresh(group, history):
         return None
     last = told[-1][0]
     sizes = np.bincount(last.buckets, minlength=last.inner.cells)
@@ -92,6 +94,16 @@ def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEsti
     cells = (counts / np.maximum(sizes, 1))[last.buckets].reshape(group.cells.shape)
     cells.flags.writeable = False
     return GroupEstimate(axes=group.axes, cells=cells)
+
+
+def _afresh(group: GroupEstimate, history: Sequence[Measurement]) -> bool:
+    """Whether single cells of the group were measured after all buckets, by a strategy that tells each of them."""
+    last = [block for one in history for block in one.blocks if block.axes and set(block.axes) <= set(group.axes)][-1]
+    return _merged(last, group) is None and set(last.axes) == set(group.axes) and is_strategy(last)
+
+
+def _merges(block: QueryBlock) -> bool:
+    return any(isinstance(factor.matrix, Merged) for factor in block.factors)
 
 
 def _merged(block: QueryBlock, group: GroupEstimate) -> Merged | None:
