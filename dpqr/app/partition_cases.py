@@ -40,7 +40,7 @@ CELLS = 8
 WIDEST = 4 * CELLS
 """Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
 
-WORK = 5
+WORK = 10
 """Runs of other cases in the time of one of these."""
 
 
@@ -93,7 +93,7 @@ def partition_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: R
     plan = Ordered().plan(problem, budget, roles)
     return Case(
         name=f"release-partition-{name}",
-        what=f"a release in buckets that noisy counts choose, {roles.check.name} (a fifth of the runs)",
+        what=f"a release in buckets that noisy counts choose, {roles.check.name} (a tenth of the runs)",
         pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
         trial=PartitionTrial(plan=plan),
         work=WORK,
