@@ -91,11 +91,11 @@ def predict(
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
     codes = _points(request, desk.points, desk.limits)
     plan = plan_prediction(request, None if codes is None else len(codes))
-    files = _reserved(desk, codes is None)
+    files, domain = _reserved(desk, codes is None), domain_text(_named(request))
     spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available().items()}
     with paid_run(payer, _bill(plan), None) as run:
         released = replace(_drawn(plan, desk, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)
-        _write(released, files, request)
+        _write(released, files, domain)
         run.released()
     return released
 
@@ -171,13 +171,18 @@ def _drawn(
     return drawn(plan, table.counts, codes, run.guard, noise, spent)
 
 
-def _write(released: PredictionRelease, files: tuple[SingleFile, ...], request: PredictRequest) -> None:
-    """The model, or the predictions and then the record that says what they are worth."""
+def _named(request: PredictRequest) -> str:
+    assert request.domain is not None  # there would be no plan
+    return request.domain
+
+
+def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: str) -> None:
+    """The model, or the predictions and then the record that says what they are worth. domain: its file's text, read
+    before anything was paid for."""
     if not files:
         return
     if isinstance(released.plan.form, FunctionForm):
-        assert request.domain is not None
-        write_document(files[0], model_document(released, domain_text(request.domain)))
+        write_document(files[0], model_document(released, domain))
         return
     write_predictions(files[0], predictions_table(released.predictions, released.scores, released.plan.releases))
     write_document(files[1], prediction_document(released))

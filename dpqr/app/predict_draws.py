@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +16,7 @@ from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm
 from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.plan import PredictionPlan, usable
+from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.gate import measure, measure_together
 from dpqr.privacy.sealed import Private
@@ -39,6 +41,9 @@ def drawn(
         counted = int(found.value.values[0][0])
     records = plan.problem.records if counted is None else counted
     assert records is not None
+    if plan.tuning is not None:
+        chosen = measure_together(counts, plan.tuner(records), accountant=guard, noise=noise).value
+        plan = replace(plan, factor=FACTORS[int(chosen[0])])
     learner = plan.learner(records)
     numbers, grid = _stable(plan, records, counts, codes, guard, noise)
     return PredictionRelease(

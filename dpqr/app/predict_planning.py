@@ -19,7 +19,8 @@ from dpqr.prediction.bases import BUILT_IN, read_base
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernel import BANDWIDTH, DEGREE, Kernel, KernelName
 from dpqr.prediction.online import THETA, Steps
-from dpqr.prediction.plan import PredictionPlan, Recipe, Wanted, least_spread
+from dpqr.prediction.plan import PredictionPlan, Recipe
+from dpqr.prediction.planner import Wanted, least_spread
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
 from dpqr.prediction.target import read_target
@@ -32,6 +33,7 @@ STABLE = get_args(StableName)
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", REGULARISED),
+    "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
     "--releases": ("releases", ("online",)),
@@ -135,6 +137,7 @@ def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
         kernel=kernel,
         penalty=_positive(request.penalty, "--lambda"),
         smoothness=_positive(request.smoothness, "--smoothness"),
+        tuning=_positive(request.tune, "--tune"),
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
         steps=Steps(theta=_positive(request.theta, "--theta") or THETA, offset=request.t0),
         releases=request.releases or 1,

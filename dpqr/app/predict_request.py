@@ -26,6 +26,7 @@ class PredictRequest:
     positive: str | None = None
     penalty: str | None = None
     smoothness: str | None = None
+    tune: str | None = None
     tau: str | None = None
     kernel: str | None = None
     bandwidth: str | None = None

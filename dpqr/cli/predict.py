@@ -41,6 +41,7 @@ _count = click.IntRange(min=1)
 @_learn("--positive", metavar="LABEL", help="The label that logistic and svm tell from the others. [of two: the last]")
 @_learn("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]")
 @_learn("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target.")
+@_learn("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1.")
 @_learn("--tau", metavar="T", help="quantile: which. [default: 0.5]")
 @_learn("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]")
 @_learn("--t0", metavar="N", type=_count, help="online: see --theta. [default: the smallest allowed]")
@@ -138,7 +139,7 @@ def _request(given: dict[str, Any]) -> Any:
             raise UsageFault(f"--{needed} is needed to learn; only --model FILE goes without it")
     same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "form", "positive")
     more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "accountant", "predictions")
-    kernel = ("kernel", "bandwidth", "degree", "features", "seed", "theta", "t0", "releases")
+    kernel = ("kernel", "bandwidth", "degree", "features", "seed", "theta", "t0", "releases", "tune")
     return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more, *kernel)})
 
 

@@ -11,7 +11,8 @@ from dpqr.errors import DpqrError
 from dpqr.mechanisms.fitted import FINENESS
 from dpqr.mechanisms.noisy_predictions import PREDICTION
 from dpqr.prediction.forms import AveragesForm, VotesForm
-from dpqr.prediction.plan import PredictionPlan, Wanted, least_spread
+from dpqr.prediction.plan import PredictionPlan
+from dpqr.prediction.planner import Wanted, least_spread
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.theory import Theory, theory
 from dpqr.privacy.accountant import Accountant

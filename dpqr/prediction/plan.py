@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.counts import Counts
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.fitted import FINENESS, step
 from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
 from dpqr.mechanisms.noisy_predictions import Asked, GaussianPredictions, LaplacePredictions
@@ -17,12 +16,13 @@ from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
 from dpqr.prediction.aggregate import Aggregate
-from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, PointsForm, VotesForm
+from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.scale import MOST_RECORDS
-from dpqr.prediction.stable import StableLearner
-from dpqr.privacy.accountant import Accountant, Portion
+from dpqr.prediction.scale import MOST_RECORDS, Scale
+from dpqr.prediction.stable import BatchLearner, StableLearner
+from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
+from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition, DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dpqr.privacy.mechanism import Batch, Mechanism
@@ -34,7 +34,6 @@ from dpqr.workload.measurement import Measurement
 
 COUNT = QueryBlock(name="records")
 """The number of records: what is bought where nobody declares it."""
-COUNT_SHARE = Fraction(1, 20)
 
 Recipe = StableRecipe | Aggregate
 
@@ -44,7 +43,8 @@ class PredictionPlan:
     """Public; the same inputs always give the same plan.
 
     counting: price of a noisy count of records, drawn first; None: the number is declared, or nothing needs it.
-    price: of each draw of the form. spread: see `Form`. parts: of an ensemble.
+    tuning: price of the choice of lambda, drawn next; factor: what was chosen.
+    price: of each draw of the form. spread: see `Form`. parts: of an ensemble, or of the choice.
     """
 
     problem: PredictionProblem
@@ -58,6 +58,8 @@ class PredictionPlan:
     events: Composition
     epsilon: Fraction
     counting: Price | None = None
+    tuning: Price | None = None
+    factor: Fraction = Fraction(1)
     parts: int | None = None
     asked: bool = False
     notes: tuple[str, ...] = ()
@@ -67,7 +69,7 @@ class PredictionPlan:
         """What draws the noisy count."""
         if self.counting is None:
             raise InfeasiblePlan("this plan buys no count of records")
-        return _check(self.counting).mechanism((COUNT,), self.problem.unit, self.counting)
+        return count_check(self.counting).mechanism((COUNT,), self.problem.unit, self.counting)
 
     @property
     def releases(self) -> int:
@@ -85,7 +87,26 @@ class PredictionPlan:
         if not isinstance(self.recipe, StableRecipe):
             raise InfeasiblePlan("an ensemble has no bound of its own")
         last = self.releases - 1
-        return self.recipe.learner(self.problem, usable(records), self.spread, last if release is None else release)
+        which = last if release is None else release
+        return self.recipe.learner(self.problem, usable(records), self.spread, which, self.factor)
+
+    def tuner(self, records: int) -> Batch[Counts, IntArray]:
+        """What draws the place of the best factor among FACTORS."""
+        assert isinstance(self.recipe, StableRecipe)
+        assert self.tuning is not None
+        assert self.parts is not None
+        candidates = tuple(self._candidate(self.recipe, factor, records) for factor in FACTORS)
+        voters = TuningVotes(candidates=candidates, parts=self.parts, wrong=self.recipe.wrong)
+        return ExponentialVotes(ensemble=voters, epsilon=self.tuning.bounded_range)
+
+    def _candidate(self, recipe: StableRecipe, factor: Fraction, records: int) -> Candidate:
+        tried = replace(self, factor=factor)
+        penalty = tried.learner(records).penalty
+
+        def learner(rows: int) -> BatchLearner:
+            return recipe.batch_learner(self.problem, Scale(unit=self.problem.unit, records=usable(rows)), penalty)
+
+        return Candidate(learner=learner, deviation=deviation(tried, records) or 0.0)
 
     def weights(self, learner: StableLearner) -> GaussianWeights | LaplaceWeights:
         """The mechanism of a function release."""
@@ -116,69 +137,6 @@ class PredictionPlan:
         if isinstance(event, DiscreteLaplaceEvent):
             return LaplaceAverages(ensemble=ensemble, scale=event.scale)
         return ExponentialVotes(ensemble=ensemble, epsilon=self.price.bounded_range)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a plan is made for."""
-
-    problem: PredictionProblem
-    budget: PrivacyBudget
-    recipe: Recipe
-    accountants: Sequence[Accountant]
-    asked: bool = False
-
-
-def least_spread(wanted: Wanted) -> PredictionPlan:
-    """The plan of least noise over the accountants and noise laws that go with the form.
-
-    Errors: UsageFault where none of them covers the budget; InfeasiblePlan where none has a plan.
-    """
-    form = _form(wanted)
-    plans, reasons = [], []
-    for accountant in wanted.accountants:
-        refusal = accountant.refusal(wanted.budget)
-        if refusal or (accountant.homogeneous and _counts(wanted)):
-            reasons.append(refusal or f"the {accountant.name} accountant covers equal draws only; declare --n")
-            continue
-        for noise in form.noises:
-            if noise != "gaussian" or accountant.concentrated:
-                plans.append(_planned(wanted, form, accountant, noise))
-    if not plans:
-        raise UsageFault("; ".join(dict.fromkeys(reasons)))
-    covered = [plan for plan in plans if plan.epsilon <= wanted.budget.epsilon]
-    if not covered:
-        raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
-    return min(covered, key=lambda plan: plan.spread)
-
-
-def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan:
-    problem, budget = wanted.problem, wanted.budget
-    counted = _counts(wanted)
-    share = (1 - COUNT_SHARE if counted else Fraction(1)) / form.count
-    portions = [Portion(share=share, count=form.count, event=lambda price: form.event(price, noise))]
-    if counted:
-        portions.append(Portion(share=COUNT_SHARE, count=1))
-    prices = accountant.cut(budget, portions)
-    counting = prices[1] if counted else None
-    first = [(_check(counting).event((COUNT,), problem.unit, counting), 1)] if counting else []
-    events: Composition = (*first, (form.event(prices[0], noise), form.count))
-    recipe = wanted.recipe
-    return PredictionPlan(
-        problem=problem,
-        budget=budget,
-        recipe=recipe,
-        form=form,
-        noise=noise,
-        accountant=accountant,
-        price=prices[0],
-        spread=form.spread(prices[0], noise),
-        events=events,
-        epsilon=accountant.epsilon(events, budget.delta) or Fraction(0),
-        counting=counting,
-        parts=recipe.chosen_parts(problem, _single(prices[0], noise)) if isinstance(recipe, Aggregate) else None,
-        asked=wanted.asked,
-    )
 
 
 def usable(records: int) -> int:
@@ -214,28 +172,6 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
     return drawn.deviation * step(bound)
 
 
-def _single(price: Price, noise: Noise) -> Fraction:
-    return price.bounded_range if noise == "exponential" else price.pure
-
-
-def _counts(wanted: Wanted) -> bool:
-    """Whether a number of records has to be bought."""
-    return isinstance(wanted.recipe, StableRecipe) and wanted.problem.records is None
-
-
-def _check(price: Price) -> Laplace | Gaussian:
+def count_check(price: Price) -> Laplace | Gaussian:
+    """The noise of a count that a price buys."""
     return Laplace() if price.rho is None else Gaussian()
-
-
-def _form(wanted: Wanted) -> Form:
-    problem, recipe = wanted.problem, wanted.recipe
-    if isinstance(recipe, Aggregate):
-        if problem.points is None:
-            raise UsageFault("--release function goes with a stable learner; an ensemble answers point by point")
-        if problem.target.numeric:
-            return AveragesForm(count=problem.points, touched=1)
-        return VotesForm(count=problem.points)
-    recipe.require(problem)
-    if problem.points is None:
-        return FunctionForm(width=recipe.features.width)
-    return PointsForm(count=problem.points * recipe.releases)

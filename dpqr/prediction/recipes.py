@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol
+from typing import Literal
+
+import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
@@ -16,7 +18,7 @@ from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.scale import Scale
-from dpqr.prediction.stable import Examples, LeastSquares, LipschitzLearner, StableLearner
+from dpqr.prediction.stable import BatchLearner, Examples, LeastSquares, LipschitzLearner, StableLearner
 
 StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
 CLASSIFIERS = ("logistic", "svm")
@@ -29,18 +31,6 @@ accuracy, never privacy."""
 SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
 
 
-class Stable(Protocol):
-    """A regularised minimiser."""
-
-    @property
-    def name(self) -> str: ...
-
-    @property
-    def limit(self) -> int | None: ...
-
-    def learner(self, problem: PredictionProblem, records: int, spread: float) -> StableLearner: ...
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StableRecipe:
     """A stable learner by its name.
@@ -49,6 +39,7 @@ class StableRecipe:
     target function lies in the range of L_K^r), beta of S3 for the others (the approximation error falls as
     lambda^beta). tau: of the quantile. features: of the domain without the target, by the kernel.
     steps, releases: of online, whose function is released so many times, after equal numbers of slots.
+    tuning: share of the budget that chooses lambda; None: nothing is paid for it.
     """
 
     name: StableName
@@ -59,8 +50,13 @@ class StableRecipe:
     kernel: Kernel = LINEAR
     steps: Steps = USUAL_STEPS
     releases: int = 1
+    tuning: Fraction | None = None
 
     def __post_init__(self) -> None:
+        if self.tuning is not None and not 0 < self.tuning < 1:
+            raise UsageFault("--tune is a share of the budget, between 0 and 1, for example 0.1")
+        if self.tuning is not None and (self.penalty or self.smoothness):
+            raise UsageFault("--tune chooses lambda, and so do --lambda and --smoothness; leave one out")
         if not 1 <= self.releases <= MOST_RELEASES:
             raise UsageFault(f"--releases must lie between 1 and {MOST_RELEASES:,}")
         if self.penalty is not None and not SMALLEST_PENALTY <= self.penalty <= LARGEST_PENALTY:
@@ -104,21 +100,39 @@ class StableRecipe:
         if self.releases > 1 and problem.points is None:
             raise UsageFault("--releases goes with --release predictions; a function is released once, at the end")
 
-    def learner(self, problem: PredictionProblem, records: int, spread: float, release: int = 0) -> StableLearner:
+    def learner(
+        self, problem: PredictionProblem, records: int, spread: float, release: int = 0, factor: Fraction = Fraction(1)
+    ) -> StableLearner:
         """The learner for a public number of records. spread: the noise, in units of the learner's bound; it enters a
-        guess at lambda and nothing else. release: which of `releases` it is for, from 0; the last has seen all."""
-        examples = Examples(features=self.features, axis=problem.target.axis, values=self._values(problem))
+        guess at lambda and nothing else. release: which of `releases` it is for, from 0; the last has seen all.
+        factor: what a tuned lambda is of the guess."""
         if self.ordered:
             slots = records * problem.unit.rows * (release + 1) // self.releases
-            return OnlineLearner(examples=examples, steps=self.steps, slots=max(1, slots), rows=problem.unit.rows)
+            examples, rows = self._examples(problem), problem.unit.rows
+            return OnlineLearner(examples=examples, steps=self.steps, slots=max(1, slots), rows=rows)
         scale = Scale(unit=problem.unit, records=records)
-        penalty = self.chosen_penalty(scale, spread)
+        return self.batch_learner(problem, scale, self.chosen_penalty(scale, spread, factor))
+
+    def batch_learner(self, problem: PredictionProblem, scale: Scale, penalty: Fraction) -> BatchLearner:
+        """The regularised minimiser with this lambda."""
+        examples = self._examples(problem)
         if self.loss is None:
             return LeastSquares(examples=examples, penalty=penalty, scale=scale)
         return LipschitzLearner(examples=examples, loss=self.loss, penalty=penalty, scale=scale)
 
-    def chosen_penalty(self, scale: Scale, spread: float) -> Fraction:
-        """lambda: stated, by the sources' theory, or by balancing lambda REACH^2 against the noise."""
+    def wrong(self, predicted: FloatArray, targets: FloatArray) -> FloatArray:
+        """How wrong predictions are: mistakes for classes, the loss for numbers, which are clipped first."""
+        if self.classifies:
+            return np.asarray(predicted * targets <= 0, dtype=np.float64)
+        clipped = np.clip(predicted, -1.0, 1.0)
+        return np.square(clipped - targets) if self.loss is None else self.loss.value(clipped, targets)
+
+    def _examples(self, problem: PredictionProblem) -> Examples:
+        values, columns = self._values(problem), len(problem.domain.attributes)
+        return Examples(features=self.features, axis=problem.target.axis, values=values, columns=columns)
+
+    def chosen_penalty(self, scale: Scale, spread: float, factor: Fraction = Fraction(1)) -> Fraction:
+        """lambda: stated, by the sources' theory, or `factor` times what balances lambda REACH^2 against the noise."""
         if self.penalty is not None:
             return self.penalty
         if self.smoothness is not None:
@@ -126,8 +140,8 @@ class StableRecipe:
         reach, steps = REACH[self.name], 2 if scale.replaced else scale.steps
         noise = max(spread, 1e-9) * steps / scale.records
         if self.loss is None:
-            return _exact((2 * (2 * noise / reach) ** 2) ** (1 / 3))
-        return _exact(math.sqrt(float(self.loss.lipschitz) * noise / 2) / reach)
+            return _exact(factor * (2 * (2 * noise / reach) ** 2) ** (1 / 3))
+        return _exact(factor * math.sqrt(float(self.loss.lipschitz) * noise / 2) / reach)
 
     def exponent(self, smoothness: Fraction) -> float:
         """a in lambda = m^-a: 2 / min(4, 3 + 2 r) for least squares (Nie and Wang 2017, JAMP, Theorem 2),

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
+from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.counts import Counts
 from dpqr.data.occupied import occupied
 from dpqr.prediction.features import FeatureMap
@@ -53,20 +53,25 @@ class StableLearner(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examples:
     """How rows of the domain become vectors and targets. axis: of the target; values: one number for each of its
-    cells, within [-1, 1]."""
+    cells, within [-1, 1]. columns: of the domain; counts may have further axes."""
 
     features: FeatureMap
     axis: int
     values: FloatArray
+    columns: int = 2
 
     def read(self, counts: Counts, scale: Scale) -> Rows:
         """The distinct rows, each with the weight of its records. Private."""
         codes, records = occupied(counts)
+        return self.rows(codes, scale.weights(records))
+
+    def rows(self, codes: AnyArray, weights: FloatArray) -> Rows:
+        """Rows of codes with these weights. Private."""
         return Rows(
             features=self.features,
-            codes=np.delete(codes, self.axis, axis=1),
+            codes=np.delete(codes[:, : self.columns], self.axis, axis=1),
             targets=self.values[codes[:, self.axis]],
-            weights=scale.weights(records),
+            weights=weights,
         )
 
 
@@ -113,7 +118,10 @@ class LipschitzLearner:
         )
 
     def fit(self, counts: Counts) -> FloatArray:
-        rows = self.examples.read(counts, self.scale)
+        return self.learn(self.examples.read(counts, self.scale))
+
+    def learn(self, rows: Rows) -> FloatArray:
+        """w from weighted rows. Private."""
         return self.solver.minimise(Objective(rows=rows, loss=self.loss, penalty=float(self.penalty)))
 
 
@@ -172,7 +180,10 @@ class LeastSquares:
         return (self.distance + 2 * self.tolerance) * ARITHMETIC
 
     def fit(self, counts: Counts) -> FloatArray:
-        rows = self.examples.read(counts, self.scale)
+        return self.learn(self.examples.read(counts, self.scale))
+
+    def learn(self, rows: Rows) -> FloatArray:
+        """w from weighted rows. Private."""
         moments = summed(
             np.vstack([block.vectors.T, block.targets]) @ (block.vectors * block.weights[:, None])
             for block in rows.blocks()
@@ -182,6 +193,10 @@ class LeastSquares:
         shift = _shift(spectrum, pull, float(self.penalty), float(self.radius or 2 * self.reach))
         solved: FloatArray = axes @ (pull / (spectrum + shift))
         return solved
+
+
+BatchLearner = LipschitzLearner | LeastSquares
+"""Those that learn from all rows at once, in no order."""
 
 
 def _shift(spectrum: FloatArray, pull: FloatArray, penalty: float, radius: float) -> float:

@@ -16,6 +16,7 @@ from dpqr.prediction.outlook import MOST, Outlook
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.theory import Theory
+from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.figures import upward_text
 from dpqr.report.facts import Fact, facts
 from dpqr.report.wording import DIGITS, counted, plain, price_words
@@ -56,6 +57,9 @@ def _means(plan: PredictionPlan) -> Iterator[Fact]:
     yield "Learner", _learner(plan)
     if plan.counting:
         yield "Counting", f"a noisy count of the records, {price_words(plan.counting)}"
+    if plan.tuning:
+        parts = counted(plan.parts or 0, "part")
+        yield "Tuning", f"one of {len(FACTORS)} lambdas by votes of {parts}, {price_words(plan.tuning)}"
     if isinstance(plan.form, FunctionForm):
         yield "Release", f"the whole function, {plan.form.width:,} weights with {plan.noise} noise: {_price(plan)}"
     else:

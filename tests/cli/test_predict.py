@@ -263,3 +263,17 @@ def test_what_no_stream_covers_is_refused(shop):
     for more in (("--t0", "2"), ("--theta", "0.5"), ("--lambda", "1"), ("--release", "function", "--releases", "2")):
         assert online(shop, *more).code == 2, more
     assert online(shop, n="39").code == 5
+
+
+@pytest.mark.parametrize("more", [("--n", "400"), ()])
+def test_a_tuned_lambda_is_paid_for(shop, more):
+    done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", "--delta", "1e-6", *more)
+    assert done.code == 0, done.err
+    assert done.json["events"][-2]["kind"] == "exponential"
+    assert done.json["plan"]["tuning"]["factor"] in ("1/16", "1/4", "1", "4", "16")
+    assert "one of 5 lambdas" in done.err
+
+
+def test_what_does_not_go_with_tuning_is_refused(shop):
+    for wrong in (("--tune", "1"), ("--tune", "0.1", "--lambda", "0.1"), ("--tune", "0.1", "--learner", "aggregate")):
+        assert predict(shop, "--points", "new.csv", *wrong).code == 2

@@ -8,7 +8,7 @@ from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.outlook import outlook
-from dpqr.prediction.plan import Wanted, least_spread
+from dpqr.prediction.planner import Wanted, least_spread
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.target import Target

@@ -43,6 +43,7 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
         "form": {"kind": kind(plan.form), "draws": plan.form.count, "noise": plan.noise},
         "accountant": plan.accountant.name,
         "counting": price_part(plan.counting),
+        "tuning": None if plan.tuning is None else {"price": price_part(plan.tuning), "factor": str(plan.factor)},
         "price": price_part(plan.price),
         "events": events_part(plan.events),
         "proved_epsilon": rational(plan.epsilon),

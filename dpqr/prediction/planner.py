@@ -1,0 +1,120 @@
+"""Planner: the prediction plan of least noise that a budget, a recipe and the accountants allow."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, PointsForm, VotesForm
+from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
+from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.tuning import tuning_parts
+from dpqr.privacy.accountant import Accountant, Portion
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import Composition, ExponentialEvent
+from dpqr.privacy.price import Price
+
+COUNT_SHARE = Fraction(1, 20)
+"""Of the budget, for a noisy count of records where nobody declares their number."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What a plan is made for."""
+
+    problem: PredictionProblem
+    budget: PrivacyBudget
+    recipe: Recipe
+    accountants: Sequence[Accountant]
+    asked: bool = False
+
+
+def least_spread(wanted: Wanted) -> PredictionPlan:
+    """The plan of least noise over the accountants and noise laws that go with the form.
+
+    Errors: UsageFault where none of them covers the budget; InfeasiblePlan where none has a plan.
+    """
+    form = _form(wanted)
+    plans, reasons = [], []
+    for accountant in wanted.accountants:
+        refusal = accountant.refusal(wanted.budget)
+        if refusal or (accountant.homogeneous and _extra_shares(wanted)):
+            unequal = f"the {accountant.name} accountant covers equal draws only; declare --n, and leave --tune out"
+            reasons.append(refusal or unequal)
+            continue
+        for noise in form.noises:
+            if noise != "gaussian" or accountant.concentrated:
+                plans.append(_planned(wanted, form, accountant, noise))
+    if not plans:
+        raise UsageFault("; ".join(dict.fromkeys(reasons)))
+    covered = [plan for plan in plans if plan.epsilon <= wanted.budget.epsilon]
+    if not covered:
+        raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
+    return min(covered, key=lambda plan: plan.spread)
+
+
+def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan:
+    problem, budget = wanted.problem, wanted.budget
+    recipe, shares = wanted.recipe, _extra_shares(wanted)
+    share = (1 - sum(shares.values(), Fraction(0))) / form.count
+    portions = [Portion(share=share, count=form.count, event=lambda price: form.event(price, noise))]
+    prices = accountant.cut(budget, [*portions, *(Portion(share=each, count=1) for each in shares.values())])
+    extra = dict(zip(shares, prices[1:], strict=True))
+    counting, tuning = extra.get("counting"), extra.get("tuning")
+    first = [(count_check(counting).event((COUNT,), problem.unit, counting), 1)] if counting else []
+    chosen = [(ExponentialEvent(epsilon=tuning.bounded_range), 1)] if tuning else []
+    events: Composition = (*first, *chosen, (form.event(prices[0], noise), form.count))
+    return PredictionPlan(
+        problem=problem,
+        budget=budget,
+        recipe=recipe,
+        form=form,
+        noise=noise,
+        accountant=accountant,
+        price=prices[0],
+        spread=form.spread(prices[0], noise),
+        events=events,
+        epsilon=accountant.epsilon(events, budget.delta) or Fraction(0),
+        counting=counting,
+        tuning=tuning,
+        parts=_parts(wanted, prices[0], noise, tuning),
+        asked=wanted.asked,
+    )
+
+
+def _single(price: Price, noise: Noise) -> Fraction:
+    return price.bounded_range if noise == "exponential" else price.pure
+
+
+def _extra_shares(wanted: Wanted) -> dict[str, Fraction]:
+    """What is bought before the form's own draws, by name."""
+    recipe = wanted.recipe
+    if not isinstance(recipe, StableRecipe):
+        return {}
+    counting = {} if wanted.problem.records is not None else {"counting": COUNT_SHARE}
+    left = 1 - sum(counting.values(), Fraction(0))
+    return counting if recipe.tuning is None else counting | {"tuning": recipe.tuning * left}
+
+
+def _parts(wanted: Wanted, price: Price, noise: Noise, tuning: Price | None) -> int | None:
+    if isinstance(wanted.recipe, Aggregate):
+        return wanted.recipe.chosen_parts(wanted.problem, _single(price, noise))
+    return None if tuning is None else tuning_parts(tuning.bounded_range)
+
+
+def _form(wanted: Wanted) -> Form:
+    problem, recipe = wanted.problem, wanted.recipe
+    if isinstance(recipe, Aggregate):
+        if problem.points is None:
+            raise UsageFault("--release function goes with a stable learner; an ensemble answers point by point")
+        if problem.target.numeric:
+            return AveragesForm(count=problem.points, touched=1)
+        return VotesForm(count=problem.points)
+    recipe.require(problem)
+    if problem.points is None:
+        return FunctionForm(width=recipe.features.width)
+    return PointsForm(count=problem.points * recipe.releases)
