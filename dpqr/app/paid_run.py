@@ -20,7 +20,7 @@ from dpqr.io.journal.plan_digest import plan_digest
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.place import ANCHOR, LEDGER
-from dpqr.io.outputs.directory import RECORD
+from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.events import Composition
@@ -30,6 +30,8 @@ from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
 ENDING = ".transcript"
+_FIRST_LINE = 2**16
+"""Characters of a transcript that are looked at without being checked."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,10 +179,13 @@ def transcript_path(directory: Path) -> Path:
 
 def is_published(directory: Path) -> bool:
     """Whether the release in `directory` is the one whose transcript lies beside it: only the settlement is missing."""
+    transcript = transcript_path(directory)
     try:
-        with transcript_path(directory).open(encoding="utf-8") as opened:
-            run = json.loads(opened.readline())
-        published = json.loads((directory / RECORD).read_text(encoding="utf-8"))
+        if not transcript.is_file():  # a pipe would let the job wait for ever
+            return False
+        with transcript.open(encoding="utf-8") as opened:
+            run = json.loads(opened.readline(_FIRST_LINE))
+        published = read_record(directory)
         return bool(run["receipt"] == published["ledger"]["seal"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False

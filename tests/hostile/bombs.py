@@ -155,6 +155,25 @@ BOMBS = (
     ),
     coefficients("npz-of-600-megabytes", "unpacks to more than 536870912 bytes", "c.npz", zipped),
     coefficients("coefficients-of-5-million-rows", "holds more than 4194304 rows", "c.csv", long_table),
+    Bomb(
+        "record-of-44-million-lists",
+        "paths",
+        2,
+        "holds no dpqr release, and --force replaces nothing else",
+        "o/release.json",
+        lambda path: path.write_bytes(b"[" + b"[]," * 44_000_000 + b"[]]"),
+        ("--out", "o", "--force"),
+    ),
+    Bomb(
+        "record-of-8-million-objects",
+        "paths",
+        2,
+        "holds no dpqr release, and --force replaces nothing else",
+        "o/release.json",
+        lambda path: path.write_bytes(b"[" + b'{"":0},' * (2**23 - 2) + b"0]"),
+        ("--out", "o", "--force"),
+        costly=True,
+    ),
     Bomb("json-of-5-million-lists", "json", 3, "expected an object", "q.json", many_lists, costly=True),
 )
 
@@ -164,6 +183,7 @@ def run(bomb, directory):
     directory.mkdir()
     (directory / "table.csv").write_text("sex,age,income\nF,1,2\n")
     (directory / "q.json").write_text(json.dumps(bomb.queries or QUERIES))
+    (directory / bomb.file).parent.mkdir(exist_ok=True)
     bomb.make(directory / bomb.file)
     data = bomb.file if bomb.file.startswith("t.") else "table.csv"
     command = ["release", data, "--queries", "q.json", "--eps", "1", "--out", "out", *bomb.options]

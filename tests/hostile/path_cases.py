@@ -68,6 +68,21 @@ PATHS = [
         files={"o/release.json": {"dpqr": "release/1", "files": ["../../table.csv"]}, "o/table.csv": "x"},
     ),
     Bad(
+        "out-record-fifo",
+        2,
+        "holds no dpqr release",
+        options=("--out", "o", "--force"),
+        files={"o/a": "x"},
+        make=fifo("o/release.json"),
+    ),
+    Bad(
+        "out-record-deep",
+        2,
+        "holds no dpqr release",
+        options=("--out", "o", "--force"),
+        files={"o/release.json": lambda: "[" * 10**5},
+    ),
+    Bad(
         "out-record-linked",
         2,
         "holds no dpqr release",

@@ -6,7 +6,6 @@ most that sibling, named `.NAME.PID-COUNT.draft`; nobody takes it for a release.
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -15,12 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpqr.errors import UsageFault
+from dpqr.io.outputs.record import RECORD, read_record
 
-RECORD = "release.json"
-"""The file that makes a directory a release; it lists the others."""
 MARK = "release/"
-LONGEST_RECORD = 2**27
-"""Bytes of a record that is read again; a larger one is taken for somebody else's."""
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
 
@@ -75,7 +71,7 @@ class ReleaseDirectory:
 
     def _require_release(self) -> None:
         """--force removes what dpqr wrote and nothing else."""
-        listed = _listed_files(self.path / RECORD)
+        listed = _listed_files(self.path)
         if listed is None:
             raise self._fault("holds no dpqr release, and --force replaces nothing else; choose another directory")
         foreign = sorted(set(os.listdir(self.path)) - listed - {RECORD})
@@ -153,15 +149,15 @@ def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
     return target
 
 
-def _listed_files(record: Path) -> set[str] | None:
+def _listed_files(directory: Path) -> set[str] | None:
     """Names of the files that a release's record lists; None where there is no such record."""
-    if record.is_symlink() or not record.is_file() or record.stat().st_size > LONGEST_RECORD:
+    if (directory / RECORD).is_symlink():
         return None
     try:
-        document = json.loads(record.read_bytes())
+        document = read_record(directory)
         files = document["files"] if str(document["dpqr"]).startswith(MARK) else None
         return {str(name) for name in files} if isinstance(files, list) else None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError):
         return None
 
 

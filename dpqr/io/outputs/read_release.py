@@ -15,7 +15,8 @@ from pyarrow import csv, parquet
 from dpqr.data.arrays import FloatArray
 from dpqr.data.domain import Domain
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.directory import MARK, RECORD
+from dpqr.io.outputs.directory import MARK
+from dpqr.io.outputs.record import RECORD, read_record
 from dpqr.io.outputs.release_directory import SYNTHETIC
 from dpqr.io.outputs.size_parts import domain_part, workload_part
 from dpqr.workload.workload import Workload
@@ -59,7 +60,7 @@ class ReleaseFiles:
         if name is None:
             raise DocumentError(f"{self.path / RECORD}: lists no answers; give a directory that dpqr release has made")
         try:
-            found = _estimates(self.path / name)
+            found = _estimates(self.path / name, rows)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             raise DocumentError(
                 f"{self.path / name}: cannot be read as answers; release again, or restore it"
@@ -87,26 +88,31 @@ def read_release(directory: str) -> ReleaseFiles:
     if not path.is_dir():
         raise UsageFault(f"{directory}: is no release directory; give one, or a table of rows with --rows")
     try:
-        record = json.loads((path / RECORD).read_bytes())
+        record = read_record(path)
         whole = str(record["dpqr"]).startswith(MARK) and {"ledger", "plan", "files", "synthetic"} <= set(record)
         whole = whole and {"domain", "workload"} <= set(record["plan"]) and isinstance(record["files"], list)
         whole = whole and (record["ledger"] == "none" or isinstance(record["ledger"]["dataset"], str))
     except OSError as error:
         raise UsageFault(f"{directory}: holds no {RECORD} that can be read ({error.strerror})") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         whole = False
     if not whole:
         raise DocumentError(f"{path / RECORD}: is no record of a release; give a directory that dpqr release has made")
     return ReleaseFiles(path=path, record=record)
 
 
-def _estimates(path: Path) -> FloatArray:
+def _estimates(path: Path, rows: int) -> FloatArray:
+    """The column of estimates. A Parquet file that declares more than `rows` is not read."""
+    if not path.is_file():  # a pipe would let the job wait for ever
+        raise OSError
     if path.suffix == ".json":
         records = json.loads(path.read_bytes())
         return np.array([np.nan if one["estimate"] is None else one["estimate"] for one in records], dtype=np.float64)
     only = ["estimate"]
     with pa.OSFile(os.fsencode(path), "rb") as file:
         if path.suffix == ".parquet":
+            if parquet.read_metadata(file).num_rows > rows:
+                raise ValueError
             table = parquet.read_table(file, columns=only)
         else:
             table = csv.read_csv(file, convert_options=csv.ConvertOptions(include_columns=only))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dpqr.construction.release import Release
 from dpqr.io.outputs.answers import answers_table
-from dpqr.io.outputs.directory import RECORD, ReleaseDirectory
+from dpqr.io.outputs.directory import ReleaseDirectory
 from dpqr.io.outputs.json_layout import document_text
+from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_document import release_document
 from dpqr.io.outputs.synthetic import BinText, Form, synthesise
 from dpqr.io.outputs.table_files import TableFormat, write_table
