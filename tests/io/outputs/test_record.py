@@ -19,7 +19,7 @@ def test_what_is_missing_is_an_error_of_the_system(tmp_path):
 @pytest.mark.parametrize("text", ["", "{", "[" * 10**5, "nothing"], ids=len)
 def test_what_is_no_json(tmp_path, text):
     (tmp_path / RECORD).write_text(text)
-    with pytest.raises(ValueError, match="Expecting|deeper"):
+    with pytest.raises(ValueError, match=r"Expecting|deeper"):
         read_record(tmp_path)
 
 
