@@ -7,6 +7,7 @@ from fractions import Fraction
 from math import isqrt
 
 from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.events import PrivacyEvent, PureSumEvent, RhoSumEvent
 
 ROOT_BITS = 100
 
@@ -34,6 +35,11 @@ class Price:
         if self.rho is not None and other.rho is not None:
             return Price(rho=self.rho + other.rho)
         raise InfeasiblePlan("prices in epsilon and in rho do not add up")
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Any number of draws that a filter keeps within this price together."""
+        return PureSumEvent(epsilon=self.epsilon) if self.epsilon is not None else RhoSumEvent(rho=self.concentrated)
 
     @property
     def pure(self) -> Fraction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import reduce
 from itertools import accumulate
 
 from rich.console import RenderableType
@@ -42,11 +43,13 @@ def _rounds(plan: Plan) -> Iterator[Fact]:
         yield "Left out", f"a noisy count of {dropped_words(plan.problem.unit)}, {price_words(plan.dropped)}"
     if plan.opening and plan.opening_price:
         openings = counted(len(plan.opening), "measurement")
-        covered = "before any selection" if plan.rounds else "for the whole workload, nothing is selected"
+        nothing = "" if plan.stages else "for the whole workload, nothing is selected"
+        covered = "before any selection" if plan.rounds else nothing
         each = "each " if len(plan.opening) > 1 else ""
-        yield "First", f"{openings} {covered}, {each}{price_words(plan.opening_price)}"
-    for price in plan.stages:
-        yield "Then", f"one measurement of what the released answers suggest, {price_words(price)}"
+        yield "First", f"{openings} {covered}".rstrip() + f", {each}{price_words(plan.opening_price)}"
+    if plan.stages:
+        most = f"up to {counted(len(plan.stages), 'measurement')}, each decided by what was released before"
+        yield "Then", f"{most}; together {price_words(reduce(Price.plus, plan.stages))}"
     if plan.select and plan.measure:
         chosen, measured = _alone(plan.select, _selection(plan)), _alone(plan.measure, _pure(plan, plan.measure))
         prices = f"choosing costs {price_words(plan.select)}{chosen}, measuring {price_words(plan.measure)}{measured}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from math import ceil, floor
 
 from rich.console import Group, RenderableType
@@ -59,8 +60,8 @@ def _receipt(release: Release) -> Iterator[Fact]:
     if plan.opening and plan.opening_price:
         yield "Opening", _cost(plan, len(plan.opening), "measurement", plan.opening_price)
     if plan.stages:
-        prices = ", ".join(price_words(price) for price in plan.stages)
-        yield "Later", f"{counted(len(release.transcript.rounds) - len(plan.opening), 'measurement')}; prices {prices}"
+        done, whole = len(release.transcript.rounds) - len(plan.opening), reduce(Price.plus, plan.stages)
+        yield "Later", f"{counted(done, 'measurement')}, together {price_words(whole)}"
     if plan.select and plan.measure:
         yield "Selection", _cost(plan, plan.rounds, "draw", plan.select)
         yield "Measurement", _cost(plan, plan.rounds, "draw", plan.measure)

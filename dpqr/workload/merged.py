@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,6 +36,12 @@ class Merged:
     @property
     def cells(self) -> int:
         return len(self.buckets)
+
+    @property
+    def runs(self) -> list[tuple[int, int]]:
+        """Buckets along the cells, each with how many cells in a row lie in it."""
+        starts = [0, *(np.flatnonzero(np.diff(self.buckets)) + 1).tolist(), len(self.buckets)]
+        return [(int(self.buckets[start]), stop - start) for start, stop in pairwise(starts)]
 
     def merge(self, tensor: AnyArray) -> AnyArray:
         """Sums over the buckets: shape (cells, k) to (buckets, k). Integers stay exact."""

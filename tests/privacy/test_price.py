@@ -6,7 +6,14 @@ from hypothesis import strategies as st
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    PureSumEvent,
+    RhoSumEvent,
+)
 from dpqr.privacy.price import Price, root_below
 
 SHORT = 1 - Fraction(1, 2**48)
@@ -75,3 +82,9 @@ def test_prices_of_one_currency_add_up():
     assert Price(rho=third).plus(Price(rho=third)) == Price(rho=2 * third)
     with pytest.raises(InfeasiblePlan, match="do not add up"):
         Price(rho=third).plus(Price(epsilon=third))
+
+
+def test_draws_within_a_price_are_one_event() -> None:
+    third = Fraction(1, 3)
+    assert Price(epsilon=third).event == PureSumEvent(epsilon=third)
+    assert Price(rho=third).event == RhoSumEvent(rho=third)

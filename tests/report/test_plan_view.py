@@ -67,6 +67,13 @@ def test_a_workload_that_is_measured_whole_has_nothing_to_select(plan):
     assert "estimated" not in text
 
 
+def test_later_measurements_are_announced_with_their_sum(plan):
+    shares = tuple(Price(epsilon=Fraction(share, 10)) for share in (1, 3, 5))
+    text = printed(plan_view(replace(plan, rounds=0, select=None, measure=None, stages=shares)))
+    assert "1 measurement, eps 0.2" in text
+    assert "up to 3 measurements, each decided by what was released before; together eps 0.9" in text
+
+
 def test_one_round_is_no_plural(plan):
     text = printed(plan_view(replace(plan, rounds=1, opening=())))
     assert "Rounds      in the one round: choosing costs eps 0.08, measuring eps 0.32\n" in text

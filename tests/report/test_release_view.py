@@ -1,8 +1,10 @@
 from dataclasses import replace
+from fractions import Fraction
 
 from handmade import make_stopped_release
 from printed import printed
 
+from dpqr.privacy.price import Price
 from dpqr.report.release_view import answers_view, receipt_view
 
 ROUNDS = """\
@@ -81,6 +83,11 @@ def test_a_loop_that_ended_early_without_its_stop_test_says_so(release):
     text = printed(receipt_view(replace(stopped, certificate=None)))
     assert "the loop ended early after 3 rounds; the whole schedule is charged" in text
     assert "No certificate: the loop ended without meeting its stop test" in text
+
+
+def test_later_measurements_are_told_with_their_sum(release):
+    plan = replace(release.plan, stages=(Price(epsilon=Fraction(1, 5)), Price(epsilon=Fraction(3, 5))))
+    assert "Later        2 measurements, together eps 0.8" in printed(receipt_view(replace(release, plan=plan)))
 
 
 def test_a_release_from_test_noise_claims_nothing(release):

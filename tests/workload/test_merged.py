@@ -56,3 +56,8 @@ def test_every_cell_needs_a_bucket(buckets) -> None:
 def test_buckets_cannot_be_changed() -> None:
     with pytest.raises(ValueError, match="read-only"):
         Merged(Identity(3), BUCKETS.copy()).buckets[0] = 1
+
+
+def test_buckets_are_told_in_runs() -> None:
+    assert Merged(Identity(3), BUCKETS).runs == [(2, 1), (0, 2), (1, 1), (2, 1)]
+    assert Merged(Identity(1), np.zeros(4, dtype=int)).runs == [(0, 4)]

@@ -29,7 +29,9 @@ from dpqr.io.outputs.size_parts import domain_part, workload_part
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
+from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
+from dpqr.workload.merged import Merged
 
 PLAN_FORMAT = "plan/1"
 RELEASE_FORMAT = "release/1"
@@ -196,6 +198,12 @@ def _round(finished: Round) -> dict[str, Any]:
 
 def _measured(measured: Measurement) -> list[dict[str, Any]]:
     return [
-        {"name": block.name, "grid": str(block.scale), "values": values.tolist()}
+        {"name": block.name, "grid": str(block.scale), "values": values.tolist(), **_buckets(block)}
         for block, values in zip(measured.blocks, measured.values, strict=True)
     ]
+
+
+def _buckets(block: QueryBlock) -> dict[str, Any]:
+    """Where cells were merged: pairs of a bucket and of how many cells in a row lie in it, in the cells' order."""
+    runs = [factor.matrix.runs for factor in block.factors if isinstance(factor.matrix, Merged)]
+    return {"buckets": [list(run) for run in runs[0]]} if runs else {}

@@ -12,7 +12,6 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import PrivacyEvent, PureSumEvent, RhoSumEvent
 from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
@@ -113,7 +112,7 @@ class Marginals:
                 Portion(share=rest * (1 - SELECTION), count=rounds),
             ],
         )
-        events = ((_sum_event(_whole_of(cut[0], OPENING / len(opening))), 1),)
+        events = ((_whole_of(cut[0], OPENING / len(opening)).event, 1),)
         return Plan(
             problem=problem,
             budget=budget,
@@ -200,10 +199,6 @@ def _exploration(plan: Plan, transcript: Transcript) -> Exploration:
 def _whole_of(price: Price, share: Fraction) -> Price:
     """What `price` is `share` of."""
     return Price(epsilon=price.pure / share) if price.rho is None else Price(rho=price.rho / share)
-
-
-def _sum_event(price: Price) -> PrivacyEvent:
-    return PureSumEvent(epsilon=price.pure) if price.rho is None else RhoSumEvent(rho=price.rho)
 
 
 def _counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 from itertools import islice
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import of_any_blocks
+from dpqr.privacy.price import Price
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.course import RECORDS, course, limit_of
@@ -34,22 +35,23 @@ FEWEST, LARGEST = 8, 2**18
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """A paid count of the records decides: many, and one strategy is measured with the rest; few, and noisy counts of
-    ever smaller boxes of cells choose buckets, for which a strategy is measured with what is left.
+    """A paid count of the records decides. Few: noisy counts of ever smaller boxes of cells choose buckets, for which a
+    strategy is measured with what is left. Many: a first look at boxes tells whether to do the same, or to measure one
+    strategy for all cells with the rest.
 
     For workloads that ask about one group of attributes, each query by single columns; others are planned as by
-    `Strategy`. Where n is public it decides in the plan and no count is bought.
+    `Strategy`. Where n is public it decides in the plan and no count is bought. The steps themselves: `course`.
 
-    **Privacy.** Neighbours: those of the problem's unit. Up to three draws, each a noisy answer to integer blocks
-    (LaplaceAnswers, GaussianAnswers) at a price fixed in the plan: the number of records; a tree of counts of boxes;
-    a strategy over the buckets. The buckets are a function of the second draw's released values and of public facts
-    alone, so choosing them is post-processing and costs nothing beyond that draw (Dwork and Roth 2014, Proposition
-    2.1): every box that is counted gets noise, the smallest ones too. The third draw's blocks depend on what the first
-    two released, never on the table, and its sensitivity is that of the integer matrix over the buckets: a record lies
-    in one bucket, so the columns over cells are those over buckets, repeated (Merged). Given any outcome of the
-    earlier draws each draw keeps its price, and prices add up to the budget: adaptive composition (Dwork, Rothblum
-    and Vadhan 2010; for prices that depend on releases, here the price of the last draw, Rogers, Roth, Ullman and
-    Vadhan 2016), so a filter accountant charges the run.
+    **Privacy.** Neighbours: those of the problem's unit. Up to four draws, each a noisy answer to integer blocks
+    (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of boxes; such a
+    tree again; a strategy over the buckets or over all cells. What is drawn, how deep, and whether the price of a draw
+    that is left out goes to the last one, is a function of public facts and of what the draws before released; so is
+    the choice of buckets, which is post-processing and free (Dwork and Roth 2014, Proposition 2.1): every box that is
+    counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer matrix over the
+    buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated (Merged). Given any
+    outcome of the earlier draws each draw keeps its price, and all prices together are within the budget: adaptive
+    composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter (Rogers, Roth,
+    Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single draws.
     """
 
     @property
@@ -72,7 +74,7 @@ class Ordered:
             return replace(direct, notes=(*direct.notes, f"no buckets: {refusal}"))
         counted = problem.n is None
         prices = roles.accountant.cut(budget, _portions(counted))
-        events = tuple((of_any_blocks(roles.check.event((RECORDS,), problem.unit, price)), 1) for price in prices)
+        events = ((reduce(Price.plus, prices).event, 1),)
         glance, look, last = prices[-3:]
         staged = replace(
             direct,

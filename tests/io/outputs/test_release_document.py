@@ -2,6 +2,7 @@ import json
 from dataclasses import fields, replace
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from handmade import make_release
 
@@ -14,6 +15,9 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Level, Problem
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Identity
+from dpqr.workload.merged import Merged
 
 UNIT = "one row of the table added or removed (the number of rows is private)"
 PLAN = {
@@ -119,6 +123,16 @@ def test_prices_in_rho_and_approximate_budgets(plan):
     assert document["price"]["measurement"] is None
     assert document["budget"]["delta"]["exact"] == "1/1000000000"
     assert "epsilon = 1 and delta = 1e-9" in document["guarantee"]
+
+
+def test_merged_cells_are_told(release):
+    factor = Factor(axes=(1,), sizes=(3,), matrix=Merged(Identity(2), np.array([0, 0, 1])))
+    buckets = QueryBlock(name="buckets", factors=(factor,))
+    first = release.transcript.rounds[0]
+    told = replace(first.measurement, blocks=(buckets,), values=(np.array([5, 7]),))
+    release.transcript.rounds[0] = replace(first, measurement=told)
+    part = {"name": "buckets", "grid": "1", "values": [5, 7], "buckets": [[0, 2], [1, 1]]}
+    assert release_document(release)["transcript"][0]["measured"] == [part]
 
 
 def test_the_whole_release(release):
