@@ -14,7 +14,7 @@ USES = {
     "queries": "for many single queries (ranges, conjunctions, rows of coefficients) of which few need measuring",
     "theory": "for a proved bound on every answer, where n is public or declared and very large",
     "strategy": "for prefixes, ranges, rectangles and marginals of ordered columns, where n is large beside the cells",
-    "ordered": "for prefixes, ranges and rectangles at any n: buckets of cells or a strategy, whichever leaves less error",
+    "ordered": "for prefixes, ranges and rectangles at any n: buckets of cells or a strategy, whichever errs less",
     "exponential": "for accountants that count rho (it is bounded in range), and for theory",
     "permute-and-flip": "for accountants that add up epsilons",
     "laplace": "for pure privacy, and for few queries at a time",
