@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,7 +62,7 @@ def evaluate(request: EvaluationRequest, limits: Limits | None = None) -> Accura
     Privacy: none. Who may be evaluated so is decided by the name of a dataset alone, `require_public`.
     """
     limits = limits or Limits()
-    files = None if request.rows and not Path(request.release).is_dir() else read_release(request.release)
+    files = None if request.rows and not os.path.isdir(request.release) else read_release(request.release)
     require_public(request, files.dataset if files else None)
     asked = read_documents(request.queries, request.domain)
     if files:

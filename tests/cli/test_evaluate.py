@@ -1,6 +1,7 @@
 """`dpqr evaluate`: what it prints, what it refuses, and that it opens no seal before it knows that it may."""
 
 import json
+import os
 
 import pytest
 from desk import DOMAIN, QUERIES
@@ -151,6 +152,22 @@ class TestFaults:
     @pytest.mark.parametrize("text", ["{", "[]", '{"dpqr": "release/1"}', '{"dpqr": "domain/1"}'])
     def test_a_damaged_record(self, made, text):
         (made.path / "out" / "release.json").write_text(text)
+        ended = evaluate(made)
+        assert (ended.code, ended.out) == (3, "")
+
+    @pytest.mark.parametrize(
+        "name", ["x" * 5000, "caf\udce9", "a\0b", "table.csv"], ids=["long", "odd", "null", "file"]
+    )
+    @pytest.mark.parametrize("rows", [(), ("--rows",)], ids=["release", "rows"])
+    def test_names_that_are_no_directory(self, made, name, rows):
+        ended = evaluate(made, *rows, release=name, truth="none.csv")
+        assert (ended.code, ended.out) in ((2, ""), (5, ""))
+        assert len(ended.err.splitlines()) <= 2
+
+    @pytest.mark.parametrize("name", ["release.json", "answers.csv"])
+    def test_a_pipe_is_not_waited_for(self, made, name):
+        (made.path / "out" / name).unlink()
+        os.mkfifo(made.path / "out" / name)
         ended = evaluate(made)
         assert (ended.code, ended.out) == (3, "")
 

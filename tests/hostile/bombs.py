@@ -1,6 +1,7 @@
 """Files that are built to fill a machine, each released by a process of its own whose time and memory are measured.
 
-As a command (`python tests/hostile/bombs.py DIRECTORY`) it prints a table of them, slowest first, and of the fuzz run.
+As a command (`PYTHONPATH=tests python -m hostile.bombs DIRECTORY`) it prints a table of them, slowest first, and what
+the damaged files of `fuzz` came to.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 from desk import QUERIES
 from forgery import table_bytes
+from hostile.fuzz import fuzz
 
 UNIT = ("--unit", "who", "--max-rows", "2")
 MEGABYTE = 2**20
@@ -197,8 +199,6 @@ def run(bomb, directory):
 
 
 def main():
-    from hostile.fuzz import fuzz
-
     place = Path(sys.argv[1])
     found = [(run(bomb, place / bomb.name), bomb) for bomb in BOMBS]
     print(f"{'bomb':45} {'exit':>4} {'cpu s':>6} {'MB':>6}")
@@ -212,5 +212,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent.parent))
     main()

@@ -85,7 +85,7 @@ class ReleaseFiles:
 def read_release(directory: str) -> ReleaseFiles:
     """Errors: UsageFault where there is no release; DocumentError where its record is damaged."""
     path = Path(directory)
-    if not path.is_dir():
+    if not os.path.isdir(path):  # which is quiet about names that no file can have
         raise UsageFault(f"{directory}: is no release directory; give one, or a table of rows with --rows")
     try:
         record = read_record(path)

@@ -23,7 +23,7 @@ class SingleFile:
         Errors: UsageFault. The budget is spent by then, so a file that is complete and finds its name taken stays
         beside it, and the message says where.
         """
-        draft = self.path.with_name(f".{os.getpid()}-{self.path.name}")
+        draft = self._draft()
         try:
             fill(draft)
             with draft.open("rb+") as opened:
@@ -40,6 +40,18 @@ class SingleFile:
             raise self._fault(f"cannot be put in place ({error.strerror}); the finished file is {draft}") from None
         draft.unlink()
 
+    def require_writable(self) -> None:
+        """UsageFault unless a file can be made there (made and removed at once)."""
+        draft = self._draft()
+        try:
+            draft.touch(exist_ok=False)
+            draft.unlink()
+        except OSError as error:
+            raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
+
+    def _draft(self) -> Path:
+        return self.path.with_name(f".{os.getpid()}-{self.path.name}")
+
     def _fault(self, text: str) -> UsageFault:
         return UsageFault(f"--out {self.given}: {text}")
 
@@ -51,6 +63,5 @@ def reserve_file(given: str) -> SingleFile:
     target = SingleFile(path=Path(os.path.abspath(given)), given=given)
     if os.path.lexists(target.path):
         raise UsageFault(f"--out {given}: the file exists; choose another name or remove it")
-    if not target.path.parent.is_dir() or not os.access(target.path.parent, os.W_OK):
-        raise UsageFault(f"--out {given}: its directory does not exist or cannot be written; choose another place")
+    target.require_writable()
     return target
