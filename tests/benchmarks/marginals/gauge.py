@@ -23,13 +23,31 @@ class Gauge:
     """Starts when it is made, after the imports. Why the peak is reset: imports have peaks of their own."""
 
     def __init__(self) -> None:
-        with suppress(OSError):
-            PEAK.write_text("5")
+        _forget_peak()
         self.imports, self.before = time.process_time(), memory("VmRSS")
+        self.highest, self.held, self.algorithm = 0.0, None, None
+
+    def loaded(self) -> None:
+        """The table is in memory: from here on it is the algorithm."""
+        self.highest = memory("VmHWM") or 0.0
+        _forget_peak()
+        self.held = memory("VmRSS")
+
+    def answered(self) -> None:
+        """The answers are in memory: the algorithm has ended."""
+        peak = memory("VmHWM")
+        if peak is not None and self.held is not None:
+            self.algorithm = peak - self.held
 
     def report(self, **more: object) -> str:
-        """One JSON line: cpu (after imports), imports (CPU seconds), memory (peak above that after imports, MB)."""
-        peak = memory("VmHWM")
-        above = None if peak is None or self.before is None else peak - self.before
-        cpu = time.process_time() - self.imports
-        return json.dumps({"cpu": cpu, "imports": self.imports, "memory": above, **more})
+        """One JSON line: cpu (after imports), imports (CPU seconds); memory: peak above that after imports, MB;
+        algorithm: peak from the table in memory to the answers in memory, above what was held at first, MB."""
+        peak, cpu = memory("VmHWM"), time.process_time() - self.imports
+        above = None if peak is None or self.before is None else max(peak, self.highest) - self.before
+        told = {"cpu": cpu, "imports": self.imports, "memory": above, "algorithm": self.algorithm}
+        return json.dumps({**told, **more})
+
+
+def _forget_peak() -> None:
+    with suppress(OSError):
+        PEAK.write_text("5")

@@ -22,11 +22,13 @@ PEERS, PURE = ("aim", "mst", "mwem"), ("dpqr", "plain", "mwem")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """error: mean L1 over n. cpu: seconds after imports. memory: peak MB above that after imports, None: not told."""
+    """error: mean L1 over n. cpu: seconds after imports. memory: peak MB above that after imports; algorithm: the
+    peak from the table in memory to the answers in memory; None: not told."""
 
     error: float
     cpu: float
     memory: float | None
+    algorithm: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +63,12 @@ class Contest:
             raise SystemExit(f"{method} failed:\n{ended.stderr[-2000:]}")
         told = json.loads(ended.stdout.splitlines()[-1])
         answers = self._released() if method == "dpqr" else self._told()
-        return Run(error=self.task.error(answers, self.truth), cpu=told["cpu"], memory=told["memory"])
+        return Run(
+            error=self.task.error(answers, self.truth),
+            cpu=told["cpu"],
+            memory=told["memory"],
+            algorithm=told["algorithm"],
+        )
 
     def _told(self) -> list[np.ndarray]:
         found = np.load(self.folder / "answers.npz")

@@ -10,7 +10,19 @@ from pathlib import Path
 
 from methods import Run
 
-COLUMNS = ("workload", "delta", "eps", "method", "runs", "l1_over_n", "standard_error", "cpu_s", "memory_mb")
+COLUMNS = (
+    "workload",
+    "delta",
+    "eps",
+    "method",
+    "runs",
+    "l1_over_n",
+    "standard_error",
+    "cpu_s",
+    "memory_mb",
+    "algorithm_mb",
+)
+HEAD = ("delta", "eps", "method", "runs", "L1 / n", "std err", "CPU s", "MB", "alg. MB")
 COLOURS = ("#1b6ca8", "#c0392b", "#27874b", "#8e44ad", "#b8860b", "#555555")
 WIDTH, HEIGHT, LEFT, TOP = 640, 400, 70, 30
 
@@ -41,29 +53,39 @@ class Line:
 
     @property
     def memory(self) -> float:
-        told = [run.memory for run in self.runs if run.memory is not None]
-        return statistics.median(told) if told else float("nan")
+        return _median(run.memory for run in self.runs)
+
+    @property
+    def algorithm(self) -> float:
+        return _median(run.algorithm for run in self.runs)
 
     def fields(self) -> tuple[str, ...]:
         figures = (f"{self.error:.6f}", f"{self.spread:.6f}", f"{self.cpu:.3f}", f"{self.memory:.1f}")
-        return (self.workload, self.delta, self.eps, self.method, str(len(self.runs)), *figures)
+        named = (self.workload, self.delta, self.eps, self.method, str(len(self.runs)))
+        return (*named, *figures, f"{self.algorithm:.1f}")
+
+
+def _median(figures: Iterable[float | None]) -> float:
+    told = [figure for figure in figures if figure is not None]
+    return statistics.median(told) if told else float("nan")
 
 
 def table(lines: Iterable[Line]) -> Iterable[str]:
     """Fixed columns; ratios are of a method's figures to those of dpqr at the same eps and delta."""
     told = list(lines)
     own = {(line.delta, line.eps): line for line in told if line.method == "dpqr"}
-    yield f"{'delta':>6} {'eps':>5} {'method':>7} {'runs':>4} {'L1 / n':>9} {'std err':>9} {'CPU s':>8} {'MB':>8}"
+    yield " ".join(["{:>6} {:>5} {:>7} {:>4} {:>9} {:>9}".format(*HEAD), *(f"{name:>8}" for name in HEAD[6:])])
     for line in told:
-        _, delta, eps, method, runs, error, spread, cpu, memory = line.fields()
-        row = f"{delta:>6} {eps:>5} {method:>7} {runs:>4} {error:>9} {spread:>9} {cpu:>8} {memory:>8}"
+        _, delta, eps, method, runs, error, spread, cpu, memory, own_memory = line.fields()
+        row = f"{delta:>6} {eps:>5} {method:>7} {runs:>4} {error:>9} {spread:>9} {cpu:>8} {memory:>8} {own_memory:>8}"
         ours = own.get((delta, eps))
         yield row if ours is None or ours is line else f"{row}   {_ratios(ours, line)}"
 
 
 def _ratios(ours: Line, line: Line) -> str:
     error, cpu, memory = ours.error / line.error, ours.cpu / line.cpu, ours.memory / line.memory
-    return f"dpqr's share: error {error:.3f}, CPU {cpu:.3f}, MB {memory:.2f}"
+    algorithm = ours.algorithm / line.algorithm
+    return f"dpqr's share: error {error:.3f}, CPU {cpu:.3f}, MB {memory:.2f}, algorithm's MB {algorithm:.2f}"
 
 
 def write_csv(path: Path, lines: Iterable[Line]) -> None:
@@ -85,8 +107,8 @@ def _remembered(row: dict[str, str]) -> Line:
     errors = [error] * runs
     if runs > 1:
         errors[:2] = [error - deviation, error + deviation]
-    cpu, memory = float(row["cpu_s"]), float(row["memory_mb"])
-    told = [Run(error=each, cpu=cpu, memory=memory) for each in errors]
+    cpu, memory, algorithm = (float(row.get(name) or "nan") for name in ("cpu_s", "memory_mb", "algorithm_mb"))
+    told = [Run(error=each, cpu=cpu, memory=memory, algorithm=algorithm) for each in errors]
     return Line(workload=row["workload"], delta=row["delta"], eps=row["eps"], method=row["method"], runs=told)
 
 

@@ -6,6 +6,7 @@ import sys
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from gauge import Gauge
 
@@ -33,6 +34,7 @@ def main(folder: Path, eps: str, delta: str, *more: str) -> None:
     with suppress(ImportError):
         import_module("dp_accounting.pld.privacy_loss_distribution")
     gauge = Gauge()
+    between(gauge)
     given = ["release", str(folder / "table.csv"), "--queries", str(folder / "q.json"), "--eps", eps, "--delta", delta]
     try:
         command([*given, "--out", str(folder / "release"), "--format", "parquet", "--force", *more])
@@ -40,6 +42,23 @@ def main(folder: Path, eps: str, delta: str, *more: str) -> None:
         if ended.code:
             raise
     print(gauge.report())
+
+
+def between(gauge: Gauge) -> None:
+    """Tell the gauge when the table is loaded and when the answers are there."""
+    app = import_module("dpqr.app.release")
+    construct, assemble = app.iterative_construction, app.assemble
+
+    def constructed(*given: Any) -> Any:
+        gauge.loaded()
+        return construct(*given)
+
+    def assembled(*given: Any, **more: Any) -> Any:
+        release = assemble(*given, **more)
+        gauge.answered()
+        return release
+
+    app.iterative_construction, app.assemble = constructed, assembled
 
 
 if __name__ == "__main__":

@@ -45,7 +45,9 @@ def main(method: str, folder: Path, eps: str, delta: str, options: str) -> None:
     sizes = {name: int(size) for name, size in zip(names, task["sizes"], strict=True)}
     asked = [tuple(names[axis] for axis in axes) for axes in json.loads(str(task["axes"]))]
     frame = pd.read_csv(folder / "table.csv", header=0, names=names)
+    gauge.loaded()
     answers, rounds = chosen(frame, sizes, asked, float(eps), float(delta), json.loads(options))
+    gauge.answered()
     np.savez(folder / "answers.npz", **{str(place): flat for place, flat in enumerate(answers)})
     print(gauge.report(rounds=rounds))
 

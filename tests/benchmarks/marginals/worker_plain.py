@@ -20,6 +20,7 @@ def main(folder: Path, eps: str, delta: str, *_: str) -> None:
     gauge, generator = Gauge(), np.random.default_rng()
     task = np.load(folder / "task.npz")
     codes, sizes, marginals = task["codes"], task["sizes"], json.loads(str(task["axes"]))
+    gauge.loaded()
     rho = float(largest_rho(PrivacyBudget.parse(eps, delta))) if Fraction(delta) else None
     found = {}
     for place, axes in enumerate(marginals):
@@ -32,9 +33,9 @@ def main(folder: Path, eps: str, delta: str, *_: str) -> None:
             else generator.normal(0, sqrt(len(marginals) / (2 * rho)), counts.size)
         )
         found[str(place)] = np.maximum(counts + noise, 0)
-    told = gauge.report()
+    gauge.answered()
     np.savez(folder / "answers.npz", **found)
-    print(told)
+    print(gauge.report())
 
 
 if __name__ == "__main__":
