@@ -10,8 +10,8 @@ is that of an environment with `pip install dpmm` (0.1.9: AIM and MST on NumPy);
 Figures: mean over the marginals of the L1 distance from the true counts, over the true n (the table is public); the
 standard error over runs; medians of CPU seconds after imports and of peak memory above that after imports, each run
 in a process of its own with one thread. All figures but those of plain noise include reading the same CSV file and
-writing the answers; "alg. MB" is the peak from the table in memory to the answers in memory. --out writes marginals.csv and
-marginals.svg; --beside adds the lines of an earlier marginals.csv.
+writing the answers; "alg. MB" is the peak from the table in memory to the answers in memory. --out
+writes marginals.csv and marginals.svg; --beside adds the lines of an earlier marginals.csv.
 """
 
 from __future__ import annotations
