@@ -106,9 +106,9 @@ def many_lists(path):
     path.write_bytes(b"[" + b"[]," * 5_000_000 + b"[]]")
 
 
-def coefficients(name, says, file, make):
+def coefficients(name, says, file, make, *, costly=False):
     asked = {**QUERIES, "queries": [{"coefficients": file, "columns": ["sex"]}]}
-    return Bomb(name, "json", 3, says, file, make, queries=asked)
+    return Bomb(name, "json", 3, says, file, make, queries=asked, costly=costly)
 
 
 BOMBED = "unpacks to more than 100 times its size; state --max-bytes if that is meant"
@@ -156,7 +156,7 @@ BOMBS = (
         costly=True,
     ),
     coefficients("npz-of-600-megabytes", "unpacks to more than 536870912 bytes", "c.npz", zipped),
-    coefficients("coefficients-of-5-million-rows", "holds more than 4194304 rows", "c.csv", long_table),
+    coefficients("coefficients-of-5-million-rows", "holds more than 4194304 rows", "c.csv", long_table, costly=True),
     Bomb(
         "record-of-44-million-lists",
         "paths",
