@@ -46,7 +46,7 @@ BOXES = merged_block("scouting", (0,), SHAPE, Tree(2, (1,), (1,)), Bisection(SHA
 
 def scouting(unit) -> Scouting:
     roles = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=BucketLeastSquares(), accountant=Basic())
-    return Scouting(problem=replace(problem(SHAPE, [CDF]), unit=unit), roles=roles, axes=(0,))
+    return Scouting(problem=replace(problem(SHAPE, [CDF]), unit=unit), roles=roles, axes=(0,), blocks=(CDF,))
 
 
 @cache

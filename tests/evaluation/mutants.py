@@ -210,7 +210,7 @@ class BareBoxes:
 
     def mechanism(self, blocks, unit, price):
         right = self.inner.mechanism(blocks, unit, price)
-        bare = blocks[0].name.startswith("scouting")
+        bare = blocks[0].name.startswith(("scouting", "first look"))
         return Billed(replace(right, scale=Fraction(1, 1000)), right) if bare else right
 
     def event(self, blocks, unit, price):

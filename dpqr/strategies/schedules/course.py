@@ -10,14 +10,16 @@ from dpqr.privacy.price import Price
 from dpqr.strategies.designs.partition import Partition
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.scouting import Scouting
-from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import axis_groups
+from dpqr.workload.groups import by_home
 from dpqr.workload.measurement import Measurement
 
 RECORDS = QueryBlock(name="number of records")
+
+FEWEST, LARGEST = 8, 2**18
+"""Cells, at least and at most: of fewer there is nothing to merge, of more the boxes are not kept."""
 
 CROWDED = {1: 5, 2: 1}
 """Records a cell, over the noise of one count (n eps / cells), from which a first look decides whether cells are
@@ -43,64 +45,110 @@ class Leg:
     why: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One group of attributes, and the prices of its draws: of the first look, of the second, of the last draw."""
+
+    scouting: Scouting
+    glance: Price
+    look: Price
+    last: Price
+
+    @property
+    def whole(self) -> Price:
+        return self.glance.plus(self.look).plus(self.last)
+
+    @property
+    def columns(self) -> str:
+        attributes = self.scouting.problem.domain.attributes
+        return ", ".join(attributes[axis].name for axis in self.scouting.axes) or "the total"
+
+    @property
+    def unsuited(self) -> str | None:
+        """Why its cells are not merged; None where they can be."""
+        cells = math.prod(self.scouting.shape)
+        if cells < FEWEST:
+            return "there are too few cells to merge any"
+        return f"{cells:,} cells are more than {LARGEST:,}" if cells > LARGEST else None
+
+    @property
+    def limit(self) -> float:
+        """Records from which a first look decides."""
+        shape = self.scouting.shape
+        return CROWDED[min(len(shape), 2)] * math.prod(shape) / self.scouting.sureness(1.0, self.whole)
+
+
+def parts(plan: Plan) -> tuple[Part, ...]:
+    """Groups in order of first mention, each with three of the plan's prices."""
+    problem, prices = plan.problem, iter(plan.stages)
+    return tuple(
+        Part(
+            scouting=Scouting(problem=problem, roles=plan.roles, axes=axes, blocks=blocks),
+            glance=next(prices),
+            look=next(prices),
+            last=next(prices),
+        )
+        for axes, blocks in by_home(problem.workload.blocks).items()
+    )
+
+
 def course(plan: Plan, transcript: Transcript) -> Iterator[Leg]:
-    """All legs so far and the next one.
+    """All legs so far and the next one: a count of the records, and then one group of attributes after the other.
 
     Each is decided by the rounds before it, which are read only after these were handed out; so a longer transcript
     never changes an earlier leg. A draw that was lost in a crash is not made again: the strategy is measured with what
     is left.
     """
     told = (finished.measurement for finished in transcript.rounds)
-    glance, look, last = plan.stages
+    records = None if plan.problem.n is None else float(plan.problem.n)
     if plan.opening_price is not None:
         yield _passing(RECORDS, plan.opening_price)
         counted = next(told)
         records = None if counted is None else float(counted.values[0][0])
-    else:
-        assert plan.problem.n is not None, "n is public, or counted"
-        records = float(plan.problem.n)
-    if records is None:
-        yield _direct(plan, glance.plus(look).plus(last), "the count of records was lost")
-        return
-    limit = limit_of(plan)
-    shown = f"{records:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
-    if records < limit:
-        yield from _merging(plan, told, records, last.plus(glance), f"{shown} are below {limit:,.0f}")
-    else:
-        yield from _glancing(plan, told, records, f"{shown} are not below {limit:,.0f}")
+    shown = f"{records or 0:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
+    for part in parts(plan):
+        if part.unsuited:
+            yield _direct(part, part.whole, part.unsuited)
+        elif records is None:
+            yield _direct(part, part.whole, "the count of records was lost")
+        elif records < part.limit:
+            why = f"{shown} are below {part.limit:,.0f}"
+            yield from _merging(part, told, records, part.last.plus(part.glance), why)
+        else:
+            yield from _glancing(part, told, records, f"{shown} are not below {part.limit:,.0f}")
+        next(told, None)  # what a group's last draw told steers nothing
 
 
-def _glancing(plan: Plan, told: Told, records: float, why: str) -> Iterator[Leg]:
+def _glancing(part: Part, told: Told, records: float, why: str) -> Iterator[Leg]:
     """A first look, at a small price, tells whether buckets are worth a second one."""
-    scouting, (glance, look, last) = scouting_of(plan), plan.stages
-    yield _passing(scouting.scout(records / CLEARER, glance), glance)
+    rest = part.look.plus(part.last)
+    yield _passing(part.scouting.scout(records / CLEARER, part.glance, "first look"), part.glance)
     seen = next(told)
     if seen is None:
-        yield _direct(plan, look.plus(last), "the first counts of boxes were lost")
+        yield _direct(part, rest, "the first counts of boxes were lost")
         return
-    whole = scouting.cells_error(look.plus(last))
-    ratio = math.sqrt(scouting.partition(seen, last).error / whole)
+    ratio = math.sqrt(part.scouting.partition(seen, part.last).error / part.scouting.cells_error(rest))
     expected = f"a first look at boxes expects {ratio:.2f} of the strategy's error from buckets"
     if ratio > WORTH:
-        yield _direct(plan, look.plus(last), f"{why}, and {expected}")
+        yield _direct(part, rest, f"{why}, and {expected}")
     else:
-        yield from _merging(plan, told, records, last, f"{why}, but {expected}")
+        yield from _merging(part, told, records, part.last, f"{why}, but {expected}")
 
 
-def _merging(plan: Plan, told: Told, records: float, last: Price, why: str) -> Iterator[Leg]:
+def _merging(part: Part, told: Told, records: float, last: Price, why: str) -> Iterator[Leg]:
     """Counts of boxes, and then a strategy for the buckets that they suggest."""
-    scouting, look = scouting_of(plan), plan.stages[1]
-    yield _passing(scouting.scout(records, look), look)
+    scouting = part.scouting
+    yield _passing(scouting.scout(records, part.look), part.look)
     seen = next(told)
     if seen is None:
-        yield _direct(plan, last, "the counts of boxes were lost")
+        yield _direct(part, last, "the counts of boxes were lost")
         return
     partition = scouting.partition(seen, last)
     if partition.error >= scouting.cells_error(last):
-        yield _direct(plan, last, f"{why}, yet counts of boxes tell most cells apart")
+        yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
         return
     step = Step(candidates=(scouting.strategy(partition),), select=None, measure=last)
-    yield Leg(step=step, why=_merged(plan, partition, why))
+    yield Leg(step=step, why=_merged(part, partition, why))
 
 
 def _passing(block: QueryBlock, price: Price) -> Leg:
@@ -108,32 +156,17 @@ def _passing(block: QueryBlock, price: Price) -> Leg:
     return Leg(step=Step(candidates=(block,), select=None, measure=price, mend=False))
 
 
-def _direct(plan: Plan, price: Price, why: str) -> Leg:
+def _direct(part: Part, price: Price, why: str) -> Leg:
     """The strategy over single cells."""
-    strategy = Strategy().plan(plan.problem, plan.budget, plan.roles).opening[0]
-    sentence = f"{why}: the strategy was measured, and its answers are unbiased"
-    return Leg(step=Step(candidates=strategy, select=None, measure=price), why=(sentence,))
+    sentence = f"{part.columns}: {why}: the strategy was measured, and its answers are unbiased"
+    return Leg(step=Step(candidates=(part.scouting.best.strategy,), select=None, measure=price), why=(sentence,))
 
 
-def _merged(plan: Plan, partition: Partition, why: str) -> tuple[str, ...]:
-    expected = (partition.error / plan.problem.workload.rows) ** 0.5
+def _merged(part: Part, partition: Partition, why: str) -> tuple[str, ...]:
+    rows = part.scouting.rows
+    expected, whole = (math.sqrt(error / rows) for error in (partition.error, part.scouting.cells_error(part.whole)))
     return (
-        f"{why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; expected error "
-        f"{expected:.4g} a query, noise and unevenness together (the strategy's noise: {plan.noise:.4g})",
-        "answers from buckets are biased by what an even spread hides",
+        f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; "
+        f"expected error {expected:.4g} a query, noise and unevenness together (of the strategy: {whole:.4g}); answers "
+        "are biased by what an even spread hides",
     )
-
-
-def limit_of(plan: Plan) -> float:
-    """Records from which a first look decides."""
-    whole = plan.stages[0]
-    for price in (*plan.stages[1:], *([plan.opening_price] if plan.opening_price else [])):
-        whole = whole.plus(price)
-    scouting = scouting_of(plan)
-    return CROWDED[min(len(scouting.shape), 2)] * math.prod(scouting.shape) / scouting.sureness(1.0, whole)
-
-
-def scouting_of(plan: Plan) -> Scouting:
-    """The cells that the workload asks about, all in one group."""
-    (axes,) = axis_groups(plan.problem.workload.blocks)
-    return Scouting(problem=plan.problem, roles=plan.roles, axes=axes)

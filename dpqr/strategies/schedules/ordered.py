@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
@@ -11,14 +10,17 @@ from itertools import islice
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.course import RECORDS, course, limit_of
+from dpqr.strategies.schedules.course import RECORDS, course, parts
 from dpqr.strategies.schedules.rounds import proved
+from dpqr.strategies.schedules.scouting import Scouting, unit_error
 from dpqr.strategies.schedules.strategy import Strategy, forecast
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
-from dpqr.workload.groups import axis_groups
+from dpqr.workload.groups import by_home
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.workload import Workload
 
 COUNT_SHARE = Fraction(1, 100)
 """Of the budget, for the noisy number of records."""
@@ -29,8 +31,8 @@ GLANCE_SHARE = Fraction(1, 100)
 SCOUT_SHARE = Fraction(1, 4)
 """Of the rest, for the counts of boxes that choose the buckets."""
 
-FEWEST, LARGEST = 8, 2**18
-"""Cells, at least and at most: of fewer there is nothing to merge, of more the boxes are not kept."""
+GRAIN = 1000
+"""Parts of the budget that groups of attributes share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +41,21 @@ class Ordered:
     strategy is measured with what is left. Many: a first look at boxes tells whether to do the same, or to measure one
     strategy for all cells with the rest.
 
-    For workloads that ask about one group of attributes, each query by single columns; others are planned as by
-    `Strategy`. Where n is public it decides in the plan and no count is bought. The steps themselves: `course`.
+    Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
+    few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
+    bought. The steps themselves: `course`.
 
-    **Privacy.** Neighbours: those of the problem's unit. Up to four draws, each a noisy answer to integer blocks
-    (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of boxes; such a
-    tree again; a strategy over the buckets or over all cells. What is drawn, how deep, and whether the price of a draw
-    that is left out goes to the last one, is a function of public facts and of what the draws before released; so is
-    the choice of buckets, which is post-processing and free (Dwork and Roth 2014, Proposition 2.1): every box that is
-    counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer matrix over the
-    buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated (Merged). Given any
-    outcome of the earlier draws each draw keeps its price, and all prices together are within the budget: adaptive
-    composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter (Rogers, Roth,
-    Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single draws.
+    **Privacy.** Neighbours: those of the problem's unit. One count and up to three draws a group, each a noisy answer
+    to integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of
+    boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, and whether the
+    price of a draw that is left out goes to the last one, is a function of public facts and of what the draws before
+    released; so is the choice of buckets, which is post-processing and free (Dwork and Roth 2014, Proposition 2.1):
+    every box that is counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer
+    matrix over the buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated
+    (Merged). Given any outcome of the earlier draws each draw keeps its price, and all prices together are within the
+    budget: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter
+    (Rogers, Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single
+    draws.
     """
 
     @property
@@ -69,24 +73,22 @@ class Ordered:
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Errors: InfeasiblePlan where `Strategy` has no plan either."""
         direct = Strategy().plan(problem, budget, roles)
-        refusal = unsuited(problem)
-        if refusal:
-            return replace(direct, notes=(*direct.notes, f"no buckets: {refusal}"))
         counted = problem.n is None
-        prices = roles.accountant.cut(budget, _portions(counted))
+        prices = roles.accountant.cut(budget, _portions(counted, _shares(problem, roles)))
         events = ((reduce(Price.plus, prices).event, 1),)
-        glance, look, last = prices[-3:]
         staged = replace(
             direct,
             schedule=self,
             opening=((RECORDS,),) if counted else (),
             opening_price=prices[0] if counted else None,
-            stages=(glance, look, last),
+            stages=prices[1:] if counted else prices,
             events=events,
             epsilon=proved(roles.accountant, events, budget),
-            forecast=forecast(problem, roles, look.plus(last), direct.opening[0]),
         )
-        return replace(staged, notes=(*direct.notes, _announced(limit_of(staged), problem.n)))
+        refusals = {part.unsuited for part in parts(staged)}
+        if None not in refusals:
+            return replace(direct, notes=(*direct.notes, f"no buckets: {'; '.join(sorted(map(str, refusals)))}"))
+        return replace(staged, forecast=_forecast(staged), notes=(*direct.notes, _announced(staged)))
 
     def next(self, plan: Plan, transcript: Transcript) -> Step | None:
         """The count; then the strategy, or the boxes and the buckets that these suggest."""
@@ -99,37 +101,52 @@ class Ordered:
         return tuple(sentence for leg in legs for sentence in leg.why)
 
 
-def unsuited(problem: Problem) -> str | None:
-    """Why the cells of this workload are not merged; None where they can be."""
-    groups = axis_groups(problem.workload.blocks)
-    if len(groups) != 1:
-        return "the queries ask about several groups of columns, which are measured together"
-    cells = math.prod(problem.domain.shape[axis] for axis in groups[0])
-    if cells < FEWEST:
-        return "there are too few cells to merge any"
-    return f"{cells:,} cells are more than {LARGEST:,}" if cells > LARGEST else None
+def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
+    """Of the budget, by groups of attributes: what would leave the least error if strategies were measured for all.
+
+    Noise of a group goes with 1 / eps_g^2 (Laplace) or 1 / rho_g (Gaussian), so errors e_g at unit noise are least
+    together at shares in proportion to e_g^(1/3) or e_g^(1/2) (Hoelder).
+    """
+    norm = Norm.L1 if roles.check.pure else Norm.L2_SQUARED
+    groups = by_home(problem.workload.blocks).items()
+    scoutings = [Scouting(problem=problem, roles=roles, axes=axes, blocks=blocks) for axes, blocks in groups]
+    power = 1 / 3 if norm is Norm.L1 else 1 / 2
+    weights = [unit_error(scouting.best, norm) ** power for scouting in scoutings]
+    grains = [max(1, round(GRAIN * weight / sum(weights))) for weight in weights]
+    return [Fraction(grain, sum(grains)) for grain in grains]
 
 
-def _portions(counted: bool) -> list[Portion]:
-    first = [COUNT_SHARE, GLANCE_SHARE] if counted else [GLANCE_SHARE]
-    rest = 1 - sum(first)
-    return [Portion(share=share, count=1) for share in (*first, rest * SCOUT_SHARE, rest * (1 - SCOUT_SHARE))]
+def _portions(counted: bool, shares: list[Fraction]) -> list[Portion]:
+    """The count's, and every group's three."""
+    first = [COUNT_SHARE] if counted else []
+    rest = 1 - sum(first) - GLANCE_SHARE
+    each = (GLANCE_SHARE, rest * SCOUT_SHARE, rest * (1 - SCOUT_SHARE))
+    return [Portion(share=share, count=1) for share in (*first, *(one * own for own in shares for one in each))]
 
 
-def _announced(limit: float, declared: int | None) -> str:
+def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
+    """Of every block's answers if the strategy is measured, in the workload's order."""
+    found = {}
+    for part in parts(plan):
+        asked = replace(plan.problem, workload=Workload(part.scouting.blocks))
+        price = part.whole if part.unsuited else part.look.plus(part.last)
+        for told in forecast(asked, plan.roles, price, (part.scouting.best.strategy,)):
+            found[told.name] = told
+    return tuple(found[block.name] for block in plan.problem.workload.blocks)
+
+
+def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
-    boxes = (
-        f"{float(SCOUT_SHARE):.0%} of the budget buys counts of boxes of cells, neighbours that these do not tell "
-        "apart are merged, and the rest measures a strategy for the buckets"
+    suited = [part for part in parts(plan) if not part.unsuited]
+    limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
+    who = (
+        f"a noisy count of all records ({float(COUNT_SHARE):.0%} of the budget)"
+        if plan.opening
+        else f"{plan.problem.n:,} records, as declared,"
     )
-    many = (
-        f"a first look at boxes, for {float(GLANCE_SHARE):.0%} of the budget, decides whether to do the same or to "
-        "measure the strategy, with the error that is forecast"
-    )
-    if declared is not None:
-        few = declared < limit
-        return f"the declared records are {'' if few else 'not '}below {limit:,.0f}: {boxes if few else many}"
     return (
-        f"a noisy count of all records ({float(COUNT_SHARE):.0%} of the budget) decides: below {limit:,.0f}, {boxes}; "
-        f"from there on, {many}"
+        f"{who} decides: below {limits}, {float(SCOUT_SHARE):.0%} of what is left buys counts of boxes of cells, "
+        "neighbours that these do not tell apart are merged, and the rest measures a strategy for the buckets; from "
+        f"there on, a first look at boxes, for {float(GLANCE_SHARE):.0%} of the budget, decides whether to do the same "
+        "or to measure the strategy, with the error that is forecast"
     )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.privacy.price import Price
 from dpqr.strategies.designs.bucket_design import (
-    EqualBuckets,
     equal_buckets,
     level_queries,
     level_tree,
@@ -45,11 +45,12 @@ FINEST = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Scouting:
-    """The one group of attributes that a workload asks about together, and noise as the roles have it. Public."""
+    """A group of attributes that some blocks ask about together, and noise as the roles have it. Public."""
 
     problem: Problem
     roles: Roles
     axes: Axes
+    blocks: tuple[QueryBlock, ...]
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -64,47 +65,40 @@ class Scouting:
         return Norm.L1 if self.roles.check.pure else Norm.L2_SQUARED
 
     @property
-    def equal(self) -> EqualBuckets:
-        blocks, name = self.problem.workload.blocks, strategy_name(self.problem, self.axes)
-        offered = designs(name, self.axes, self.shape, blocks, self.norm)
-        whole = min(_unit_error(design, self.norm) for design in offered)
-        return equal_buckets(blocks, self.axes, self.shape, self.norm, whole)
+    def rows(self) -> int:
+        return sum(block.rows for block in self.blocks)
+
+    @property
+    def best(self) -> Design:
+        """The best strategy for all cells."""
+        offered = designs(strategy_name(self.problem, self.axes), self.axes, self.shape, self.blocks, self.norm)
+        return min(offered, key=lambda design: unit_error(design, self.norm))
 
     def sureness(self, records: float, price: Price) -> float:
         """Records over the noise of one count at `price`; eps n for Laplace noise, one row a unit."""
         law = self.roles.check.law((QueryBlock(name="count"),), self.problem.unit, price)
         return max(records, 0.0) * math.sqrt(2) / max(law.deviation, 1e-9)
 
-    def scout(self, records: float, price: Price) -> QueryBlock:
+    def scout(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
         """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
         depth = math.log2(max(REACH * self.sureness(records, price), 1.0))
         level = min(max(round(depth), SHALLOWEST), DEEPEST, self.bisection.depth)
-        tree = level_tree(self.problem.workload.blocks, self.axes, self.shape, level, self.norm)
-        return self._block("scouting", tree, self.bisection.places(level))
+        tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
+        return self._block(what, tree, self.bisection.places(level))
 
     def partition(self, scouted: Measurement, price: Price) -> Partition:
         """The buckets that least squares on the scouting's counts suggests, if they are measured at `price`."""
-        (block,), (values,) = scouted.blocks, scouted.values
-        tree = _tree(block)
-        deviation = scouted.law.deviation
-        known = Scouted(
-            bisection=self.bisection,
-            counts=tree.recover(values.astype(np.float64)[:, None])[:, 0],
-            variances=_halves(tree) * deviation**2,
-        )
-        variance, equal = self._variance(price), self.equal
-        finest = level_queries(self.problem.workload.blocks, self.axes, self.shape, self._finest())
-        return chosen_partition(known, finest, lambda buckets: equal.error(buckets) * variance)
+        return _suggested(self.blocks, self.axes, self.shape, self.norm, self._variance(price), scouted)
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
-        return self.equal.error(math.prod(self.shape)) * self._variance(price)
+        return unit_error(self.best, self.norm) * self._variance(price)
 
     def strategy(self, partition: Partition) -> QueryBlock:
         """The best strategy for the workload on the buckets."""
         boxes = partition.boxes
         ends = tuple(map(tuple, np.concatenate([boxes.starts, boxes.stops], axis=1).tolist()))
-        design = partition_design(self.problem.workload.blocks, self.axes, ends, self.norm)
+        design = partition_design(self.blocks, self.axes, ends, self.norm)
         return self._block("buckets", design, partition.buckets)
 
     def _block(self, what: str, matrix: IntMatrix, buckets: IntArray) -> QueryBlock:
@@ -115,15 +109,30 @@ class Scouting:
         law = self.roles.check.law((QueryBlock(name="count"),), self.problem.unit, price)
         return law.deviation**2
 
-    def _finest(self) -> int:
-        rows = max(self.problem.workload.rows, 1)
-        return min(self.bisection.depth, FINEST, int(math.log2(max(WORK / rows, 4.0)) / 2))
 
-
-def _unit_error(design: Design, norm: Norm) -> float:
-    """At noise of variance 1 on columns of norm 1."""
+def unit_error(design: Design, norm: Norm) -> float:
+    """Weighted sum of squared errors at noise of variance 1 on columns of norm 1."""
     column = float(math.prod(factor.matrix.column_norm(norm.value) for factor in design.strategy.factors))
     return design.error * (column**2 if norm is Norm.L1 else column)
+
+
+@lru_cache(maxsize=64)
+def _suggested(
+    blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], norm: Norm, variance: float, told: Measurement
+) -> Partition:
+    """Kept by the measurement's and the blocks' identities, for every later step asks again."""
+    tree, bisection = _tree(told.blocks[0]), Bisection(shape)
+    known = Scouted(
+        bisection=bisection,
+        counts=tree.recover(told.values[0].astype(np.float64)[:, None])[:, 0],
+        variances=_halves(tree) * told.law.deviation**2,
+    )
+    rows = sum(block.rows for block in blocks)
+    finest = min(bisection.depth, FINEST, int(math.log2(max(WORK / max(rows, 1), 4.0)) / 2))
+    queries = level_queries(blocks, axes, shape, finest)
+    whole = min(unit_error(design, norm) for design in designs("strategy", axes, shape, blocks, norm))
+    equal = equal_buckets(blocks, axes, shape, norm, whole)
+    return chosen_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
 
 
 def _tree(block: QueryBlock) -> Tree:

@@ -52,12 +52,16 @@ class BucketLeastSquares:
 
     def update(self, problem: Problem, hypothesis: LinearEstimate, history: Sequence[Measurement]) -> LinearEstimate:
         """The estimate from all of `history`; `hypothesis` is left as it was."""
-        groups = [_bucketed(group, history) for group in hypothesis.groups]
-        if all(groups):
-            return LinearEstimate(groups=tuple(group for group in groups if group))
-        told = [one for one in history if any(block.axes and not _merges(block) for block in one.blocks)]
-        rest = self.plain.update(problem, hypothesis, told if len(told) == 1 else history)
-        return LinearEstimate(groups=tuple(a or b for a, b in zip(groups, rest.groups, strict=True)))
+        return LinearEstimate(groups=tuple(self._group(problem, group, history) for group in hypothesis.groups))
+
+    def _group(self, problem: Problem, group: GroupEstimate, history: Sequence[Measurement]) -> GroupEstimate:
+        bucketed = _bucketed(group, history)
+        if bucketed is not None:
+            return bucketed
+        told = [one for one in history if any(_within(block, group) and not _merges(block) for block in one.blocks)]
+        return self.plain.update(problem, LinearEstimate(groups=(group,)), told if len(told) == 1 else history).groups[
+            0
+        ]
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: nothing is proved of how often it must be mended."""
@@ -98,8 +102,13 @@ def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEsti
 
 def _afresh(group: GroupEstimate, history: Sequence[Measurement]) -> bool:
     """Whether single cells of the group were measured after all buckets, by a strategy that tells each of them."""
-    last = [block for one in history for block in one.blocks if block.axes and set(block.axes) <= set(group.axes)][-1]
+    last = [block for one in history for block in one.blocks if _within(block, group)][-1]
     return _merged(last, group) is None and set(last.axes) == set(group.axes) and is_strategy(last)
+
+
+def _within(block: QueryBlock, group: GroupEstimate) -> bool:
+    """Whether the block asks about the group's attributes alone, and about some."""
+    return bool(block.axes) and set(block.axes) <= set(group.axes)
 
 
 def _merges(block: QueryBlock) -> bool:

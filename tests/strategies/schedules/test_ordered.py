@@ -27,7 +27,7 @@ from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.guard import guarded, unfit
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules import course, ordered
+from dpqr.strategies.schedules import course
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.interface import Explaining
 from dpqr.strategies.schedules.ordered import COUNT_SHARE, GLANCE_SHARE, RECORDS, SCOUT_SHARE, Ordered
@@ -110,7 +110,7 @@ def test_every_branch_spends_the_budget_and_no_more(records, delta, blocks) -> N
 
 def test_many_records_are_told_by_the_strategy_without_bias() -> None:
     release, _ = released(planned(), table(10**6))
-    assert names(release) == ["number of records", "scouting(a0)", "strategy(a0)"]
+    assert names(release) == ["number of records", "first look(a0)", "strategy(a0)"]
     assert np.isfinite(release.answers[0].noisy.deviation).all()
     np.testing.assert_array_equal(release.answers[0].estimate, release.answers[0].noisy.values)
     assert any("are not below" in sentence for sentence in release.trust)
@@ -129,15 +129,19 @@ def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> Non
 
 
 @pytest.mark.parametrize(
-    ("records", "noted", "last"), [(30, "are below", "buckets(a0)"), (10**6, "are not below", "strategy(a0)")]
+    ("records", "said", "measured"),
+    [
+        (30, "are below", ["scouting(a0)", "buckets(a0)"]),
+        (10**6, "are not below", ["first look(a0)", "strategy(a0)"]),
+    ],
 )
-def test_a_public_number_of_records_decides_in_the_plan(records, noted, last) -> None:
+def test_a_public_number_of_records_decides_for_nothing(records, said, measured) -> None:
     plan = planned(unit=REPLACE, n=records)
     assert (plan.opening, plan.opening_price, len(plan.stages)) == ((), None, 3)
-    assert noted in plan.notes[-1]
+    assert f"{records:,} records, as declared, decides" in plan.notes[-1].replace("decide:", "decides:")
     release, guard = released(plan, table(records))
-    assert names(release) == ["scouting(a0)", last]
-    assert any(f"{records:,} records (declared) {noted}" in sentence for sentence in release.trust)
+    assert names(release) == measured
+    assert any(f"{records:,} records (declared) {said}" in sentence for sentence in release.trust)
     assert len(guard.charged) == 2
 
 
@@ -152,7 +156,7 @@ def crowd(cells) -> np.ndarray:
 def test_many_records_in_few_places_are_told_in_buckets_after_a_first_look() -> None:
     plan = planned(WIDE, shape=(256,))
     release, guard = released(plan, crowd(16))
-    assert names(release) == ["number of records", "scouting(a0)", "scouting(a0)", "buckets(a0)"]
+    assert names(release) == ["number of records", "first look(a0)", "scouting(a0)", "buckets(a0)"]
     assert plan.roles.accountant.epsilon(guard.events, 0) <= 1
     assert any("but a first look" in sentence for sentence in release.trust)
     assert np.isnan(release.answers[0].noisy.deviation).all()
@@ -162,20 +166,51 @@ def test_boxes_that_cannot_be_merged_after_all_are_told_by_the_strategy(monkeypa
     monkeypatch.setattr(course, "WORTH", math.inf)
     counts = np.random.default_rng(1).permutation(256) ** 4
     release, _ = released(planned(WIDE, shape=(256,)), counts)
-    assert names(release)[1:] == ["scouting(a0)", "scouting(a0)", "strategy(a0)"]
+    assert names(release)[1:] == ["first look(a0)", "scouting(a0)", "strategy(a0)"]
     assert any("tell most cells apart" in sentence for sentence in release.trust)
     assert np.isfinite(release.answers[0].noisy.deviation).all()
 
 
 def test_what_cannot_be_merged_is_planned_as_by_strategy() -> None:
-    several = planned(CDF, marginal((1,), SHAPE))
-    assert several.schedule == Strategy()
-    assert "several groups" in several.notes[-1]
-    assert "too few cells" in planned(marginal((1,), SHAPE)).notes[-1]
+    few = planned(marginal((1,), SHAPE))
+    assert few.schedule == Strategy()
+    assert "too few cells" in few.notes[-1]
+
+
+@pytest.mark.parametrize("delta", ["0", "0.001"])
+def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> None:
+    shape = (256, 64, 3)
+    other = QueryBlock(name="other cdf", factors=(Factor(axes=(1,), sizes=(64,), matrix=Prefix(64)),))
+    plan = planned(other, marginal((2,), shape), WIDE, shape=shape, delta=delta)
+    assert len(plan.stages) == 9
+    assert [told.name for told in plan.forecast] == [block.name for block in plan.problem.workload.blocks]
+    counts = np.zeros(shape, dtype=np.int64)
+    counts[:16, :, 1] = 12
+    counts[3, 60, 0] = 10**5
+    release, guard = released(plan, counts)
+    assert names(release)[0] == "number of records"
+    kinds = [name.split("(")[0] for name in names(release)[1:] if "(a2)" not in name]
+    assert kinds == ["first look", "strategy", "first look", "scouting", "buckets"]
+    assert "strategy(a2)" in names(release)
+    told = {answers.block.name: answers for answers in release.answers}
+    assert np.isfinite(told["other cdf"].noisy.deviation).all()
+    assert np.isnan(told["cdf"].noisy.deviation).all()
+    for answers in release.answers:
+        np.testing.assert_allclose(answers.estimate, answers.block.answer(DenseHistogram(counts)), atol=3000)
+    charged = plan.roles.accountant.epsilon(guard.events, plan.budget.delta)
+    assert charged <= plan.budget.epsilon
+
+
+def test_shares_of_the_budget_follow_what_groups_are_hard_to_tell() -> None:
+    shape = (256, 8)
+    small = QueryBlock(name="small", factors=(Factor(axes=(1,), sizes=(8,), matrix=Prefix(8)),))
+    plan = planned(WIDE, small, shape=shape)
+    one, two = (plan.stages[3 * group + 2].epsilon for group in range(2))
+    assert 3 < one / two < 20
 
 
 def test_too_many_cells_are_planned_as_by_strategy(monkeypatch) -> None:
-    monkeypatch.setattr(ordered, "LARGEST", 15)
+    monkeypatch.setattr(course, "LARGEST", 15)
     assert "16 cells are more than 15" in planned().notes[-1]
 
 

@@ -30,7 +30,8 @@ def scouting(check=None, shape=SHAPE, blocks=(CDF,)):
     roles = Roles(
         distinguisher=Exponential(), check=check or Laplace(), update=BucketLeastSquares(), accountant=accountant
     )
-    return Scouting(problem=problem(shape, list(blocks)), roles=roles, axes=tuple(range(len(shape))))
+    axes = tuple(range(len(shape)))
+    return Scouting(problem=problem(shape, list(blocks)), roles=roles, axes=axes, blocks=tuple(blocks))
 
 
 def depth(block) -> int:
