@@ -124,7 +124,7 @@ BOMBS = (
         lambda path: path.write_bytes(table_bytes({"age": np.zeros(34_000_000, np.int8)})),
         queries={"domain": {"age": 2}, "queries": [{"marginal": ["age"]}]},
     ),
-    parquet("person-of-100-megabytes", LONG, lambda: {"who": ["x" * 100 * MEGABYTE, "y", "z"]}, UNIT),
+    parquet("person-of-100-megabytes", LONG, lambda: {"who": ["x" * 100 * MEGABYTE, "y", "z"]}, UNIT, costly=True),
     parquet(
         "person-of-100-megabytes-plain",
         LONG,
