@@ -9,13 +9,14 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray
+from dpqr.data.arrays import IntArray, frozen
 from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.block_scores import RESOLUTION
 from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.stacking import all_answers, stacked
 
 
 @final
@@ -24,7 +25,7 @@ class QueryScores:
     """Every row of every block is a candidate: score = |ratio true - expected|, all on one common public grid.
 
     ratios: one positive integer a block, its scale in units of the common grid. expected: the hypothesis' answers on
-    the common grid, int64, shape (rows,) a block, public. Candidates are numbered block by block.
+    the common grid, int64, shape (candidates,), public. Candidates are numbered block by block.
     Weights do not enter: the source's loop bounds the largest error, and every query counts the same in it.
     Errors: InfeasiblePlan where a score could reach 2^62: |true| <= records times the largest coefficient, and
     |expected| is public.
@@ -38,16 +39,15 @@ class QueryScores:
 
     blocks: tuple[QueryBlock, ...]
     ratios: tuple[int, ...]
-    expected: tuple[IntArray, ...]
+    expected: IntArray
     records: int = RECORDS
 
     def __post_init__(self) -> None:
-        for block, ratio, answers in zip(self.blocks, self.ratios, self.expected, strict=True):
-            public = int(np.abs(answers).max(initial=0))
-            refuse_beyond(ratio * largest_answer(block, self.records) + public, block.name, self.records)
+        largest, name = _largest(self.blocks, self.ratios, self.records)
+        refuse_beyond(largest + int(np.abs(self.expected).max(initial=0)), name, self.records)
 
     def __len__(self) -> int:
-        return sum(block.rows for block in self.blocks)
+        return len(self.expected)
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return queries_sensitivity(self.blocks, self.ratios, unit)
@@ -55,19 +55,30 @@ class QueryScores:
     def evaluate(self, counts: Counts) -> IntArray:
         """The true answers are worked out once a table and kept with it, inside the seal: rounds ask them again."""
         truths = counts.recalled(self.blocks, lambda: self._truths(counts))
-        scores = np.empty(len(self), dtype=np.int64)
-        start = 0
-        for ratio, answers in zip(self.ratios, self.expected, strict=True):
-            rows = slice(start, start + len(answers))
-            np.multiply(truths[rows], ratio, out=scores[rows])
-            scores[rows] -= answers
-            start = rows.stop
+        scores = np.multiply(truths, row_by_row(self.blocks, self.ratios))
+        scores -= self.expected
         return np.abs(scores, out=scores)
 
     def _truths(self, counts: Counts) -> IntArray:
         """Every block's answers in its own grid, one after the other."""
-        counts.prefetch([block.axes for block in self.blocks])
-        return np.concatenate([block.answer(counts) for block in self.blocks])
+        counts.prefetch([block.axes for block in stacked(self.blocks).blocks])
+        return all_answers(self.blocks, lambda block: block.answer(counts))
+
+
+@lru_cache(maxsize=16)
+def _largest(blocks: tuple[QueryBlock, ...], ratios: tuple[int, ...], records: int) -> tuple[int, str]:
+    """The largest true answer on the common grid, and whose it is."""
+    reached = [ratio * largest_answer(block, records) for block, ratio in zip(blocks, ratios, strict=True)]
+    largest = max(reached, default=0)
+    return largest, blocks[reached.index(largest)].name if blocks else ""
+
+
+@lru_cache(maxsize=16)
+def row_by_row(blocks: tuple[QueryBlock, ...], figures: tuple[int, ...]) -> IntArray:
+    """One figure a block as one a query, shape (queries,); (1,) where all are alike."""
+    if len(set(figures)) <= 1:
+        return frozen(np.array(figures[:1], dtype=np.int64))
+    return frozen(np.repeat(np.array(figures, dtype=np.int64), [block.rows for block in blocks]))
 
 
 @lru_cache(maxsize=16)

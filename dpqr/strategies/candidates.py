@@ -20,10 +20,11 @@ from dpqr.mechanisms.block_scores import (
     scores_sensitivity,
 )
 from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond
-from dpqr.mechanisms.query_scores import QueryScores, fair_ratios, queries_sensitivity
+from dpqr.mechanisms.query_scores import QueryScores, fair_ratios, queries_sensitivity, row_by_row
 from dpqr.mechanisms.scores import Scores
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.grid import common_grid, rounded
+from dpqr.workload.stacking import all_answers, stacked
 
 Candidate = tuple[QueryBlock, ...]
 """Blocks that are measured together if they are chosen."""
@@ -120,6 +121,7 @@ class QueryCandidates:
     records: int = RECORDS
     _grid: Fraction = field(init=False, repr=False)
     _ratios: tuple[int, ...] = field(init=False, repr=False)
+    _most: tuple[int, ...] = field(init=False, repr=False)
     _ends: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -128,8 +130,12 @@ class QueryCandidates:
         object.__setattr__(self, "_grid", grid)
         object.__setattr__(self, "_ratios", on_grid if self.unit is None else fair_ratios(self.blocks, self.unit))
         object.__setattr__(self, "_ends", tuple(accumulate(block.rows for block in self.blocks)))
-        for block, ratio in zip(self.blocks, self._ratios, strict=True):
-            refuse_beyond(2 * ratio * largest_answer(block, self.records), block.name, self.records)
+        most = tuple(
+            r * largest_answer(block, self.records) for block, r in zip(self.blocks, self._ratios, strict=True)
+        )
+        for block, largest in zip(self.blocks, most, strict=True):
+            refuse_beyond(2 * largest, block.name, self.records)
+        object.__setattr__(self, "_most", most)
 
     @property
     def grid(self) -> Fraction:
@@ -148,14 +154,13 @@ class QueryCandidates:
         return (block.row(index - (self._ends[position] - block.rows)),)
 
     def scores(self, hypothesis: Hypothesis) -> QueryScores:
-        prepare(hypothesis, self.blocks)
+        prepare(hypothesis, stacked(self.blocks).blocks)
+        answers = all_answers(self.blocks, hypothesis.answer)
+        times, most = row_by_row(self.blocks, self._ratios), row_by_row(self.blocks, self._most)
         return QueryScores(
             blocks=self.blocks,
             ratios=self._ratios,
-            expected=tuple(
-                rounded(hypothesis.answer(block) * ratio, ratio * largest_answer(block, self.records))
-                for block, ratio in zip(self.blocks, self._ratios, strict=True)
-            ),
+            expected=rounded(answers * times, most),
             records=self.records,
         )
 

@@ -24,8 +24,9 @@ def common_grid(blocks: Sequence[QueryBlock]) -> Fraction:
     return Fraction(math.gcd(*(int(scale * denominator) for scale in scales)), denominator)
 
 
-def rounded(answers: FloatArray, limit: int) -> IntArray:
-    """The nearest integers, clipped to -limit .. limit (at most 2^61); NaN becomes 0. Total: never fails.
+def rounded(answers: FloatArray, limit: int | IntArray) -> IntArray:
+    """The nearest integers, clipped to -limit .. limit (one, or one an answer; at most 2^61); NaN becomes 0. Total:
+    never fails.
 
     Post-processing of public values; clipping to the range that true answers can take never widens a gap.
     """

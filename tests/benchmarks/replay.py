@@ -3,6 +3,7 @@
 python tests/benchmarks/replay.py ranges [--rounds 100] [--queries 10000] [--cells 1048576]
 python tests/benchmarks/replay.py conjunctions [--rounds 20] [--queries 1000000] [--attributes 16] [--size 2]
 python tests/benchmarks/replay.py rows [--rounds 20] [--queries 100000] [--attributes 4] [--size 16]
+python tests/benchmarks/replay.py predicates [--rounds 20] [--queries 100000] [--attributes 4] [--size 16]
 
 Each is `dpqr release --schedule queries` from the queries file to the answers, in this process, on a made-up table. A
 round is selection, measurement and replay of everything measured; its median is shown beside that of one numpy cumsum
@@ -140,7 +141,24 @@ def rows(folder: Path, shape: list[int], queries: int) -> list[object]:
     return [{"coefficients": "rows.npz"}]
 
 
-CASES = {"ranges": ranges, "conjunctions": conjunctions, "rows": rows}
+def predicates(folder: Path, shape: list[int], queries: int) -> list[object]:
+    """One entry each: one to three comparisons of unlike columns, some of them tied by `or`."""
+    generator = np.random.default_rng(3)
+    entries: list[object] = []
+    for index in range(queries):
+        columns = generator.choice(len(shape), min(len(shape), int(generator.integers(1, 4))), replace=False)
+        parts = [_comparison(f"a{column}", shape[column], generator) for column in columns]
+        entries.append({"where": " and ".join(parts), "name": f"p{index}"})
+    return entries
+
+
+def _comparison(column: str, size: int, generator: np.random.Generator) -> str:
+    one, other = generator.integers(0, size, 2)
+    sign = generator.choice(["=", "!=", "<=", ">=", "or"])
+    return f"({column} = {one} or {column} = {other})" if sign == "or" else f"{column} {sign} {one}"
+
+
+CASES = {"ranges": ranges, "conjunctions": conjunctions, "rows": rows, "predicates": predicates}
 
 if __name__ == "__main__":
     main()

@@ -31,14 +31,14 @@ def scores(*blocks, ratios=None, expected=None, records=2**36) -> QueryScores:
     return QueryScores(
         blocks=blocks,
         ratios=ratios or (1,) * len(blocks),
-        expected=expected or tuple(np.arange(b.rows) * 2 for b in blocks),
+        expected=np.concatenate([np.arange(b.rows) * 2 for b in blocks]) if expected is None else expected,
         records=records,
     )
 
 
 def test_every_row_of_every_block_is_scored_on_the_common_grid() -> None:
     counts = DenseHistogram(np.array([[4, 0, 1], [2, 2, 9]]))  # columns 6, 2, 10
-    made = scores(PREFIX, SIGNED, ratios=(3, 1), expected=(np.array([20, 20, 20]), np.array([-1, 40])))
+    made = scores(PREFIX, SIGNED, ratios=(3, 1), expected=np.array([20, 20, 20, -1, 40]))
     assert made.evaluate(counts).tolist() == [abs(18 - 20), abs(24 - 20), abs(54 - 20), 18 + 1, 40 - 36]
     assert made.evaluate(counts).dtype == np.int64
     assert len(made) == 5
@@ -61,19 +61,19 @@ def largest_move(made: QueryScores, unit: PrivacyUnit) -> int:
     ],
 )
 def test_the_sensitivity_is_the_largest_move_of_any_score(blocks, ratios, added, replaced, unit) -> None:
-    made = scores(*blocks, ratios=ratios, expected=tuple(np.full(b.rows, -100) for b in blocks))
+    made = scores(*blocks, ratios=ratios, expected=np.full(sum(b.rows for b in blocks), -100))
     assert made.sensitivity(unit) == (added if unit is ADD_REMOVE else replaced)
     assert largest_move(made, unit) == made.sensitivity(unit)
 
 
 def test_the_sensitivity_of_one_relation_does_not_serve_the_other() -> None:
-    made = scores(SIGNED, expected=(np.array([-100, -100]),))
+    made = scores(SIGNED, expected=np.array([-100, -100]))
     assert largest_move(made, REPLACE) > made.sensitivity(ADD_REMOVE)
 
 
 def test_scores_that_could_overflow_are_refused() -> None:
     scores(LARGE)
-    for wrong in ({"ratios": (2,)}, {"records": 2**37}, {"expected": (np.array([2**61]),)}):
+    for wrong in ({"ratios": (2,)}, {"records": 2**37}, {"expected": np.array([2**61])}):
         with pytest.raises(InfeasiblePlan, match="'large'"):
             scores(LARGE, **wrong)
 
@@ -82,5 +82,5 @@ def test_many_rows_are_scored_without_a_loop_over_them(monkeypatch) -> None:
     monkeypatch.delattr(Dense, "row")
     table = np.random.default_rng(0).integers(0, 2, (20_000, 3))
     counts = DenseHistogram(np.arange(6).reshape(SHAPE))
-    made = scores(block("many", Dense(table)), expected=(np.zeros(20_000, dtype=np.int64),))
+    made = scores(block("many", Dense(table)), expected=np.zeros(20_000, dtype=np.int64))
     np.testing.assert_array_equal(made.evaluate(counts), table @ np.array([3, 5, 7]))
