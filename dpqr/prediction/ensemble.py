@@ -29,7 +29,8 @@ WORTH_THREADS = 8
 class PartsEnsemble:
     """Members trained on the parts that the loader drew: the last axis of the counts is the part.
 
-    axis: of the target; labels: its number of cells. values: what its cells count as, in [-1, 1]; None for labels.
+    axis: of the target; labels: its number of cells. values: what its cells count as, in [-1, 1], NaN for rows that
+    are left out; None for labels.
     points: features of the points, shape (predictions, width).
 
     Never an error: an empty part votes for the first label (predicts 0), a part of one class for that class, a part
@@ -97,7 +98,10 @@ class PartsEnsemble:
     def _numbers(self, rows: AnyArray) -> IntArray:
         """On the grid of the mechanism."""
         nothing = np.zeros(self.predictions, dtype=np.int64)
-        if not len(rows) or self.values is None:
+        if self.values is None:
+            return nothing
+        rows = rows[~np.isnan(self.values)[rows[:, self.axis]]]
+        if not len(rows):
             return nothing
         try:
             found = self.base.numbers(self._vectors(rows), self.values[rows[:, self.axis]], self.points)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.domain import Domain
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.problem import without
+from dpqr.prediction.rows import BLOCK
 from dpqr.prediction.target import Target
 
 
@@ -34,8 +37,8 @@ class Model:
 
     def scores(self, codes: AnyArray) -> FloatArray:
         """Values at points, by their codes; shape (points,)."""
-        scores: FloatArray = self.features.of(codes) @ self.weights
-        return scores
+        blocks = [self.features.of(codes[at : at + BLOCK]) @ self.weights for at in range(0, len(codes), BLOCK)]
+        return np.concatenate([np.zeros(0), *blocks])
 
     def predictions(self, codes: AnyArray) -> AnyArray:
         """Labels, or numbers in the target's unit."""

@@ -61,8 +61,8 @@ USUAL_STEPS = Steps()
 class OnlineLearner:
     """f_{t+1} = f_t - eta_t [(f_t(x_t) - y_t) K(x_t, .) + lambda_t f_t], f_0 = 0, |y| <= M = 1, kappa = 1.
 
-    slots: how many steps are taken; the last axis of the counts says which slot a row has, and an empty slot only
-    shrinks f. rows: K, how many slots one unit's rows fill.
+    slots: how many steps are taken; the last axis of the counts says which slot a row has, and an empty slot, or one
+    whose row has no target, only shrinks f. rows: K, how many slots one unit's rows fill.
 
     **Privacy** (replace only: one more record would move all later ones.) N = slots - 1 + t0. Let a neighbour have
     another row in slot i, or none. Both runs share all other steps, whose operators shrink distances:
@@ -109,6 +109,7 @@ class OnlineLearner:
 
     def fit(self, counts: Counts) -> FloatArray:
         codes, _ = occupied(counts)
+        codes = codes[self.examples.taught(codes)]
         codes = codes[np.argsort(codes[:, -1], kind="stable")]
         weights, done = np.zeros(self.features.width), 0
         for at in range(0, len(codes), BLOCK):

@@ -53,7 +53,11 @@ class StableLearner(Protocol):
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Examples:
     """How rows of the domain become vectors and targets. axis: of the target; values: one number for each of its
-    cells, within [-1, 1]. columns: of the domain; counts may have further axes."""
+    cells, within [-1, 1], or NaN. columns: of the domain; counts may have further axes.
+
+    A row whose target has no number is left out, which is a matter of that row alone: where it comes, goes or is
+    replaced, the losses change by one term less than the learners' proofs allow for.
+    """
 
     features: FeatureMap
     axis: int
@@ -67,12 +71,18 @@ class Examples:
 
     def rows(self, codes: AnyArray, weights: FloatArray) -> Rows:
         """Rows of codes with these weights. Private."""
+        codes, weights = (each[self.taught(codes)] for each in (codes, weights))
         return Rows(
             features=self.features,
             codes=np.delete(codes[:, : self.columns], self.axis, axis=1),
             targets=self.values[codes[:, self.axis]],
             weights=weights,
         )
+
+    def taught(self, codes: AnyArray) -> AnyArray:
+        """Which rows have a target. Private."""
+        known: AnyArray = ~np.isnan(self.values)[codes[:, self.axis]]
+        return known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

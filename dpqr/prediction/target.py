@@ -40,14 +40,15 @@ class Target:
         return float(axis.edges[0]), float(axis.edges[-1])
 
     def scaled(self) -> FloatArray:
-        """What each cell counts as, in [-1, 1]: the middle of its bin. A cell of its own (null) counts as 0."""
+        """What each cell counts as, in [-1, 1]: the middle of its bin. NaN for a cell of its own (null): a row with it
+        teaches nothing."""
         low, high = self.bounds
         axis = self.attribute.axis
         assert isinstance(axis, Bins)
-        values = np.zeros(self.attribute.size)
+        values = np.full(self.attribute.size, np.nan)
         for index in range(axis.size):
             values[index] = (2 * float(axis.midpoint(index)) - low - high) / (high - low)
-        return np.clip(values, -1.0, 1.0)
+        return np.asarray(np.clip(values, -1.0, 1.0), dtype=np.float64)
 
     def signs(self) -> FloatArray:
         """+1 for the positive label, -1 for every other cell."""

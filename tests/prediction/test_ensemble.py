@@ -64,8 +64,8 @@ def test_what_an_estimator_prints_is_swallowed(capfd):
 
 
 def test_sums_are_clipped_member_by_member_and_nan_counts_as_nothing():
-    values = np.array([-1.0, 1.0, 0.0])
-    table = counts([(0, 1, 0), (0, 1, 1), (0, 0, 2)] * 50, SHAPE)
+    values = np.array([-1.0, 1.0, np.nan])
+    table = counts([(0, 1, 0), (0, 1, 1), (0, 0, 2), (0, 2, 0), (0, 2, 3)] * 50, SHAPE)
     sums = ensemble(values=values).sums(table, NOISE) / FINENESS
     assert sums == pytest.approx([1.0, 0.0], abs=0.01)
     silent = ensemble(ForeignBase(maker=Talking, options={}), values=values)

@@ -1,5 +1,6 @@
 """Certified bounds against measured changes: never exceeded, and nearly reached by some pair."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -53,3 +54,13 @@ def test_tables_that_teach_nothing_are_learned_from_like_any_other(name):
         stable = learner(name, [[1.0, 0.0]], Fraction(1, 100), UNITS[Neighbours.ADD_REMOVE], 3)
         table = counts(np.array(rows, dtype=int).reshape(len(rows), 2))
         assert np.isfinite(stable.fit(table)).all()
+
+
+@pytest.mark.parametrize("name", ["pinball", "least squares"])
+def test_a_row_without_a_target_teaches_nothing(name):
+    stable = learner(name, [[1.0, 0.0], [0.6, 0.8]], Fraction(1, 10), UNITS[Neighbours.ADD_REMOVE], 9)
+    unknown = len(stable.examples.values)
+    lacking = replace(stable, examples=replace(stable.examples, values=np.append(stable.examples.values, np.nan)))
+    rows = [(0, 1), (1, 0), (1, 3)]
+    assert lacking.fit(counts([*rows, (0, unknown), (1, unknown)])).tolist() == stable.fit(counts(rows)).tolist()
+    assert not lacking.fit(counts([(0, unknown)])).any()
