@@ -39,7 +39,7 @@ class BucketLeastSquares:
     def trust(self) -> tuple[str, ...]:
         return (
             "estimates are linear: they can be negative; where buckets of cells were measured, their counts are spread "
-            "evenly over the cells, so no estimate is unbiased and no deviation of noise covers what a bucket hides",
+            "evenly over the cells; no such estimate is unbiased, and no deviation of noise covers what a bucket hides",
         )
 
     @property

@@ -19,6 +19,7 @@ from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.merged import Merged
+from dpqr.workload.recovery import query_variances
 
 SHAPE = (64,)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(64)),))
@@ -78,3 +79,13 @@ def test_persons_of_several_rows_make_records_less_sure() -> None:
     one = scouting()
     persons = replace(one.problem, unit=PrivacyUnit(neighbours=Neighbours.ADD_REMOVE, column="p", rows=4))
     assert replace(one, problem=persons).sureness(1000, PRICE) == pytest.approx(125, rel=0.02)
+
+
+@pytest.mark.parametrize("check", [None, Gaussian()], ids=["laplace", "gaussian"])
+def test_the_error_of_all_cells_is_that_of_the_best_strategy(check) -> None:
+    """The closed form of its recovery, at the noise that the price buys."""
+    price = PRICE if check is None else Price(rho=PRICE.epsilon)
+    one = scouting(check)
+    strategy = one.best.strategy
+    noise = one.roles.check.law((strategy,), one.problem.unit, price).deviation
+    assert one.cells_error(price) == pytest.approx(float(query_variances(strategy, CDF).sum()) * noise**2, rel=0.03)

@@ -69,6 +69,14 @@ def test_a_strategy_over_cells_is_taken_by_itself_with_known_deviations() -> Non
     np.testing.assert_array_equal(found.deviations(CDF), plain.deviations(CDF))
 
 
+def test_a_strategy_over_cells_takes_the_place_of_buckets_before_it() -> None:
+    told = measured([strategy_block("strategy", (0,), (Tree(6, (8, 2, 1), (1, 1, 2)),))], [np.arange(10)])
+    found = updated(measured([merged(Identity(3), COARSE)], [[6, 5, -4]]), told)
+    plain = LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [told])
+    np.testing.assert_array_equal(found.answer(CDF), plain.answer(CDF))
+    np.testing.assert_array_equal(found.deviations(CDF), plain.deviations(CDF))
+
+
 def test_other_measurements_are_those_of_least_squares() -> None:
     told = measured([CDF], [[1, 2, 3, 4, 5, 7]])
     found, plain = updated(told), LeastSquares().update(PROBLEM, RULE.start(PROBLEM), [told])
@@ -86,7 +94,7 @@ def test_groups_without_buckets_are_those_of_least_squares() -> None:
 
 def test_what_a_release_must_say() -> None:
     (sentence,) = RULE.trust
-    assert "no estimate is unbiased" in sentence
+    assert "no such estimate is unbiased" in sentence
     assert RULE.cumulative
     assert RULE.fits(PROBLEM, [], [])
     assert RULE.mistakes(PROBLEM, None) is None
