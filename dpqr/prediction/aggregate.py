@@ -56,6 +56,12 @@ class Aggregate:
             )
         return parts
 
+    def added_error(self, problem: PredictionProblem, epsilon: Fraction, parts: int) -> float:
+        """a, the other way round, with so many parts: for labels at most 1, for numbers the noise in units of M."""
+        if problem.target.numeric:
+            return 2 / (parts * float(epsilon))
+        return min(1.0, 4 * math.exp(-parts * float(epsilon) / 6))
+
     def ensemble(self, problem: PredictionProblem, points: FloatArray, parts: int) -> PartsEnsemble:
         """What predicts at `points`, features of shape (predictions, width)."""
         target = problem.target

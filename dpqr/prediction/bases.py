@@ -5,6 +5,9 @@ from __future__ import annotations
 import ast
 import contextlib
 import io
+import os
+import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Protocol
@@ -87,10 +90,36 @@ class ForeignBase:
 
 
 @contextlib.contextmanager
-def silenced() -> Any:
-    """Standard output and error go nowhere: what an estimator prints may quote its rows."""
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+def silenced() -> Iterator[None]:
+    """Standard output and error go nowhere, for Python and for compiled code: what an estimator prints may quote its
+    rows."""
+    with contextlib.ExitStack() as stack:
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(AttributeError, OSError, ValueError):
+                stream.flush()
+        for descriptor in (1, 2):
+            stack.enter_context(_diverted(descriptor))
+        stack.enter_context(contextlib.redirect_stdout(io.StringIO()))
+        stack.enter_context(contextlib.redirect_stderr(io.StringIO()))
         yield
+
+
+@contextlib.contextmanager
+def _diverted(descriptor: int) -> Iterator[None]:
+    """A file descriptor that leads nowhere; one that the caller closed stays so."""
+    try:
+        kept = os.dup(descriptor)
+    except OSError:
+        yield
+        return
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, descriptor)
+        yield
+    finally:
+        os.dup2(kept, descriptor)
+        os.close(kept)
+        os.close(nowhere)
 
 
 def read_base(given: str) -> Base:

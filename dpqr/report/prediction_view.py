@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from dpqr.construction.sentences import NO_LEDGER, budget_words
 from dpqr.prediction.aggregate import Aggregate
-from dpqr.prediction.forms import AveragesForm, FunctionForm
+from dpqr.prediction.forms import AveragesForm, FunctionForm, VotesForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import MOST, Outlook
@@ -93,6 +93,9 @@ def _price(plan: PredictionPlan) -> str:
 
 def _worth(plan: PredictionPlan) -> Iterator[Fact]:
     yield from _noise(plan, plan.problem.records)
+    if isinstance(plan.form, VotesForm) and isinstance(plan.recipe, Aggregate):
+        added = plan.recipe.added_error(plan.problem, plan.price.bounded_range, plan.parts or 1)
+        yield "Noise", f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
     if plan.counting:
         yield "", "lambda and the noise follow from the number of records, which this plan buys; --n N states one"
 

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from tables_of_prediction import Given, counts
@@ -20,6 +22,7 @@ class Broken:
 class Talking:
     def fit(self, vectors, targets):
         print("rows", vectors)
+        os.write(1, b"from compiled code")
         self.kept = targets
 
     def predict(self, points):
