@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -16,8 +17,11 @@ from dpqr.workload.block import QueryBlock
 NOISE = 0.8
 """sqrt(2 / pi): mean size of noise of deviation 1."""
 
-FIRST_GAP = 1.0
+FIRST_GAP = 0.5
 """Share of the records that the first chosen block may have in wrong cells (2 is the most there can be)."""
+
+LEAST_PASSED = 0.2
+"""Smallest part of a gap that a fit is taken to show."""
 
 PRECISION = 1.0
 """A block is measured to within this much of the gap that the last one showed."""
@@ -25,14 +29,21 @@ PRECISION = 1.0
 COLDNESS = 0.1
 """Temperature of a selection, as a share of the gap."""
 
-WORTH = 1.0
-"""A further block must have shown this many times the error that measuring leaves."""
+WORTH = 0.6
+"""A further block must have shown this many times the error that measuring leaves. Not more: one that has shown little
+may have been measured too coarsely."""
 
-LARGEST_BITE = 0.15
+SWEEP = 1.25
+"""Where all are to be measured, the last ones must have shown this many times the error that it would leave."""
+
+LARGEST_BITE = 0.1
 """Most of what is left that the measurements of one batch may cost; they are less exact where it would be more."""
 
 ENOUGH = 0.25
 """Part of the blocks after which it is asked whether all should be measured."""
+
+WORK = 2**17
+"""Most scores of blocks that all choices may take together: a selection among thousands takes seconds."""
 
 BATCH = 6
 """One further choice between two fits for so many blocks explored."""
@@ -91,7 +102,8 @@ class Exploration:
     def batch(self, standing: Standing) -> Batch | None:
         names = {block.name for block in standing.explored}
         waiting = [block for block in self.blocks if block.name not in names]
-        if not waiting or self.sweeps(standing) or standing.gap < WORTH * self.reached(standing):
+        spent = len(names) * len(self.blocks) > WORK
+        if not waiting or spent or self.sweeps(standing) or standing.gap < WORTH * self.reached(standing):
             return None
         gap, size = standing.gap * self.records, min(1 + len(names) // BATCH, len(waiting))
         share = self.purse.share(self.errors.deviation(waiting, PRECISION * gap))
@@ -104,7 +116,7 @@ class Exploration:
         """Whether so many blocks were worth it that the search ends and all are measured."""
         if len(standing.explored) < ENOUGH * len(self.blocks):
             return False
-        return standing.gap >= WORTH * self._reached(self.blocks, standing.left)
+        return standing.gap >= SWEEP * self._reached(self.blocks, standing.left)
 
     def reached(self, standing: Standing) -> float:
         """Mean error over n of the explored blocks if what is left were spent on the last measurements now."""
@@ -125,7 +137,7 @@ class Exploration:
         expected error."""
         names = {block.name for block in measured}
         others = [block for block in self.asked if block.name not in names]
-        loads = {axis: sum(axis in block.axes for block in others) for single in self.singles for axis in single.axes}
+        loads = Counter(axis for block in others for axis in block.axes)
         wanted = [(block, 1.0) for block in measured]
         wanted += [(block, float(loads[block.axes[0]])) for block in self.singles if loads[block.axes[0]]]
         even = self.purse.bought(left / max(len(wanted), 1))
@@ -145,11 +157,14 @@ class Exploration:
         )
 
     def _shown(self, drawn: Round) -> float:
-        """How far the fit to one measurement alone moves from what was expected, beyond what noise would do."""
+        """How far the fit to one measurement alone moves from what was expected, beyond what noise would do, over the
+        part of a gap that the fit passes on."""
         if drawn.measurement is None or not drawn.expected:
             return 0.0
         block, deviation = drawn.measurement.blocks[0], drawn.measurement.law.deviation
         expected = np.maximum(drawn.expected[0], 0.0)
         values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
         moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
-        return max(0.0, moved - NOISE * self.errors.at(block, deviation)) / self.records
+        kept_back = self.errors.at(block, deviation)
+        passed = max(LEAST_PASSED, 1.0 - kept_back / self.records)
+        return max(0.0, moved - NOISE * kept_back) / passed / self.records

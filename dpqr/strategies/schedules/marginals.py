@@ -141,17 +141,22 @@ class Marginals:
 
 def _search(plan: Plan, transcript: Transcript) -> Step | None:
     """The step after the opening: one-way marginals again, a choice, or one of the last measurements."""
-    known = _exploration(plan, transcript)
-    again = _again(plan, known)
+    kept = transcript.kept
+    if "known" not in kept:
+        kept["known"] = _exploration(plan, transcript)
+        kept["again"] = _again(plan, kept["known"])
+    known: Exploration = kept["known"]
+    again: float = kept["again"]
     done, first = len(transcript.rounds), len(plan.opening)
     start = Standing(left=1.0 - float(OPENING) - again, at=first + (first if again else 0))
     if done < start.at:
         price = known.purse.price(again / first)
         return Step(candidates=plan.opening[done - first], select=None, measure=price, mend=done == start.at - 1)
-    standing, batch = known.walk(start, transcript.rounds)
+    standing, batch = known.walk(kept.get("standing", start), transcript.rounds)
+    kept["standing"] = standing
     if batch is not None:
         return _choice(plan, transcript, known, standing, batch)
-    last = known.final(standing)
+    last = kept["last"] = kept.get("last") or known.final(standing)
     index = done - standing.at
     if index >= len(last):
         return None
