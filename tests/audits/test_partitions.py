@@ -36,7 +36,7 @@ from dpqr.workload.tree import Tree
 
 SHAPE, RECORDS, REACH = (4,), 3, 8
 PRICE = Price(epsilon=Fraction(2))
-LAST = Price(epsilon=Fraction(1))
+LAST = Price(epsilon=Fraction(2))
 """Of the buckets' own measurement, which is not drawn here."""
 UNITS = {relation.value: PrivacyUnit(neighbours=relation) for relation in Neighbours}
 every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())

@@ -33,6 +33,9 @@ above CROWDED: where the first look expects 0.6 to 0.9 they leave 0.3 to 0.8; wh
 CLEARER = 4
 """Times as many records lie in each box of the first look as in those of the second."""
 
+TINY, MANY = 1e-300, 100
+"""Stands for the error of a strategy without noise; from so many times on a ratio is not told."""
+
 Told = Iterator[Measurement | None]
 """What the rounds released, in order; None for a draw that was lost in a crash."""
 
@@ -127,8 +130,9 @@ def _glancing(part: Part, told: Told, records: float, why: str) -> Iterator[Leg]
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")
         return
-    ratio = math.sqrt(part.scouting.partition(seen, part.last).error / part.scouting.cells_error(rest))
-    expected = f"a first look at boxes expects {ratio:.2f} of the strategy's error from buckets"
+    ratio = math.sqrt(part.scouting.partition(seen, part.last).error / max(part.scouting.cells_error(rest), TINY))
+    times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
+    expected = f"a first look at boxes expects {times} the strategy's error from buckets"
     if ratio > WORTH:
         yield _direct(part, rest, f"{why}, and {expected}")
     else:
@@ -144,7 +148,7 @@ def _merging(part: Part, told: Told, records: float, last: Price, why: str) -> I
         yield _direct(part, last, "the counts of boxes were lost")
         return
     partition = scouting.partition(seen, last)
-    if partition.error >= scouting.cells_error(last):
+    if len(partition.boxes) == math.prod(scouting.shape) or partition.error >= scouting.cells_error(last):
         yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
         return
     step = Step(candidates=(scouting.strategy(partition),), select=None, measure=last)
@@ -159,7 +163,9 @@ def _passing(block: QueryBlock, price: Price) -> Leg:
 def _direct(part: Part, price: Price, why: str) -> Leg:
     """The strategy over single cells."""
     sentence = f"{part.columns}: {why}: the strategy was measured, and its answers are unbiased"
-    return Leg(step=Step(candidates=(part.scouting.best.strategy,), select=None, measure=price), why=(sentence,))
+    return Leg(
+        step=Step(candidates=(part.scouting.direct(price).strategy,), select=None, measure=price), why=(sentence,)
+    )
 
 
 def _merged(part: Part, partition: Partition, why: str) -> tuple[str, ...]:

@@ -111,7 +111,7 @@ def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
     groups = by_home(problem.workload.blocks).items()
     scoutings = [Scouting(problem=problem, roles=roles, axes=axes, blocks=blocks) for axes, blocks in groups]
     power = 1 / 3 if norm is Norm.L1 else 1 / 2
-    weights = [unit_error(scouting.best, norm) ** power for scouting in scoutings]
+    weights = [min(unit_error(one, norm) for one in scouting.offered) ** power for scouting in scoutings]
     grains = [max(1, round(GRAIN * weight / sum(weights))) for weight in weights]
     return [Fraction(grain, sum(grains)) for grain in grains]
 
@@ -130,7 +130,7 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
     for part in parts(plan):
         asked = replace(plan.problem, workload=Workload(part.scouting.blocks))
         price = part.whole if part.unsuited else part.look.plus(part.last)
-        for told in forecast(asked, plan.roles, price, (part.scouting.best.strategy,)):
+        for told in forecast(asked, plan.roles, price, (part.scouting.direct(price).strategy,)):
             found[told.name] = told
     return tuple(found[block.name] for block in plan.problem.workload.blocks)
 

@@ -23,7 +23,7 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.strategy import strategy_name
 from dpqr.workload.bisection import Bisection
-from dpqr.workload.block import QueryBlock
+from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix
 from dpqr.workload.measurement import Measurement
 from dpqr.workload.merged import Merged
@@ -38,6 +38,9 @@ SHALLOWEST, DEEPEST = 2, 10
 
 WORK = 2**33
 """Multiplications, at most, for what the workload asks of all boxes of one level."""
+
+GRID = 2**20
+"""Parts of a record."""
 
 FINEST = 10
 """Level of boxes below which effects on the workload are carried on and not computed."""
@@ -69,15 +72,18 @@ class Scouting:
         return sum(block.rows for block in self.blocks)
 
     @property
-    def best(self) -> Design:
-        """The best strategy for all cells."""
-        offered = designs(strategy_name(self.problem, self.axes), self.axes, self.shape, self.blocks, self.norm)
-        return min(offered, key=lambda design: unit_error(design, self.norm))
+    def offered(self) -> tuple[Design, ...]:
+        """Strategies for all cells."""
+        name = strategy_name(self.problem, self.axes)
+        return tuple(designs(name, self.axes, self.shape, self.blocks, self.norm))
+
+    def direct(self, price: Price) -> Design:
+        """The strategy for all cells of least expected error: a large budget's integer noise favours small integers."""
+        return min(self.offered, key=lambda design: self._error(design, price))
 
     def sureness(self, records: float, price: Price) -> float:
         """Records over the noise of one count at `price`; eps n for Laplace noise, one row a unit."""
-        law = self.roles.check.law((QueryBlock(name="count"),), self.problem.unit, price)
-        return max(records, 0.0) * math.sqrt(2) / max(law.deviation, 1e-9)
+        return max(records, 0.0) * math.sqrt(2 / self._variance(price))
 
     def scout(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
         """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
@@ -92,7 +98,7 @@ class Scouting:
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
-        return unit_error(self.best, self.norm) * self._variance(price)
+        return self._error(self.direct(price), price)
 
     def strategy(self, partition: Partition) -> QueryBlock:
         """The best strategy for the workload on the buckets."""
@@ -104,10 +110,18 @@ class Scouting:
     def _block(self, what: str, matrix: IntMatrix, buckets: IntArray) -> QueryBlock:
         return merged_block(strategy_name(self.problem, self.axes, what), self.axes, self.shape, matrix, buckets)
 
+    def _error(self, design: Design, price: Price) -> float:
+        return design.error * self.roles.check.law((design.strategy,), self.problem.unit, price).deviation ** 2
+
     def _variance(self, price: Price) -> float:
-        """Of the noise on answers of sensitivity 1, which a matrix with columns of norm 1 has."""
-        law = self.roles.check.law((QueryBlock(name="count"),), self.problem.unit, price)
-        return law.deviation**2
+        """Of the noise on answers of sensitivity 1, which a matrix with columns of norm 1 has: on so fine a grid that
+        a large budget's noise is not rounded away."""
+        sizes = self.shape[:1] or (1,)
+        fine = QueryBlock(
+            name="cells",
+            factors=(Factor(axes=self.axes[:1] or (0,), sizes=sizes, matrix=Tree(sizes[0], (1,), (GRID,))),),
+        )
+        return (self.roles.check.law((fine,), self.problem.unit, price).deviation / GRID) ** 2
 
 
 def unit_error(design: Design, norm: Norm) -> float:

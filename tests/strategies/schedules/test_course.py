@@ -127,3 +127,11 @@ def test_what_follows_never_changes_the_steps_before() -> None:
             assert step.only[0].name == expected.name
             ramp = DenseHistogram(np.arange(256))
             np.testing.assert_array_equal(step.only[0].answer(ramp), expected.answer(ramp))
+
+
+@pytest.mark.parametrize("epsilon", ["0.000001", "1000"])
+def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
+    release, _ = released(planned(WIDE, shape=(256,), epsilon=epsilon), crowd(16))
+    assert np.isfinite(release.answers[0].estimate).all()
+    if epsilon == "1000":
+        np.testing.assert_array_equal(np.rint(release.answers[0].estimate), np.cumsum(crowd(16)))

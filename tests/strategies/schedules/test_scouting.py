@@ -86,6 +86,12 @@ def test_the_error_of_all_cells_is_that_of_the_best_strategy(check) -> None:
     """The closed form of its recovery, at the noise that the price buys."""
     price = PRICE if check is None else Price(rho=PRICE.epsilon)
     one = scouting(check)
-    strategy = one.best.strategy
+    strategy = one.direct(price).strategy
     noise = one.roles.check.law((strategy,), one.problem.unit, price).deviation
     assert one.cells_error(price) == pytest.approx(float(query_variances(strategy, CDF).sum()) * noise**2, rel=0.03)
+
+
+def test_a_large_budget_takes_the_strategy_of_small_integers() -> None:
+    """At eps 30 noise on whole counts is next to nothing, that on a tuned strategy's fine grid is not."""
+    kinds = [scouting().direct(Price(epsilon=Fraction(eps))).kinds for eps in (1, 30)]
+    assert kinds == [("p-identity",), ("identity",)]
