@@ -17,6 +17,7 @@ from typing import Any
 from dpqr.app.partition_cases import partition_cases
 from dpqr.app.predict_cases import predict_cases
 from dpqr.app.release_cases import release_cases
+from dpqr.app.search_cases import search_cases
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.evaluation.answer_cases import answer_cases
 from dpqr.evaluation.attack import Loss, attack
@@ -101,7 +102,7 @@ class Audit:
 @lru_cache
 def known_cases() -> dict[str, Case]:
     """Every case by its name, in the order in which they are shown."""
-    found = [*choice_cases(), *answer_cases(), *release_cases(), *partition_cases(), *predict_cases()]
+    found = [*choice_cases(), *answer_cases(), *release_cases(), *partition_cases(), *search_cases(), *predict_cases()]
     return {case.name: case for case in found}
 
 

@@ -143,3 +143,9 @@ def test_buckets_chosen_by_counts_without_noise():
     bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
     assert share(with_trial(case, PartitionTrial(plan=bare)), 250) > 1
     assert share(case, 250) < 1
+
+
+def test_a_search_that_knows_the_number_of_records():
+    case = KNOWN["release-search-basic-add-remove"]
+    assert share(with_trial(case, PlannedOnData(case.trial)), 150) > 1
+    assert share(case, 150) < 1

@@ -41,12 +41,17 @@ SEARCH = (
 )
 
 LARGEST_TABLE = 2**22
-"""Cells of the one table of all columns (32 MiB)."""
+"""Cells of the one table of all columns, at most (32 MiB)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marginals:
-    """For workloads of marginals."""
+    """For workloads of marginals.
+
+    table: cells of the one table of all columns, at most; 0: there is always a search.
+    """
+
+    table: int = LARGEST_TABLE
 
     @property
     def name(self) -> str:
@@ -63,7 +68,7 @@ class Marginals:
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         searching = self._searching(problem, budget, roles)
         table = _table(problem)
-        if table.cells > LARGEST_TABLE:
+        if table.cells > self.table:
             return searching
         whole = self._whole(problem, budget, roles, table)
         return whole if _loss(whole) <= _loss(searching) else searching
