@@ -122,9 +122,10 @@ class Screen:
             click.echo(f"model written to {out}", err=True)
 
     def predictions(self, predictions: AnyArray, out: str | None) -> None:
-        """One prediction a line, unless they went to a file."""
+        """One prediction a line, numbers to six digits, unless they went to a file."""
         if out is None:
-            product("\n".join(map(str, predictions.tolist())))
+            texts = (f"{each:.6g}" if isinstance(each, float) else str(each) for each in predictions.tolist())
+            product("\n".join(texts))
         elif not self.lines:
             click.echo(f"predictions written to {out}", err=True)
 
