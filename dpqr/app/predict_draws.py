@@ -88,7 +88,7 @@ def _stable(
     numbers, grids = [], []
     for release in range(plan.releases):
         learner = plan.learner(records, release)
-        batch = plan.predictions(learner, learner.features.of(_asked(codes)))
+        batch = plan.predictions(learner, _asked(codes))
         numbers.append(measure_together(counts, batch, accountant=guard, noise=noise).value)
         grids.append(np.full(len(numbers[-1]), batch.asked.step))
     return np.concatenate(numbers), np.concatenate(grids)

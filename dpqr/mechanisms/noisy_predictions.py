@@ -25,13 +25,20 @@ PREDICTION = FINENESS + 2
 class Asked:
     """A learner and the points at which its function is asked for.
 
-    points: their features, shape (predictions, width), norms at most 1. limit: predictions are clipped to
+    points: their features, shape (predictions, width), norms at most 1; None: the learner has `own` points, and what it
+    fits are its values there. limit: predictions are clipped to
     [-limit, limit]; None: they are not.
     """
 
     learner: Fitted
-    points: FloatArray
+    points: FloatArray | None
     limit: int | None
+    own: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many predictions."""
+        return self.own if self.points is None else len(self.points)
 
     @property
     def bound(self) -> Fraction:
@@ -45,7 +52,8 @@ class Asked:
 
     def predictions(self, counts: Counts) -> IntArray:
         """On the grid. Private."""
-        values = self.points @ self.learner.fit(counts)
+        fitted = self.learner.fit(counts)
+        values = fitted if self.points is None else self.points @ fitted
         if self.limit is not None:
             values = np.clip(values, -self.limit, self.limit)
         return rounded(values, self.step)
@@ -70,10 +78,10 @@ class LaplacePredictions:
     @property
     def events(self) -> Composition:
         event = DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=self.scale, coordinates=1)
-        return ((event, len(self.asked.points)),)
+        return ((event, self.asked.count),)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        return self.asked.predictions(value) + DiscreteLaplace(self.scale).sample(len(self.asked.points), noise)
+        return self.asked.predictions(value) + DiscreteLaplace(self.scale).sample(self.asked.count, noise)
 
 
 @final
@@ -94,7 +102,7 @@ class GaussianPredictions:
     @property
     def events(self) -> Composition:
         event = DiscreteGaussianEvent(squared_sensitivity=PREDICTION**2, variance=self.variance)
-        return ((event, len(self.asked.points)),)
+        return ((event, self.asked.count),)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        return self.asked.predictions(value) + DiscreteGaussian(self.variance).sample(len(self.asked.points), noise)
+        return self.asked.predictions(value) + DiscreteGaussian(self.variance).sample(self.asked.count, noise)

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
 from dpqr.data.domain import Domain
 from dpqr.errors import UsageFault
 from dpqr.prediction.features import MOST_FEATURES, CellFeatures, FeatureMap
@@ -15,6 +18,7 @@ from dpqr.prediction.kernels import (
     PolynomialFeatures,
     RandomPolynomialFeatures,
     UniverseFeatures,
+    gaussian,
     lacking_sizes,
 )
 
@@ -23,6 +27,8 @@ BANDWIDTH, DEGREE, FEATURES = Fraction(1), 2, 256
 MOST_DEGREE = 5
 EXACT_ROWS = 2**10
 """The Gaussian kernel is exact where no more rows than these can be."""
+EXACT_RECORDS, EXACT_POINTS = 2**11, 2**14
+"""Predictions for so many points from a public number of so many records need no features at all."""
 EXACT_PRODUCTS = 2**10
 """A polynomial kernel is exact where it has no more products than these."""
 
@@ -53,6 +59,18 @@ class Kernel:
         if self.name == "gaussian":
             return f"gaussian kernel of bandwidth {float(self.bandwidth):g}"
         return f"polynomial kernel of degree {self.degree}" if self.name == "polynomial" else "linear"
+
+    def matrix(self, one: FloatArray, two: FloatArray) -> FloatArray:
+        """K of each row of `one` with each of `two`."""
+        if self.name == "gaussian":
+            return gaussian(one, two, float(self.bandwidth))
+        return np.asarray((one @ two.T) ** (self.degree if self.name == "polynomial" else 1), dtype=np.float64)
+
+    def exact_for(self, features: FeatureMap, records: int, points: int) -> bool:
+        """Whether a table of so many rows is learned from by the kernel itself: where its features are random, nobody
+        asked for them, and all numbers are small. Public."""
+        drawn = isinstance(features, FourierFeatures | RandomPolynomialFeatures) and self.features is None
+        return drawn and records <= EXACT_RECORDS and points <= EXACT_POINTS
 
     def of(self, domain: Domain) -> FeatureMap:
         """The features of rows of `domain` (without the target). InfeasiblePlan where its labels are too many."""

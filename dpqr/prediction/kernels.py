@@ -57,9 +57,7 @@ class UniverseFeatures:
         sizes = lacking_sizes(self.rows)
         codes = np.stack(np.unravel_index(np.arange(math.prod(sizes)), sizes), axis=1) - 1
         vectors = self.rows.of(codes)
-        norms = np.einsum("ij,ij->i", vectors, vectors)
-        apart = np.maximum(norms[:, None] + norms - 2 * vectors @ vectors.T, 0.0)
-        values, axes = np.linalg.eigh(np.exp(-apart / (2 * self.bandwidth**2)))
+        values, axes = np.linalg.eigh(gaussian(vectors, vectors, self.bandwidth))
         object.__setattr__(self, "_root", clipped((axes * np.sqrt(np.maximum(values, 0.0))) @ axes.T))
 
     @property
@@ -122,6 +120,13 @@ class RandomPolynomialFeatures:
         for signs in self._signs:
             product *= plain @ signs
         return clipped(product)
+
+
+def gaussian(one: FloatArray, two: FloatArray, bandwidth: float) -> FloatArray:
+    """exp(-||x - x'||^2 / (2 bandwidth^2)) of each row of `one` with each of `two`."""
+    norms = [np.einsum("ij,ij->i", rows, rows) for rows in (one, two)]
+    apart = np.maximum(norms[0][:, None] + norms[1] - 2 * one @ two.T, 0.0)
+    return np.asarray(np.exp(-apart / (2 * bandwidth**2)), dtype=np.float64)
 
 
 def lacking_sizes(rows: CellFeatures) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.counts import Counts
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.fitted import FINENESS, step
@@ -16,6 +16,7 @@ from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
 from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.exact import ExactKernel
 from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
@@ -116,10 +117,14 @@ class PredictionPlan:
         assert isinstance(event, DiscreteLaplaceEvent)
         return LaplaceWeights(learner=learner, width=width, scale=event.scale)
 
-    def predictions(self, learner: StableLearner, points: FloatArray) -> LaplacePredictions | GaussianPredictions:
-        """The mechanism of noisy predictions of a stable learner."""
+    def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
+        """The mechanism of noisy predictions of a stable learner. codes: of the points."""
         assert isinstance(self.recipe, StableRecipe)
-        asked = Asked(learner=learner, points=points, limit=self.recipe.limit)
+        limit = self.recipe.limit
+        if isinstance(learner, ExactKernel):
+            asked = Asked(learner=learner.at(codes), points=None, limit=limit, own=len(codes))
+        else:
+            asked = Asked(learner=learner, points=learner.features.of(codes), limit=limit)
         event = self.form.event(self.price, self.noise)
         if isinstance(event, DiscreteGaussianEvent):
             return GaussianPredictions(asked=asked, variance=event.variance)

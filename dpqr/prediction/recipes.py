@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -12,9 +12,10 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.prediction.exact import ExactKernel
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernel import LINEAR, Kernel
-from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball
+from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.scale import Scale
@@ -111,7 +112,20 @@ class StableRecipe:
             examples, rows = self._examples(problem), problem.unit.rows
             return OnlineLearner(examples=examples, steps=self.steps, slots=max(1, slots), rows=rows)
         scale = Scale(unit=problem.unit, records=records)
-        return self.batch_learner(problem, scale, self.chosen_penalty(scale, spread, factor))
+        penalty = self.chosen_penalty(scale, spread, factor)
+        if self.exact(problem):
+            examples = replace(self._examples(problem), features=LINEAR.of(problem.features))
+            return ExactKernel(
+                examples=examples, kernel=self.kernel, loss=self.loss or Square(), penalty=penalty, scale=scale
+            )
+        return self.batch_learner(problem, scale, penalty)
+
+    def exact(self, problem: PredictionProblem) -> bool:
+        """Whether the kernel itself is used, and no features."""
+        points, records = problem.points, problem.records
+        if self.ordered or points is None or records is None or not problem.unit.rows_public:
+            return False
+        return self.kernel.exact_for(self.features, records, points)
 
     def batch_learner(self, problem: PredictionProblem, scale: Scale, penalty: Fraction) -> BatchLearner:
         """The regularised minimiser with this lambda."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +20,29 @@ HALVINGS = 40
 ULP = Fraction(1, 2**52)
 
 
+class Minimised(Protocol):
+    """A strongly convex function of a vector that stands for a point of a Hilbert space."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows, and coordinates of a point."""
+        ...
+
+    def value(self, point: FloatArray) -> float: ...
+
+    def gradient(self, point: FloatArray) -> FloatArray: ...
+
+    def newton_step(self, point: FloatArray, gradient: FloatArray) -> FloatArray: ...
+
+    def size(self, gradient: FloatArray) -> float:
+        """At least its norm in the space."""
+        ...
+
+    def inner(self, one: FloatArray, two: FloatArray) -> float:
+        """Inner product in the space."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Objective:
     """F(f) = sum_i weight_i L(<f, x_i>, y_i) + lambda ||f||^2. Private."""
@@ -26,6 +50,16 @@ class Objective:
     rows: Rows
     loss: Loss
     penalty: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), self.rows.width
+
+    def size(self, gradient: FloatArray) -> float:
+        return float(np.linalg.norm(gradient))
+
+    def inner(self, one: FloatArray, two: FloatArray) -> float:
+        return float(one @ two)
 
     def value(self, point: FloatArray) -> float:
         losses = (b.weights @ self.loss.value(b.vectors @ point, b.targets) for b in self.rows.blocks())
@@ -77,26 +111,26 @@ class Solver:
         gap = float(self.modulus) * float(self.tolerance / 2) ** 2 / 2
         return max(1, math.ceil(math.log(2 * float(self.start) / gap) / -math.log1p(-min(rate, 0.999))))
 
-    def minimise(self, objective: Objective) -> FloatArray:
+    def minimise(self, objective: Minimised) -> FloatArray:
         """The minimiser, within the tolerance."""
-        start = np.zeros(objective.rows.width)
-        rows, width = len(objective.rows), objective.rows.width
+        rows, width = objective.shape
+        start = np.zeros(width)
         affordable = rows * width * width * NEWTON_STEPS <= NEWTON_WORK or width <= self.steps
         found = self._newton(objective, start) if affordable else None
         return self._accelerated(objective, start) if found is None else found
 
-    def certified(self, gradient: FloatArray) -> bool:
-        return float(np.linalg.norm(gradient)) <= self.needed
+    def certified(self, size: float) -> bool:
+        return size <= self.needed
 
-    def _newton(self, objective: Objective, point: FloatArray) -> FloatArray | None:
+    def _newton(self, objective: Minimised, point: FloatArray) -> FloatArray | None:
         """Damped Newton steps; None where they do not arrive."""
         value = objective.value(point)
         for _ in range(NEWTON_STEPS):
             gradient = objective.gradient(point)
-            if self.certified(gradient):
+            if self.certified(objective.size(gradient)):
                 return point
             step = objective.newton_step(point, gradient)
-            descent, length = float(gradient @ step), 1.0
+            descent, length = objective.inner(gradient, step), 1.0
             for _ in range(HALVINGS):
                 tried = point - length * step
                 reached = objective.value(tried)
@@ -106,15 +140,15 @@ class Solver:
             else:
                 tried, reached = point - step, objective.value(point - step)
             point, value = tried, reached
-        return point if self.certified(objective.gradient(point)) else None
+        return point if self.certified(objective.size(objective.gradient(point))) else None
 
-    def _accelerated(self, objective: Objective, point: FloatArray) -> FloatArray:
+    def _accelerated(self, objective: Minimised, point: FloatArray) -> FloatArray:
         root = math.sqrt(self.modulus / self.smoothness)
         momentum, length = (1 - root) / (1 + root), 1 / float(self.smoothness)
         ahead = point
         for _ in range(self.steps):
             gradient = objective.gradient(ahead)
-            if self.certified(gradient):
+            if self.certified(objective.size(gradient)):
                 return ahead
             moved = ahead - length * gradient
             ahead, point = moved + momentum * (moved - point), moved

@@ -79,10 +79,12 @@ def _learner(plan: PredictionPlan) -> str:
         chosen = "" if recipe.parts else f", by eps and {error}"
         return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base_name)}"
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
-    return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(recipe)}"
+    return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
 
 
-def _features(recipe: StableRecipe) -> str:
+def _features(plan: PredictionPlan, recipe: StableRecipe) -> str:
+    if recipe.exact(plan.problem):
+        return "exact"
     seeded = isinstance(recipe.features, FourierFeatures | RandomPolynomialFeatures)
     return f"{recipe.features.width:,} {f'random features, seed {recipe.kernel.seed}' if seeded else 'features'}"
 

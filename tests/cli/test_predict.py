@@ -231,6 +231,23 @@ def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_sa
     assert done.out.split() == [mine for _, _, mine in CORNERS], done.err
 
 
+def test_a_public_number_of_few_rows_is_learned_from_by_the_kernel_itself(shop):
+    wide = {"fields": [PLACES["fields"][0] | {"name": name} for name in "abcdef"] + [PLACES["fields"][2]]}
+    for field in wide["fields"]:
+        field["dpqr"] = field["dpqr"] | {"null": "drop"}
+    header = ",".join("abcdef")
+    shop.write(
+        d__json=wide,
+        train__csv=f"{header},mine\n" + "0,0,0,0,0,0,yes\n3,3,3,3,3,3,no\n" * 50,
+        new__csv=f"{header}\n0,0,0,0,0,0\n3,3,3,3,3,3\n",
+    )
+    more = ("--kernel", "gaussian", "--neighbours", "replace", "--lambda", "0.01", "--points", "new.csv")
+    done = predict(shop, *more, "--n", "100", target="mine", eps="100")
+    assert (done.code, done.out.split()) == (0, ["yes", "no"]), done.err
+    assert "bandwidth 1, exact" in done.err
+    assert "random features" in predict(shop, *more, "--n", "5000", "--dry-run", target="mine").out
+
+
 STREAM = ("--learner", "online", "--neighbours", "replace")
 
 

@@ -1,0 +1,91 @@
+"""The kernel itself against its exact features, its certified bound against measured changes."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tables_of_prediction import Given, counts, examples
+
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.kernel import Kernel
+from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
+from dpqr.prediction.scale import Scale
+from dpqr.prediction.stable import LeastSquares, LipschitzLearner
+
+REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
+VALUES = np.array([-1.0, 1.0, 0.4])
+LOSSES = [Logistic(), Hinge(), Pinball(tau=Fraction(3, 4)), Square()]
+KERNELS = [Kernel(name="gaussian", bandwidth=Fraction(1, 2)), Kernel(name="polynomial", degree=3)]
+POINTS = np.arange(8)[:, None]
+
+
+def unit_vectors(drawn, number=8, width=3):
+    vectors = drawn.normal(size=(number, width))
+    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+
+def exact(vectors, loss, kernel, records, penalty="1/50"):
+    given = examples(vectors, VALUES)
+    scale = Scale(unit=REPLACED, records=records)
+    return ExactKernel(examples=given, kernel=kernel, loss=loss, penalty=Fraction(penalty), scale=scale)
+
+
+def values(learner, rows):
+    return learner.at(POINTS).fit(counts(rows))
+
+
+def stream(drawn, number):
+    return [(int(drawn.integers(8)), int(drawn.integers(2))) for _ in range(number)]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_it_is_the_learner_on_features_that_make_the_kernel(loss, kernel):
+    drawn = np.random.default_rng(3)
+    vectors, rows = unit_vectors(drawn), stream(drawn, 30)
+    spectrum, axes = np.linalg.eigh(kernel.matrix(vectors, vectors))
+    features = axes * np.sqrt(np.maximum(spectrum, 0))
+    given = {"examples": examples(features, VALUES), "penalty": Fraction(1, 4)}
+    given["scale"] = Scale(unit=REPLACED, records=30)
+    plain = LeastSquares(**given) if loss == Square() else LipschitzLearner(loss=loss, **given)
+    learner = exact(vectors, loss, kernel, 30, "1/4")
+    expected = Given(features).of(POINTS) @ plain.fit(counts(rows))
+    assert values(learner, rows) == pytest.approx(expected, abs=float(learner.solver.tolerance) * 2)
+    if loss != Square():  # whose ball is another one
+        assert float(learner.bound) == pytest.approx(float(plain.bound), rel=1e-6)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=repr)
+def test_random_neighbours_stay_within_the_bound(loss):
+    drawn = np.random.default_rng(7)
+    for _ in range(40):
+        number, penalty = int(drawn.integers(1, 9)), Fraction(int(10 ** drawn.uniform(0, 4)), 1000)
+        learner = exact(unit_vectors(drawn), loss, KERNELS[0], number, penalty)
+        rows = stream(drawn, number) if drawn.random() < 0.5 else [(0, 1)] * number
+        moved = values(learner, rows) - values(learner, [*rows[:-1], *stream(drawn, 1)])
+        assert np.abs(moved).max() <= float(learner.bound)
+
+
+@pytest.mark.parametrize("loss", LOSSES[1:], ids=repr)
+def test_some_neighbours_come_near_the_bound(loss):
+    opposite = np.repeat([[1.0, 0.0], [-1.0, 0.0]], 4, axis=0)
+    learner = exact(opposite, loss, Kernel(), 2, "20")
+    near = values(learner, [(0, 1), (0, 1)]) - values(learner, [(0, 1), (7, 1)])
+    assert 0.8 * float(learner.bound) <= np.abs(near).max() <= float(learner.bound)
+
+
+def test_both_ways_of_the_solver_agree(monkeypatch):
+    drawn = np.random.default_rng(5)
+    learner, rows = exact(unit_vectors(drawn), Hinge(), KERNELS[0], 20), stream(drawn, 20)
+    newton = values(learner, rows)
+    monkeypatch.setattr("dpqr.prediction.solver.Solver._newton", lambda *_: None)
+    assert values(learner, rows) == pytest.approx(newton, abs=2 * float(learner.solver.tolerance))
+
+
+def test_no_rows_predict_zero_and_there_are_no_weights_to_release():
+    learner = exact(unit_vectors(np.random.default_rng(1)), Hinge(), KERNELS[0], 4)
+    assert not values(learner, []).any()
+    with pytest.raises(InfeasiblePlan, match="--features"):
+        learner.fit(counts([]))
