@@ -13,6 +13,8 @@ _learn, _what = options.under("Learner"), options.under("Prediction")
 _pay, _out, _say = options.under("Budget for life"), options.under("Output"), options.under("Screen")
 _modes = click.Choice(["auto", "json", "none"])
 _count = click.IntRange(min=1)
+USUAL_PREDICTIONS = 100
+"""What a plan is made for where nobody says how many."""
 
 
 @click.command("predict", cls=options.Sectioned)
@@ -29,7 +31,7 @@ _count = click.IntRange(min=1)
 )
 @_what("--model", metavar="FILE", callback=options.named, help="Apply a released function, free of charge.")
 @_what("--domain", metavar="FILE", callback=options.named, help="Domain file, with the target's column.")
-@_what("--predictions", metavar="COUNT", type=_count, help="With --dry-run: how many, where no points are given.")
+@_what("--predictions", metavar="COUNT", type=_count, help="With --dry-run, without points: how many. [default: 100]")
 @options.guarantee
 @_learn(
     "--learner",
@@ -103,6 +105,8 @@ def _apply(given: dict[str, Any], screen: Any) -> None:
 def _plan(given: dict[str, Any], screen: Any) -> None:
     from dpqr.app.predict import planned_prediction
 
+    if given["points"] is None and given["form"] == "predictions":
+        given = given | {"predictions": given["predictions"] or USUAL_PREDICTIONS}
     request = _request(given)
     plan, outlook = planned_prediction(request, _points(given), options.limits(given))
     screen.prediction_plan(plan, outlook)

@@ -102,6 +102,7 @@ def test_a_plan_opens_no_table(shop):
     assert plan.code == 0, plan.err
     for said in ("20 predictions", "basic 20", "--release function has less noise", "excess risk of order n^-0.125"):
         assert said in plan.out
+    assert "100 predictions" in predict(shop, "--dry-run", "--n", "400").out
     done = predict(shop, "--dry-run", "--predictions", "20", "--n", "400", "--json")
     assert done.json["dpqr"] == "prediction-plan/1"
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from fractions import Fraction
 from pathlib import Path
@@ -31,25 +30,30 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     if document.get("dpqr") != MODEL_FORMAT:
         raise fault
     try:
-        domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Place("domain_file"))
-        plan = document["plan"]
-        target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
-        step, integers = float(document["step"]), [int(each) for each in document["weights"]]
-        classifies = plan["learner"]["name"] in CLASSIFIERS
-        kernel = _kernel(plan["learner"]["kernel"])
-        features = kernel.of(without(domain, target))
-    except DpqrError:
+        return _model(document)
+    except DocumentError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
+    except (DpqrError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
         raise fault from None
-    if not math.isfinite(step) or len(integers) != features.width:
-        raise fault
-    weights = np.array(integers, dtype=np.float64) * step
+
+
+def _model(document: dict[str, Any]) -> Model:
+    """All kinds of errors where it is none."""
+    domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Place("domain_file"))
+    plan = document["plan"]
+    target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
+    classifies = plan["learner"]["name"] in CLASSIFIERS
+    features = _kernel(plan["learner"]["kernel"]).of(without(domain, target))
+    with np.errstate(all="ignore"):
+        weights = np.array([int(each) for each in document["weights"]], dtype=np.float64) * float(document["step"])
+    fits = classifies == (target.positive is not None) and classifies != target.numeric
+    if not fits or len(weights) != features.width or not np.isfinite(weights).all():
+        raise ValueError("no model")
     return Model(domain=domain, target=target, classifies=classifies, features=features, weights=weights)
 
 
 def _kernel(stated: dict[str, Any]) -> Kernel:
-    """KeyError, TypeError or ValueError where it is none."""
+    """An error where it is none."""
     if stated["name"] not in get_args(KernelName):
         raise ValueError("no kernel")
     return Kernel(**stated | {"bandwidth": Fraction(stated["bandwidth"])})
