@@ -139,13 +139,10 @@ def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
     suited = [part for part in parts(plan) if not part.unsuited]
     limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
-    who = (
-        f"a noisy count of all records ({float(COUNT_SHARE):.0%} of the budget)"
-        if plan.opening
-        else f"{plan.problem.n:,} records, as declared,"
-    )
+    share = f"a noisy count of all records ({float(COUNT_SHARE):.0%} of the budget) decides"
+    who = share if plan.opening else f"the declared {plan.problem.n:,} records decide"
     return (
-        f"{who} decides: below {limits}, {float(SCOUT_SHARE):.0%} of what is left buys counts of boxes of cells, "
+        f"{who}: below {limits}, {float(SCOUT_SHARE):.0%} of what is left buys counts of boxes of cells, "
         "neighbours that these do not tell apart are merged, and the rest measures a strategy for the buckets; from "
         f"there on, a first look at boxes, for {float(GLANCE_SHARE):.0%} of the budget, decides whether to do the same "
         "or to measure the strategy, with the error that is forecast"

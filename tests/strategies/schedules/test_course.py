@@ -135,3 +135,15 @@ def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
     assert np.isfinite(release.answers[0].estimate).all()
     if epsilon == "1000":
         np.testing.assert_array_equal(np.rint(release.answers[0].estimate), np.cumsum(crowd(16)))
+
+
+def test_a_count_below_its_noise_does_not_make_boxes_large() -> None:
+    plan = planned(WIDE, shape=(256,))
+    law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.opening_price)
+    boxes = []
+    for counted in (-1000, 0, round(law.deviation)):
+        told = Measurement(blocks=plan.opening[0], values=(np.array([counted]),), law=law)
+        seen = Transcript()
+        seen.add(Round(choice=None, measurement=told, charges=()))
+        boxes.append(plan.schedule.next(plan, seen).only[0].factors[0].matrix.inner.cells)
+    assert boxes[0] == boxes[1] == boxes[2] > 4
