@@ -75,3 +75,9 @@ def test_the_same_counts_give_the_same_buckets(shape) -> None:
     counts = np.random.default_rng(4).poisson(9, shape)
     one, two = (chosen(shape, counts, 1.0, lambda buckets: 100.0 * buckets) for _ in range(2))
     np.testing.assert_array_equal(one.buckets, two.buckets)
+
+
+def test_a_total_that_noise_has_eaten_does_not_merge_everything() -> None:
+    counts = np.where(np.arange(16) < 8, 40.0, -41.0)
+    assert counts.sum() < 0
+    assert len(chosen((16,), counts, 900.0, lambda buckets: 50.0 * buckets).boxes) > 1
