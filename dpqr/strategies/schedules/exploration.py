@@ -39,7 +39,7 @@ SWEEP = 1.25
 LARGEST_BITE = 0.1
 """Most of what is left that the measurements of one batch may cost; they are less exact where it would be more."""
 
-ENOUGH = 0.25
+ENOUGH = 0.4
 """Part of the blocks after which it is asked whether all should be measured."""
 
 WORK = 2**17
