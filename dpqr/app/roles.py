@@ -30,7 +30,7 @@ OWN_OPTIONS = {
 FILTERS = ("basic", "zcdp")
 """The accountants under which prices may depend on what was released."""
 
-UNFILTERED = {"ordered": "strategy", "marginals": "rounds"}
+UNFILTERED = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
 """What takes the place of a schedule under the others."""
 
 HOUSE_UPDATE = "multiplicative-weights"

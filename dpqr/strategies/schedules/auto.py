@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from dpqr.privacy.budget import PrivacyBudget
@@ -16,6 +17,11 @@ from dpqr.workload.workload import Workload
 
 MOST_JOINED = 2
 """Columns that an ordered workload may join in one block: a strategy is measured on all their cells together."""
+
+MANY_BLOCKS, KEPT_CELLS = 256, 2**18
+"""From so many blocks on, over at most so many cells, single queries are asked and not blocks. (20,000 conjunctions of
+16 two-valued columns at epsilon 1, 680 blocks: half the error of `rounds` in a seventh of the time; up to 26 blocks
+neither is better everywhere.)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +38,7 @@ class Auto:
 
     Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
     nothing else, are told best from a measured strategy over cells or buckets of them; predicates, sums and mixtures
-    from rounds.
+    from rounds, of single queries where they are very many.
     """
 
     @property
@@ -61,6 +67,9 @@ class Auto:
             return Chosen("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
         if _ordered(workload):
             return Chosen("ordered", "--schedule auto: ordered, for every query is over one or two ordered columns")
+        if len(workload.blocks) >= MANY_BLOCKS and _cells(workload) <= KEPT_CELLS:
+            many = f"the workload has {len(workload.blocks):,} blocks of queries that are no marginals"
+            return Chosen("queries", f"--schedule auto: queries, for {many}")
         return Chosen("rounds", "")
 
 
@@ -72,3 +81,10 @@ def _ordered(workload: Workload) -> bool:
         and any(not isinstance(factor.matrix, Dense | Identity) for factor in block.factors)
         for block in workload.blocks
     )
+
+
+def _cells(workload: Workload) -> int:
+    """Of all columns that some query asks about."""
+    factors = (factor for block in workload.blocks for factor in block.factors)
+    sizes = {axis: size for factor in factors for axis, size in zip(factor.axes, factor.sizes, strict=True)}
+    return math.prod(sizes.values())

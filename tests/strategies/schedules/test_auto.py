@@ -39,3 +39,14 @@ def test_the_workload_names_the_schedule(blocks, name):
     chosen = Auto().choose(Workload(tuple(blocks)))
     assert chosen.name == name
     assert chosen.reason == "" or name in chosen.reason
+
+
+@pytest.mark.parametrize(
+    ("columns", "cells", "count", "name"),
+    [(16, 2, 255, "rounds"), (16, 2, 256, "queries"), (16, 2, 700, "queries"), (3, 2**8, 256, "rounds")],
+)
+def test_many_blocks_over_few_cells_are_asked_query_by_query(columns, cells, count, name):
+    row = Dense(np.eye(1, cells, dtype=np.int64))
+    factors = [Factor(axes=(axis,), sizes=(cells,), matrix=row) for axis in range(columns)]
+    blocks = [QueryBlock(name=str(place), factors=(factors[place % columns],)) for place in range(count)]
+    assert Auto().choose(Workload(tuple(blocks))).name == name
