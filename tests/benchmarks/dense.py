@@ -1,6 +1,6 @@
 """Prefixes, ranges and rectangles of ordered columns: root mean square error a query over n, against closed forms.
 
-python tests/benchmarks/dense.py --data FOLDER [--runs 50] [--eps 0.01 0.1 1] [--schedule ordered] [--svg FILE]
+python tests/benchmarks/dense.py --data FOLDER [--runs 50] [--eps 0.01 0.1 1] [--schedule auto] [--svg FILE]
 
 FOLDER holds HEPTH.npy, MEDCOST.npy, NETTRACE.npy (4,096 cells; 1,024 are sums of 4 neighbours), ADULT-2D.npy and
 STROKE.npy (64 x 64): public histograms (DPBench). Each run is a release with pure eps under add-remove, n private,
@@ -99,7 +99,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--eps", nargs="+", default=["0.01", "0.1", "1"])
     parser.add_argument("--cells", nargs="+", type=int, default=[1024, 4096])
-    parser.add_argument("--schedule", default="ordered")
+    parser.add_argument("--schedule", default="auto")
     parser.add_argument("--svg", type=Path)
     given = parser.parse_args()
     started = time.process_time()

@@ -22,7 +22,7 @@ from dpqr.workload.groups import by_home
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.workload import Workload
 
-COUNT_SHARE = Fraction(1, 100)
+COUNT_SHARE = Fraction(1, 200)
 """Of the budget, for the noisy number of records."""
 
 GLANCE_SHARE = Fraction(1, 100)
@@ -139,7 +139,7 @@ def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
     suited = [part for part in parts(plan) if not part.unsuited]
     limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
-    share = f"a noisy count of all records ({float(COUNT_SHARE):.0%} of the budget) decides"
+    share = f"a noisy count of all records ({float(COUNT_SHARE):.1%} of the budget) decides"
     who = share if plan.opening else f"the declared {plan.problem.n:,} records decide"
     return (
         f"{who}: below {limits}, {float(SCOUT_SHARE):.0%} of what is left buys counts of boxes of cells, "
