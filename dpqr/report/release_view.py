@@ -13,6 +13,7 @@ from rich.text import Text
 from dpqr.construction.release import BlockAnswers, Release
 from dpqr.construction.sentences import certainty, choice_words, dropped_words, ledger_words, release_guarantee
 from dpqr.data.domain import Domain
+from dpqr.privacy.events import PureSumEvent, RhoSumEvent
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
 from dpqr.report.facts import Fact, facts
@@ -62,6 +63,9 @@ def _receipt(release: Release) -> Iterator[Fact]:
     if plan.stages:
         done, whole = len(release.transcript.rounds) - len(plan.opening), reduce(Price.plus, plan.stages)
         yield "Later", f"{counted(done, 'measurement')}, together {price_words(whole)}"
+    if plan.select and plan.measure and _searched(plan):
+        yield "Search", _search_cost(release, plan.select.plus(plan.measure))
+        return
     if plan.select and plan.measure:
         yield "Selection", _cost(plan, plan.rounds, "draw", plan.select)
         yield "Measurement", _cost(plan, plan.rounds, "draw", plan.measure)
@@ -71,6 +75,20 @@ def _receipt(release: Release) -> Iterator[Fact]:
     if done < plan.rounds:
         ended = "by its stop test" if release.transcript.stopped else "early"
         yield "", f"the loop ended {ended} after {counted(done, 'round')}; the whole schedule is charged"
+
+
+def _searched(plan: Plan) -> bool:
+    """Whether the rounds and their prices followed what was released."""
+    return any(isinstance(event, PureSumEvent | RhoSumEvent) for event, _ in plan.events)
+
+
+def _search_cost(release: Release, price: Price) -> str:
+    """What was drawn after the opening, and all that the filter allowed for it. price: of one round on paper."""
+    rounds = release.transcript.rounds[len(release.plan.opening) :]
+    chosen = sum(finished.choice is not None for finished in rounds)
+    whole = reduce(Price.plus, [price] * release.plan.rounds)
+    words = f"{counted(chosen, 'choice')} and {counted(len(rounds), 'measurement')}"
+    return f"{words}, at prices that followed what was released, together at most {price_words(whole)}"
 
 
 def _cost(plan: Plan, count: int, noun: str, price: Price) -> str:

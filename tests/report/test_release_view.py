@@ -4,6 +4,7 @@ from fractions import Fraction
 from handmade import make_stopped_release
 from printed import printed
 
+from dpqr.privacy.events import PureSumEvent
 from dpqr.privacy.price import Price
 from dpqr.report.release_view import answers_view, receipt_view
 
@@ -129,3 +130,10 @@ def test_labels_can_neither_draw_nor_colour(release):
 def test_every_terminal_can_show_it(release):
     assert printed(receipt_view(release)).isascii()
     assert printed(answers_view(release, limit=5)).isascii()
+
+
+def test_a_search_tells_what_it_drew_and_what_it_could_cost_at_most(release):
+    sought = replace(release.plan, events=((PureSumEvent(epsilon=Fraction(1)), 1),))
+    shown = " ".join(printed(receipt_view(replace(release, plan=sought))).split())
+    assert "at prices that followed what was released, together at most eps 0.8" in shown
+    assert "Selection" not in shown

@@ -43,6 +43,15 @@ def test_what_a_potential_of_one_costs(block, leaning):
     assert 75 - 100 * found[0] == pytest.approx(5 * leaning * eta, abs=1e-3)
 
 
+def test_noise_beyond_what_cells_hold_leans_a_single_attribute_to_the_even_one():
+    """40 cells of 10 records, deviation 300: log-odds of variance 3 leave a leaning of 300 x 40 / (3 x 400) = 10."""
+    values = np.rint(np.random.default_rng(2).normal(10, 300, 40))
+    found = fit([marginal((0,), (40,))], [values], 300.0, 400.0, shape=(40,))
+    assert np.abs(found - 1 / 40).sum() < 0.15
+    finer = fit([marginal((0,), (40,))], [values], 3.0, 400.0, shape=(40,))
+    assert np.abs(finer - 1 / 40).sum() > 1.0
+
+
 def test_single_attributes_give_their_product():
     a, b = np.array([900, 100]), np.array([500, 300, 200])
     found = fit([marginal((0,), SHAPE), marginal((1,), SHAPE)], [a, b], 0.1, 1000.0)
