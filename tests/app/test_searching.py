@@ -8,9 +8,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from releases import document, lay, run, transcript, unsound
+from releases import document, killed_at, lay, run, transcript, unsound
 
 from dpqr.errors import BudgetRefused
+from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.privacy.events import PureSumEvent, RhoSumEvent
 
 SIZE, COLUMNS = 60, "abcd"
@@ -79,3 +80,13 @@ def test_a_ledger_of_epsilons_refuses_rhos_before_any_draw(desk):
     with pytest.raises(BudgetRefused, match="no pure epsilon"):
         run(place, rounds=None, delta="1e-6", check="laplace", accountant="zcdp")
     assert books.account("survey").spent == 0
+
+
+@pytest.mark.parametrize("count", [7, 12], ids=["in the search", "among the last"])
+def test_a_killed_search_is_continued_at_the_same_prices(desk, count):
+    """The draw that was begun is lost; all before it come from the transcript, and lead to the same prices."""
+    place, _ = desk()
+    assert killed_at(place, (SqliteLedger, "begin", count, True), rounds=None) == 9
+    made = run(place, resume=True, rounds=None)
+    assert made.transcript.lost == 1
+    assert unsound(place) is None
