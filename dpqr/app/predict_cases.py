@@ -20,7 +20,7 @@ from dpqr.evaluation.outcomes import Shown
 from dpqr.mechanisms.fitted import squared_sensitivity
 from dpqr.mechanisms.function_release import GaussianWeights
 from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked, LaplacePredictions
-from dpqr.mechanisms.votes import ExponentialVotes
+from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import PartsEnsemble
@@ -89,6 +89,7 @@ def predict_cases() -> Iterator[Case]:
     """Both neighbour relations; the learner is the hinge's, whose bound is attained."""
     for relation, unit in UNITS.items():
         yield votes_case(relation)
+        yield randomised_case(relation)
         yield prediction_case(relation, unit)
         yield function_case(relation, unit)
 
@@ -96,7 +97,21 @@ def predict_cases() -> Iterator[Case]:
 def votes_case(relation: str) -> Case:
     """One label by votes that all are for the first class, of which one changes sides: that of an empty part, which
     gets a record of the other class, or that of a part whose record is replaced by one of it."""
-    ensemble = PartsEnsemble(
+    batch = ExponentialVotes(ensemble=voters(), epsilon=Fraction(2))
+    pair = voters_pair(relation)
+    return Case(name=f"predict-votes-{relation}", what="a label by votes", pair=pair, trial=Once(batch=batch))
+
+
+def randomised_case(relation: str) -> Case:
+    """The same votes, the label by a coin: with none for the second label its probability is q / 2, with one 1 / 2."""
+    batch = RandomisedVotes(ensemble=voters(), scale=Fraction(1, 2))
+    what, pair = "a label by randomised votes", voters_pair(relation)
+    return Case(name=f"predict-randomised-{relation}", what=what, pair=pair, trial=Once(batch=batch))
+
+
+def voters() -> PartsEnsemble:
+    """At one place."""
+    return PartsEnsemble(
         features=CellFeatures(domain=PLACES),
         base=RidgeBase(),
         axis=1,
@@ -105,11 +120,13 @@ def votes_case(relation: str) -> Case:
         points=CellFeatures(domain=PLACES).of(np.zeros((1, 1), dtype=np.int64)),
         parts=VOTERS,
     )
+
+
+def voters_pair(relation: str) -> Pair:
+    """Of their parts, the first holds nothing, or a record of the first class, and then one of the second."""
     others: Cells = {(0, 0, part): 1 for part in range(1, VOTERS)}
     one = others if relation == Neighbours.ADD_REMOVE.value else {(0, 0, 0): 1, **others}
-    pair = records((*SHAPE, VOTERS), one), records((*SHAPE, VOTERS), {(0, 1, 0): 1, **others})
-    batch = ExponentialVotes(ensemble=ensemble, epsilon=Fraction(2))
-    return Case(name=f"predict-votes-{relation}", what="a label by votes", pair=pair, trial=Once(batch=batch))
+    return records((*SHAPE, VOTERS), one), records((*SHAPE, VOTERS), {(0, 1, 0): 1, **others})
 
 
 def prediction_case(relation: str, unit: PrivacyUnit) -> Case:

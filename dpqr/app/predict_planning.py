@@ -14,7 +14,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.tables.structure import refuse_published_unit
-from dpqr.prediction.aggregate import TARGET_ERROR, Aggregate
+from dpqr.prediction.aggregate import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.bases import BUILT_IN, read_base
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernel import BANDWIDTH, DEGREE, Kernel, KernelName
@@ -45,6 +45,7 @@ OWN_OPTIONS = {
     "--base": ("base", ("aggregate",)),
     "--parts": ("parts", ("aggregate",)),
     "--target-error": ("target_error", ("aggregate",)),
+    "--vote": ("vote", ("aggregate",)),
 }
 """Options that belong to some learners. With another one they are refused: ignored, they would mislead."""
 KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictRequest], object], tuple[str, ...]]] = {
@@ -127,9 +128,14 @@ def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
         raise InfeasiblePlan("the domain has no column but the target; add the columns to predict it from")
     if request.learner == "aggregate":
         base = request.base or BUILT_IN
-        error = _positive(request.target_error, "--target-error") or TARGET_ERROR
-        features = CellFeatures(domain=problem.features)
-        return Aggregate(features=features, base=read_base(base), base_name=base, parts=request.parts, error=error)
+        return Aggregate(
+            features=CellFeatures(domain=problem.features),
+            base=read_base(base),
+            base_name=base,
+            parts=request.parts,
+            error=_positive(request.target_error, "--target-error") or TARGET_ERROR,
+            vote=read_vote(request.vote),
+        )
     name, kernel = _stable(request.learner), _kernel(request)
     return StableRecipe(
         name=name,

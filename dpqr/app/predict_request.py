@@ -38,6 +38,7 @@ class PredictRequest:
     base: str | None = None
     parts: int | None = None
     target_error: str | None = None
+    vote: str | None = None
     accountant: str | None = None
     predictions: int | None = None
     seed: int = 0

@@ -58,6 +58,7 @@ USUAL_PREDICTIONS = 100
 @_learn("--base", metavar="SPEC", help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).")
 @_learn("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]")
 @_learn("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]")
+@_learn("--vote", metavar="NAME", help="aggregate, of two labels: exponential or randomised. [default: exponential]")
 @_learn("--accountant", metavar="NAME", help="The composition theorem. [default: least noise]")
 @options.table
 @_pay("--dataset", metavar="NAME", help="Pay from the budget of this dataset (`dpqr budget init`).")
@@ -142,7 +143,7 @@ def _request(given: dict[str, Any]) -> Any:
         if given[needed] is None:
             raise UsageFault(f"--{needed} is needed to learn; only --model FILE goes without it")
     same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "form", "positive")
-    more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "accountant", "predictions")
+    more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "vote", "accountant", "predictions")
     kernel = ("kernel", "bandwidth", "degree", "features", "seed", "theta", "t0", "releases", "tune")
     return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more, *kernel)})
 

@@ -15,6 +15,7 @@ from dpqr.mechanisms.limits import refuse_noise
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.exponential_draw import draw_exponential
 from dpqr.noise.source import NoiseSource
+from dpqr.noise.uniform import uniforms_below
 from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, ExponentialEvent
 
 
@@ -70,6 +71,43 @@ class ExponentialVotes:
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
         votes = self.ensemble.votes(value, noise)
         return np.array([draw_exponential(row, self.rate, noise) for row in votes], dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RandomisedVotes:
+    """One of two labels for every point: the second with probability p = clip((c_1 + noise) / parts, 0, 1), c_1 the
+    votes for it, the noise discrete Laplace.
+
+    scale: of the noise, in votes. Only the labels are given away: p could be, at the same price, but it invites a cut
+    at 1/2, which may double the error that the coin keeps.
+
+    Error: clipping takes p no further from the mean vote, so a label is wrong with a probability of at most the share
+    of members that are wrong there, plus E|noise| / parts <= scale / parts: Rana 2019, Corollary 1 (agnostic).
+
+    **Privacy** Neighbours: those of the ensemble. A unit changes the members of `touched` parts, each of which has one
+    vote at a point, so c_1 moves by at most `touched`: the noisy count is (touched / scale)-DP for each point, and all
+    of them are charged (Ghosh, Roughgarden and Sundararajan 2012; Dwork and Roth 2014, Theorem 3.6). The number of
+    parts is public. Clipping, and the coin, whose own randomness makes it the second label with probability exactly
+    k / parts for a clipped count k, are post-processing of that count (Dwork and Roth 2014, Proposition 2.1).
+    """
+
+    ensemble: Ensemble
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+
+    @property
+    def events(self) -> Composition:
+        event = DiscreteLaplaceEvent(sensitivity=self.ensemble.touched, scale=self.scale, coordinates=1)
+        return ((event, self.ensemble.predictions),)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        points, parts = self.ensemble.predictions, self.ensemble.parts
+        noisy = self.ensemble.votes(value, noise)[:, 1] + DiscreteLaplace(self.scale).sample(points, noise)
+        coins = uniforms_below(parts, points, noise)
+        return np.where(coins < np.clip(noisy, 0, parts), 1, 0)
 
 
 @final

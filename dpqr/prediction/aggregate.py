@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal, get_args
 
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import InfeasiblePlan, UsageFault
@@ -16,12 +17,17 @@ from dpqr.prediction.problem import PredictionProblem
 MOST_PARTS = 2**20
 TARGET_ERROR = Fraction(1, 5)
 
+Vote = Literal["exponential", "randomised"]
+"""How labels are chosen. exponential: by the exponential mechanism; randomised: by a coin, with probability the noisy
+share of votes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Aggregate:
     """Any base learner on disjoint parts.
 
-    base_name: as the user gave it. parts: r; None: by `error`, what the noise may add to the base's error.
+    base_name: as the user gave it. parts: r; None: by `error`, what the noise may add to the base's error. vote: of
+    labels; None: exponential.
     """
 
     features: FeatureMap
@@ -29,6 +35,7 @@ class Aggregate:
     base_name: str
     parts: int | None = None
     error: Fraction = TARGET_ERROR
+    vote: Vote | None = None
 
     def __post_init__(self) -> None:
         if self.parts is not None and not 1 <= self.parts <= MOST_PARTS:
@@ -40,15 +47,25 @@ class Aggregate:
     def name(self) -> str:
         return "aggregate"
 
+    def require(self, problem: PredictionProblem) -> None:
+        """UsageFault where the target does not go with the vote."""
+        name, labels = problem.target.attribute.name, problem.target.attribute.size
+        if self.vote is not None and problem.target.numeric:
+            raise UsageFault(f"--vote: the target {name!r} holds numbers, which are averaged; leave it out")
+        if self.vote == "randomised" and labels != 2:
+            raise UsageFault(
+                f"--vote randomised tells two labels apart, and the target {name!r} has {labels}, cells for nulls and "
+                "other faults included; leave it out, or choose --vote exponential"
+            )
+
     def chosen_parts(self, problem: PredictionProblem, epsilon: Fraction) -> int:
         """r, from the epsilon of one prediction: 6 log(4 / a) / epsilon for labels (Rana 2019, Theorem 1: error a in
-        the realisable case from members of error a / 4); 2 / (a epsilon) for numbers, where the noise of an average,
+        the realisable case from members of error a / 4); 1 / (a epsilon) for randomised labels (Corollary 1, agnostic:
+        error a above that of the members); 2 / (a epsilon) for numbers, where the noise of an average,
         gamma / epsilon = 2 M / (r epsilon), is then a M."""
         if self.parts is not None:
             return self.parts
-        share = float(self.error)
-        wanted = 2 / share if problem.target.numeric else 6 * math.log(4 / share)
-        parts = math.ceil(wanted / float(epsilon))
+        parts = math.ceil(self._wanted(problem) / float(epsilon))
         if parts > MOST_PARTS:
             raise InfeasiblePlan(
                 f"{parts:,} parts would be needed at epsilon {float(epsilon):.3g} a prediction; raise --eps, ask for "
@@ -60,7 +77,16 @@ class Aggregate:
         """a, the other way round, with so many parts: for labels at most 1, for numbers the noise in units of M."""
         if problem.target.numeric:
             return 2 / (parts * float(epsilon))
+        if self.vote == "randomised":
+            return min(1.0, 1 / (parts * float(epsilon)))
         return min(1.0, 4 * math.exp(-parts * float(epsilon) / 6))
+
+    def _wanted(self, problem: PredictionProblem) -> float:
+        """r epsilon."""
+        share = float(self.error)
+        if problem.target.numeric:
+            return 2 / share
+        return 1 / share if self.vote == "randomised" else 6 * math.log(4 / share)
 
     def ensemble(self, problem: PredictionProblem, points: FloatArray, parts: int) -> PartsEnsemble:
         """What predicts at `points`, features of shape (predictions, width)."""
@@ -74,3 +100,14 @@ class Aggregate:
             points=points,
             parts=parts,
         )
+
+
+def read_vote(name: str | None) -> Vote | None:
+    """By its name; UsageFault for one that is not known."""
+    if name is None:
+        return None
+    for known in get_args(Vote):
+        if known == name:
+            found: Vote = known
+            return found
+    raise UsageFault(f"--vote {name}: there is {', '.join(get_args(Vote))}")

@@ -33,7 +33,7 @@ class Form(Protocol):
 
     def spread(self, price: Price, noise: Noise) -> float:
         """What plans are compared by, smaller is better: the standard deviation of one number's noise, in units of
-        the learner's bound (of a member's range, for averages); for votes 1 / epsilon."""
+        the learner's bound (of a member's range, for averages; of a vote, for randomised ones); else 1 / epsilon."""
         ...
 
 
@@ -101,6 +101,25 @@ class VotesForm:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RandomisedVotesForm:
+    """One of two labels for each point, by a coin whose probability is the noisy share of an ensemble's votes.
+    touched: parts that a unit changes."""
+
+    count: int
+    touched: int
+
+    @property
+    def noises(self) -> tuple[Noise, ...]:
+        return ("laplace",)
+
+    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent:
+        return DiscreteLaplaceEvent(sensitivity=self.touched, scale=self.touched / price.pure, coordinates=1)
+
+    def spread(self, price: Price, noise: Noise) -> float:
+        return _deviation(self.event(price, noise))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AveragesForm:
     """A number for each point, by an ensemble's sums. touched: parts that a unit changes."""
 
@@ -117,6 +136,10 @@ class AveragesForm:
 
     def spread(self, price: Price, noise: Noise) -> float:
         return _deviation(self.event(price, noise)) / FINENESS
+
+
+LabelsForm = VotesForm | RandomisedVotesForm
+EnsembleForm = LabelsForm | AveragesForm
 
 
 def _deviation(event: DiscreteLaplaceEvent | DiscreteGaussianEvent) -> float:

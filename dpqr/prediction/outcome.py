@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.prediction.forms import AveragesForm, FunctionForm, VotesForm
+from dpqr.prediction.forms import AveragesForm, FunctionForm, LabelsForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.ledger import Reservation
@@ -56,7 +56,7 @@ class PredictionRelease:
     def predictions(self) -> AnyArray:
         """One label (text) or number, in the target's unit, for each point; not for functions, which have none yet."""
         target, form = self.plan.problem.target, self.plan.form
-        if isinstance(form, VotesForm):
+        if isinstance(form, LabelsForm):
             return np.array(target.attribute.titles(), dtype=object)[self.numbers]
         if isinstance(form, AveragesForm):
             return target.unscaled(self.values)

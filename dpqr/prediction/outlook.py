@@ -10,7 +10,7 @@ from functools import partial
 from dpqr.errors import DpqrError
 from dpqr.mechanisms.fitted import FINENESS
 from dpqr.mechanisms.noisy_predictions import PREDICTION
-from dpqr.prediction.forms import AveragesForm, VotesForm
+from dpqr.prediction.forms import EnsembleForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import Wanted, least_spread
 from dpqr.prediction.recipes import StableRecipe
@@ -65,7 +65,7 @@ def _bought(plan: PredictionPlan, accountant: Accountant) -> int | None:
 
 def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
     """Draws that make one prediction as noisy as the plan's are."""
-    if isinstance(plan.form, VotesForm | AveragesForm):
+    if isinstance(plan.form, EnsembleForm):
         yield plan.events[-1][0]
         return
     deviation = Fraction(plan.spread) * FINENESS * ROUNDED

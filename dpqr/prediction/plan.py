@@ -11,13 +11,13 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.fitted import FINENESS, step
 from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
 from dpqr.mechanisms.noisy_predictions import Asked, GaussianPredictions, LaplacePredictions
-from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages
+from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.exact import ExactKernel
-from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise
+from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, RandomisedVotesForm
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.scale import MOST_RECORDS, Scale
@@ -140,7 +140,8 @@ class PredictionPlan:
             self.form.event(self.price, self.noise),
         )
         if isinstance(event, DiscreteLaplaceEvent):
-            return LaplaceAverages(ensemble=ensemble, scale=event.scale)
+            kind = RandomisedVotes if isinstance(self.form, RandomisedVotesForm) else LaplaceAverages
+            return kind(ensemble=ensemble, scale=event.scale)
         return ExponentialVotes(ensemble=ensemble, epsilon=self.price.bounded_range)
 
 
@@ -159,11 +160,13 @@ def law(plan: PredictionPlan) -> NoiseLaw | None:
 
 def deviation(plan: PredictionPlan, records: int | None) -> float | None:
     """Standard deviation of the noise of one prediction, on the scale of `Target`: of every prediction at most, for a
-    function, whose noise at a point x is that of a weight times ||phi(x)|| <= 1. None for votes, and where the number
-    of records is not known yet."""
+    function, whose noise at a point x is that of a weight times ||phi(x)|| <= 1; for randomised votes, of their mean.
+    None for other votes, and where the number of records is not known yet."""
     drawn = law(plan)
     if drawn is None:
         return None
+    if isinstance(plan.form, RandomisedVotesForm):
+        return drawn.deviation / (plan.parts or 1)
     if isinstance(plan.form, AveragesForm):
         return drawn.deviation / (FINENESS * (plan.parts or 1))
     if records is None:

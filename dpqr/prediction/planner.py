@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.aggregate import Aggregate
-from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, PointsForm, VotesForm
+from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, PointsForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
@@ -111,8 +111,11 @@ def _form(wanted: Wanted) -> Form:
     if isinstance(recipe, Aggregate):
         if problem.points is None:
             raise UsageFault("--release function goes with a stable learner; an ensemble answers point by point")
+        recipe.require(problem)
         if problem.target.numeric:
             return AveragesForm(count=problem.points, touched=1)
+        if recipe.vote == "randomised":
+            return RandomisedVotesForm(count=problem.points, touched=1)
         return VotesForm(count=problem.points)
     recipe.require(problem)
     if problem.points is None:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from dpqr.construction.sentences import NO_LEDGER, budget_words
 from dpqr.prediction.aggregate import Aggregate
-from dpqr.prediction.forms import AveragesForm, FunctionForm, VotesForm
+from dpqr.prediction.forms import AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import MOST, Outlook
@@ -77,7 +77,8 @@ def _learner(plan: PredictionPlan) -> str:
     if isinstance(recipe, Aggregate):
         error = f"--target-error {float(recipe.error):g}"
         chosen = "" if recipe.parts else f", by eps and {error}"
-        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base_name)}"
+        vote = ", randomised vote" if recipe.vote == "randomised" else ""
+        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base_name)}{vote}"
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
     return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
 
@@ -95,11 +96,22 @@ def _price(plan: PredictionPlan) -> str:
 
 def _worth(plan: PredictionPlan) -> Iterator[Fact]:
     yield from _noise(plan, plan.problem.records)
-    if isinstance(plan.form, VotesForm) and isinstance(plan.recipe, Aggregate):
-        added = plan.recipe.added_error(plan.problem, plan.price.bounded_range, plan.parts or 1)
-        yield "Noise", f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
+    if isinstance(plan.recipe, Aggregate):
+        yield from _voted(plan, plan.recipe)
     if plan.counting:
         yield "", "lambda and the noise follow from the number of records, which this plan buys; --n N states one"
+
+
+def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
+    """What labels by votes are worth."""
+    parts = plan.parts or 1
+    if isinstance(plan.form, VotesForm):
+        added = recipe.added_error(plan.problem, plan.price.bounded_range, parts)
+        yield "Noise", f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
+    if isinstance(plan.form, RandomisedVotesForm):
+        added = recipe.added_error(plan.problem, plan.price.pure, parts)
+        each = upward_text(plan.price.pure, DIGITS)
+        yield "", f"at eps {each} each, labels err at most {added:.3g} more often than a part's learner"
 
 
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
@@ -113,6 +125,10 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     if _classifies(plan):
         yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
         yield "", f"it adds at most {spread:.3g} to the mean loss"
+        return
+    if isinstance(plan.form, RandomisedVotesForm):
+        second = plain(plan.problem.target.attribute.titles()[1])
+        yield "Noise", f"{spread:.3g} on the probability of {second!r}, its share of the votes (standard deviation)"
         return
     low, high = plan.problem.target.bounds
     unit = spread * (high - low) / 2

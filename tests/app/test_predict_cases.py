@@ -7,7 +7,17 @@ import numpy as np
 import pytest
 
 from dpqr.app.audit import ALARM
-from dpqr.app.predict_cases import POINTS, UNITS, Once, function_case, hinge, predict_cases, prediction_case, votes_case
+from dpqr.app.predict_cases import (
+    POINTS,
+    UNITS,
+    Once,
+    function_case,
+    hinge,
+    predict_cases,
+    prediction_case,
+    randomised_case,
+    votes_case,
+)
 from dpqr.data.unit import Neighbours
 from dpqr.evaluation.attack import attack
 from dpqr.mechanisms.fitted import rounded, step
@@ -68,6 +78,19 @@ class WholeEpsilon:
 def test_the_printed_soft_majority_is_refuted():
     case = votes_case(RELATION)
     assert breach(case, Once(batch=WholeEpsilon(case.trial.batch)), 2 * RUNS)
+
+
+class HalfSensitivity:
+    """Randomised votes that take one vote for half of one."""
+
+    def __init__(self, votes):
+        self.events, self.sample = votes.events, replace(votes, scale=votes.scale / 2).sample
+
+
+@pytest.mark.parametrize("relation", UNITS)
+def test_randomised_votes_with_half_their_sensitivity_are_refuted(relation):
+    case = randomised_case(relation)
+    assert breach(case, Once(batch=HalfSensitivity(case.trial.batch)))
 
 
 class OneScalar:

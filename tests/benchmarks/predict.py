@@ -131,10 +131,12 @@ def function(bench: Bench, runs: int) -> None:
 def votes(bench: Bench, runs: int) -> None:
     truth = np.array(bench.test["income"].to_pylist())[:POINTS]
     print(f"income, {POINTS:,} predictions under one total eps 4, delta 1e-6")
-    for learner, more in (("aggregate", {"parts": 100}), ("aggregate", {}), ("logistic", {"n": bench.records})):
+    randomised = {"vote": "randomised"}
+    ensembles = (("aggregate", {"parts": 100}), ("aggregate", {}), ("aggregate", randomised))
+    for learner, more in (*ensembles, ("logistic", {"n": bench.records})):
         asked = {"target": "income", "learner": learner, "epsilon": "4", "delta": "1e-6", **more}
         found = [bench.run("points.csv", **asked) for _ in range(runs)]
-        told(found, truth, f"{learner} {more or ''}", "1")
+        told(found, truth, f"{learner} {more or ''}", "-" if more == randomised else "1")
 
 
 def told(found: list[tuple[object, float]], truth: np.ndarray, what: str, eps: str) -> None:

@@ -63,6 +63,28 @@ def test_an_ensemble_by_rows_and_by_persons(shop):
         assert done.out.splitlines()[:2] == ["yes", "no"]
 
 
+def test_randomised_votes_give_labels_and_nothing_else(shop):
+    votes = ("--learner", "aggregate", "--vote", "randomised")
+    done = predict(shop, "--points", "new.csv", *votes, "--parts", "9", "--out", "p.csv", eps="500")
+    assert done.code == 0, done.err
+    labels = (shop.path / "p.csv").read_text().splitlines()
+    assert labels[0] == '"prediction"'
+    assert {label.strip('"') for label in labels[1:]} <= {"no", "yes"}
+    record = json.loads((shop.path / "p.csv.record.json").read_text())
+    assert record["plan"]["learner"]["vote"] == "randomised"
+    assert record["plan"]["form"]["kind"] == "randomised-votes-form"
+    assert record["events"] == record["plan"]["events"]
+    plan = predict(shop, "--dry-run", "--predictions", "10", *votes, "--target-error", "0.1", eps="2")
+    for said in (
+        "50 disjoint parts",
+        "randomised vote",
+        "eps 0.2 each",
+        "at most 0.1 more often",
+        "probability of 'yes'",
+    ):
+        assert said in plan.out
+
+
 def test_a_function_is_released_once_and_applied_for_free(shop):
     done = predict(shop, "--release", "function", "--delta", "1e-6", "--n", "400", "--out", "model.json")
     assert (done.code, done.out) == (0, "")
@@ -133,6 +155,8 @@ REFUSED = [
     (("--points", "new.csv", "--kernel", "gaussian", "--degree", "3"), 2, "--kernel polynomial"),
     (("--points", "new.csv", "--kernel", "gaussian", "--features", "7"), 2, "even"),
     (("--points", "new.csv", "--learner", "aggregate", "--kernel", "gaussian"), 2, "--kernel goes with"),
+    (("--points", "new.csv", "--vote", "randomised"), 2, "--vote goes with --learner aggregate"),
+    (("--points", "new.csv", "--learner", "aggregate", "--vote", "most"), 2, "there is exponential, randomised"),
     (("--points", "none.csv"), 5, "does not exist"),
     (("--points", "new.csv", "--base", "x.y"), 2, "aggregate"),
     (("--points", "new.csv", "--accountant", "zcdp"), 2, "delta"),

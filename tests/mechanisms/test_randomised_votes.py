@@ -1,0 +1,90 @@
+"""Randomised votes: the law of the label by enumeration, what it promises, and that the sampler has this law."""
+
+from fractions import Fraction
+from itertools import pairwise
+from math import exp
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from dpqr.errors import InfeasiblePlan
+from dpqr.mechanisms.votes import RandomisedVotes
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.events import DiscreteLaplaceEvent
+
+TRIALS = 20_000
+UNLIKELY = 1e-9
+REACH = 400
+"""Noise further out has a probability below 1e-17 at every scale here."""
+
+
+class Voters:
+    """Parts of which `ones` vote for the second label, at every one of many points."""
+
+    def __init__(self, parts, ones, predictions=TRIALS, touched=1):
+        self.parts, self.ones, self.predictions, self.touched = parts, ones, predictions, touched
+
+    def votes(self, counts, noise):
+        return np.tile([self.parts - self.ones, self.ones], (self.predictions, 1))
+
+
+def second(parts, ones, scale):
+    """Pr[second label], summed over the noise."""
+    q = exp(-1 / float(scale))
+    law = [(1 - q) / (1 + q) * q ** abs(k) for k in range(-REACH, REACH + 1)]
+    return sum(p * min(max(ones + k, 0), parts) / parts for k, p in zip(range(-REACH, REACH + 1), law, strict=True))
+
+
+def drawn(parts, ones, scale):
+    labels = RandomisedVotes(ensemble=Voters(parts, ones), scale=scale).sample(None, SeededNoise(7))
+    assert set(labels.tolist()) <= {0, 1}
+    return int(labels.sum())
+
+
+SMALL = [(parts, scale) for parts in (1, 2, 3, 5) for scale in (Fraction(1, 2), Fraction(3), Fraction(9))]
+
+
+@pytest.mark.parametrize(("parts", "scale"), SMALL)
+def test_no_vote_that_changes_moves_a_label_by_more_than_epsilon_and_the_first_one_by_all_of_it(parts, scale):
+    likely = [second(parts, ones, scale) for ones in range(parts + 1)]
+    for law in (likely, [1 - p for p in likely]):
+        ratios = [max(one / two, two / one) for one, two in pairwise(law)]
+        assert max(ratios) <= exp(1 / scale) * (1 + 1e-9)
+        assert max(ratios) == pytest.approx(exp(1 / scale))
+
+
+@pytest.mark.parametrize(("parts", "scale"), SMALL)
+def test_labels_err_no_more_than_the_noise_allows_above_the_share_of_members(parts, scale):
+    for ones in range(parts + 1):
+        assert abs(second(parts, ones, scale) - ones / parts) <= scale / parts
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(2), Fraction(5)])
+@pytest.mark.parametrize(("parts", "ones"), [(1, 0), (2, 1), (3, 0), (5, 4), (7, 2)])
+def test_the_sampler_has_this_law(parts, ones, scale):
+    assert binomtest(drawn(parts, ones, scale), TRIALS, second(parts, ones, scale)).pvalue > UNLIKELY
+
+
+def test_a_threshold_at_one_half_is_told_from_the_coin():
+    """The control: three of four votes, cut at 1/2, would give the second label nearly always."""
+    scale = Fraction(1, 2)
+    q = exp(-2)
+    cut = 1 - q / (1 + q)  # Pr[3 + noise > 2] = Pr[noise >= 0]
+    found = drawn(4, 3, scale)
+    assert binomtest(found, TRIALS, second(4, 3, scale)).pvalue > UNLIKELY > binomtest(found, TRIALS, cut).pvalue
+
+
+@pytest.mark.parametrize("ones", range(4))
+def test_with_next_to_no_noise_the_coin_is_the_share_of_votes(ones):
+    found = drawn(3, ones, Fraction(1, 100))
+    if ones in (0, 3):
+        assert found == TRIALS * ones // 3
+    assert binomtest(found, TRIALS, ones / 3).pvalue > UNLIKELY
+
+
+def test_every_point_is_charged_what_its_count_costs():
+    votes = RandomisedVotes(ensemble=Voters(5, 2, predictions=6, touched=3), scale=Fraction(4))
+    assert votes.events == ((DiscreteLaplaceEvent(sensitivity=3, scale=Fraction(4), coordinates=1), 6),)
+    with pytest.raises(InfeasiblePlan):
+        RandomisedVotes(ensemble=Voters(5, 2), scale=Fraction(0))
