@@ -38,7 +38,7 @@ from dpqr.prediction.outlook import Outlook, outlook
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import without
 from dpqr.prediction.target import read_target
-from dpqr.privacy.accountants.known import available
+from dpqr.privacy.accountants.known import PREDICTING, available
 
 
 class Progress(Protocol):
@@ -92,7 +92,7 @@ def predict(
     codes = _points(request, desk.points, desk.limits)
     plan = plan_prediction(request, None if codes is None else len(codes))
     files, domain = _reserved(desk, codes is None), domain_text(_named(request))
-    spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available().items()}
+    spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
     with paid_run(payer, _bill(plan), None) as run:
         released = replace(_drawn(plan, desk, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)
         _write(released, files, domain)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,8 +28,10 @@ from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.losses import Hinge
 from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import Examples, LipschitzLearner
+from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
+from dpqr.privacy.accountants.zcdp import total_rho
 from dpqr.privacy.events import Composition
 from dpqr.privacy.gate import measure_together
 from dpqr.privacy.mechanism import Batch
@@ -52,6 +54,7 @@ class Once:
     """A mechanism whose one outcome is a list of integers.
 
     events: of a batch. view: what an attacker makes of the outcome beside it, such as a function's values at points.
+    delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
     """
 
     batch: Batch[Counts, IntArray]
@@ -60,7 +63,10 @@ class Once:
 
     @property
     def claim(self) -> Claim:
-        return Claim.concentrated(self.batch.events, self.delta) if self.delta else Claim.pure(self.batch.events)
+        if not self.delta:
+            return Claim.pure(self.batch.events)
+        claim = Claim.proved(Analytic(), self.batch.events, self.delta)
+        return replace(claim, rho=total_rho(self.batch.events))
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
         cost = concentrated_rho if self.delta else require_pure

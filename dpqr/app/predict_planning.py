@@ -25,7 +25,7 @@ from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
 from dpqr.prediction.target import read_target
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.known import ACCOUNTANTS as OFFERED
 
@@ -176,11 +176,12 @@ def _stable(name: str) -> StableName:
 
 
 def _accountants(request: PredictRequest) -> tuple[Accountant, ...]:
+    known = ACCOUNTANTS if request.learner == "aggregate" else PREDICTING
     if request.accountant is None:
-        return tuple(ACCOUNTANTS[name] for name in OFFERED.offered)
-    if request.accountant not in ACCOUNTANTS:
-        raise UsageFault(f"--accountant {request.accountant}: there is {', '.join(ACCOUNTANTS)}")
-    return (ACCOUNTANTS[request.accountant],)
+        return tuple(one for name, one in known.items() if name not in OFFERED.on_request)
+    if request.accountant not in known:
+        raise UsageFault(f"--accountant {request.accountant}: there is {', '.join(known)}")
+    return (known[request.accountant],)
 
 
 def _positive(text: str | None, option: str) -> Fraction | None:

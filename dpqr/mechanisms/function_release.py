@@ -11,26 +11,28 @@ from dpqr.data.arrays import IntArray
 from dpqr.data.counts import Counts
 from dpqr.mechanisms.fitted import FINENESS, Fitted, rounded, squared_sensitivity, step
 from dpqr.mechanisms.limits import refuse_noise
-from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.noise.rounded_gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, RoundedGaussianEvent
 
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GaussianWeights:
-    """A learner's `width` weights on its grid, each plus discrete Gaussian noise.
+    """A learner's `width` weights on its grid, each plus normal noise that is rounded to the grid.
 
     variance: in squared grid steps. Errors: InfeasiblePlan for a variance out of the sampler's range.
 
     **Privacy** Neighbours: those that the learner's bound is proved for. The weights, as real numbers, move by at
     most `bound` in L2; on a grid of bound / 2^20 by at most 2^20 steps, and rounding moves each coordinate by half a
-    step on either side, sqrt(width) in L2 together. s^2 = `squared_sensitivity`, and the draw is
-    s^2 / (2 variance)-zCDP (Canonne, Kamath and Steinke 2020, Theorem 14). The function is then f + <noise, phi>, a
-    path of a Gaussian process with the kernel <phi, phi> but for the grid (Hall, Rinaldo and Wasserman 2013): the
-    noise is scaled to the norm of the weights, not to the change at one point, so it covers the whole function. One
-    scalar added to all values, as the sources print, would hide one value only.
+    step on either side, sqrt(width) in L2 together. s^2 = `squared_sensitivity`. Integers
+    plus rounded noise are the rounded sum (`RoundedGaussian`), so the draw is a function of one of the Gaussian
+    mechanism: (epsilon, delta)-DP by its exact curve at mu^2 = s^2 / variance (Balle and Wang 2018, Theorem 8), and
+    s^2 / (2 variance)-zCDP (Bun and Steinke 2016, Proposition 1.6). The function is then f + <noise, phi>, a path of a
+    Gaussian process with the kernel <phi, phi> but for the grid (Hall, Rinaldo and Wasserman 2013): the noise is
+    scaled to the norm of the weights, not to the change at one point, so it covers the whole function. One scalar
+    added to all values, as the sources print, would hide one value only.
     """
 
     learner: Fitted
@@ -38,15 +40,15 @@ class GaussianWeights:
     variance: Fraction
 
     def __post_init__(self) -> None:
-        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of", SMALLEST_VARIANCE)
 
     @property
-    def event(self) -> DiscreteGaussianEvent:
-        return DiscreteGaussianEvent(squared_sensitivity=squared_sensitivity(self.width), variance=self.variance)
+    def event(self) -> RoundedGaussianEvent:
+        return RoundedGaussianEvent(squared_sensitivity=squared_sensitivity(self.width), variance=self.variance)
 
     @property
-    def law(self) -> DiscreteGaussian:
-        return DiscreteGaussian(self.variance)
+    def law(self) -> RoundedGaussian:
+        return RoundedGaussian(self.variance)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
         weights = rounded(self.learner.fit(value), step(self.learner.bound))

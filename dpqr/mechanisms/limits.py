@@ -32,10 +32,11 @@ def refuse_beyond(bound: int | Fraction, name: str, records: int) -> None:
         )
 
 
-def refuse_noise(parameter: Fraction, largest: int, words: str) -> None:
-    """InfeasiblePlan unless 0 < parameter <= largest, the range of the exact sampler."""
-    if not 0 < parameter <= largest:
+def refuse_noise(parameter: Fraction, largest: int, words: str, smallest: Fraction = Fraction(0)) -> None:
+    """InfeasiblePlan unless 0 < parameter and smallest <= parameter <= largest, the range of the exact sampler."""
+    if not 0 < parameter <= largest or parameter < smallest:
+        span = f"[{float(smallest):.3g}, {largest:.3g}]" if smallest else f"(0, {largest:.3g}]"
         raise InfeasiblePlan(
-            f"the noise would need {words} {float(parameter):.3g} grid units, and (0, {largest:.3g}] is possible; "
+            f"the noise would need {words} {float(parameter):.3g} grid units, and {span} is possible; "
             "raise --eps or round the coefficients to a coarser grid"
         )

@@ -12,10 +12,10 @@ from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.counts import Counts
 from dpqr.mechanisms.fitted import FINENESS, Fitted, rounded, step
 from dpqr.mechanisms.limits import refuse_noise
-from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.noise.rounded_gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import Composition, DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
 
 PREDICTION = FINENESS + 2
 """Sensitivity of one prediction in grid steps: the bound, one for rounding, one for the arithmetic."""
@@ -87,22 +87,23 @@ class LaplacePredictions:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GaussianPredictions:
-    """Every prediction plus discrete Gaussian noise of its own; one event a point.
+    """Every prediction plus normal noise of its own, rounded to the grid; one event a point.
 
-    **Privacy** One prediction moves by at most `PREDICTION` grid steps: PREDICTION^2 / (2 variance)-zCDP each
-    (Canonne, Kamath and Steinke 2020, Theorem 4), and the rhos add up.
+    **Privacy** One prediction moves by at most `PREDICTION` grid steps, and integers plus rounded noise are the rounded
+    sum (`RoundedGaussian`): by the Gaussian mechanism's curve at mu = PREDICTION / sqrt(variance) each (Balle and Wang
+    2018, Theorem 8), PREDICTION^2 / (2 variance)-zCDP (Bun and Steinke 2016, Proposition 1.6). mu^2 and rho add up.
     """
 
     asked: Asked
     variance: Fraction
 
     def __post_init__(self) -> None:
-        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of", SMALLEST_VARIANCE)
 
     @property
     def events(self) -> Composition:
-        event = DiscreteGaussianEvent(squared_sensitivity=PREDICTION**2, variance=self.variance)
+        event = RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=self.variance)
         return ((event, self.asked.count),)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
-        return self.asked.predictions(value) + DiscreteGaussian(self.variance).sample(self.asked.count, noise)
+        return self.asked.predictions(value) + RoundedGaussian(self.variance).sample(self.asked.count, noise)

@@ -30,8 +30,16 @@ _LEAST_SHARE = 1 - 2.0**-13
 def bernoulli_exp(cells: IntArray, exact: Callable[[int], Fraction], noise: NoiseSource) -> FlagArray:
     """Independent coins, number i true with probability exactly exp(-x_i); bool, shape of `cells`.
 
+    cells: as in `bernoulli_below`. exact: i to x_i itself, asked for the few coins that the cells cannot decide.
+    """
+    return bernoulli_below(cells, lambda i: partial(exp_bracket, exact(i)), noise)
+
+
+def bernoulli_below(cells: IntArray, threshold: Callable[[int], Bracket], noise: NoiseSource) -> FlagArray:
+    """The same where exp(-x_i) is known by its brackets, such as those of an x_i that is itself still being drawn.
+
     cells: where the exponents lie: cells[i] <= 2^14 x_i < cells[i] + 2, or cells[i] = LAST_CELL and x_i >= 45.
-    exact: i to x_i itself, asked for the few coins (about one in 10,000) that the cells cannot decide.
+    threshold: i to brackets of exp(-x_i), asked for the few coins (about one in 10,000) that the cells cannot decide.
 
     Each coin compares a real uniform U with exp(-x_i). 16 bits of U place it in [f, f + 2^-16). Let p be `exp_above`
     of the cell: p >= exp(-x_i), so f >= p proves U >= exp(-x_i). Below the last cell,
@@ -48,8 +56,7 @@ def bernoulli_exp(cells: IntArray, exact: Callable[[int], Fraction], noise: Nois
     uniform += SHORT
     heads: FlagArray = uniform <= above
     for i in (possible ^ heads).nonzero()[0].tolist():
-        coin = LazyUniform(noise, int(shorts[i]), SHORT_BITS)
-        heads[i] = coin.below(partial(exp_bracket, exact(i)))
+        heads[i] = LazyUniform(noise, int(shorts[i]), SHORT_BITS).below(threshold(i))
     return heads
 
 

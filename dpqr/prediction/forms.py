@@ -10,9 +10,9 @@ from dpqr.mechanisms.fitted import FINENESS, squared_sensitivity
 from dpqr.mechanisms.function_release import weights_sensitivity
 from dpqr.mechanisms.noisy_predictions import PREDICTION
 from dpqr.mechanisms.votes import averages_sensitivity
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PrivacyEvent
+from dpqr.noise.rounded_gaussian import RoundedGaussian
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PrivacyEvent, RoundedGaussianEvent
 from dpqr.privacy.price import Price
 
 Noise = Literal["laplace", "gaussian", "exponential"]
@@ -51,16 +51,16 @@ class FunctionForm:
     def noises(self) -> tuple[Noise, ...]:
         return ("laplace", "gaussian")
 
-    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | DiscreteGaussianEvent:
+    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
         if noise == "gaussian":
             squared = squared_sensitivity(self.width)
-            return DiscreteGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
         moved = weights_sensitivity(self.width)
         coordinates = 1 if self.width == 1 else None
         return DiscreteLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=coordinates)
 
     def spread(self, price: Price, noise: Noise) -> float:
-        return _deviation(self.event(price, noise)) / FINENESS
+        return noise_deviation(self.event(price, noise)) / FINENESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,14 +73,14 @@ class PointsForm:
     def noises(self) -> tuple[Noise, ...]:
         return ("laplace", "gaussian")
 
-    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | DiscreteGaussianEvent:
+    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
         if noise == "gaussian":
             squared = PREDICTION**2
-            return DiscreteGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
         return DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=PREDICTION / price.pure, coordinates=1)
 
     def spread(self, price: Price, noise: Noise) -> float:
-        return _deviation(self.event(price, noise)) / FINENESS
+        return noise_deviation(self.event(price, noise)) / FINENESS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,7 +116,7 @@ class RandomisedVotesForm:
         return DiscreteLaplaceEvent(sensitivity=self.touched, scale=self.touched / price.pure, coordinates=1)
 
     def spread(self, price: Price, noise: Noise) -> float:
-        return _deviation(self.event(price, noise))
+        return noise_deviation(self.event(price, noise))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,15 +135,16 @@ class AveragesForm:
         return DiscreteLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=1)
 
     def spread(self, price: Price, noise: Noise) -> float:
-        return _deviation(self.event(price, noise)) / FINENESS
+        return noise_deviation(self.event(price, noise)) / FINENESS
 
 
 LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
 
 
-def _deviation(event: DiscreteLaplaceEvent | DiscreteGaussianEvent) -> float:
-    if isinstance(event, DiscreteGaussianEvent):
-        return DiscreteGaussian(event.variance).deviation
+def noise_deviation(event: DiscreteLaplaceEvent | RoundedGaussianEvent) -> float:
+    """Of one released number, in grid steps."""
+    if isinstance(event, RoundedGaussianEvent):
+        return RoundedGaussian(event.variance).deviation
     deviation = DiscreteLaplace(event.scale).deviation
     return deviation if math.isfinite(deviation) else math.sqrt(2) * float(event.scale)

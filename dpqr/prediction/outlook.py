@@ -16,7 +16,7 @@ from dpqr.prediction.planner import Wanted, least_spread
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.theory import Theory, theory
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PrivacyEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 
 MOST = 2**24
 """Counts of predictions beyond it are not told apart."""
@@ -58,9 +58,7 @@ def _bought(plan: PredictionPlan, accountant: Accountant) -> int | None:
         cost = accountant.epsilon((*before, (event, count)), plan.budget.delta)
         return cost is not None and cost <= plan.budget.epsilon
 
-    known = accountant.concentrated
-    events = [event for event in _alike(plan) if known or not isinstance(event, DiscreteGaussianEvent)]
-    return max(_most(partial(fits, event)) for event in events)
+    return max(_most(partial(fits, event)) for event in _alike(plan))
 
 
 def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
@@ -69,7 +67,7 @@ def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
         yield plan.events[-1][0]
         return
     deviation = Fraction(plan.spread) * FINENESS * ROUNDED
-    yield DiscreteGaussianEvent(squared_sensitivity=PREDICTION**2, variance=deviation**2)
+    yield RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=deviation**2)
     yield DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=deviation * Fraction(2**-0.5), coordinates=1)
 
 

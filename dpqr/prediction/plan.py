@@ -12,12 +12,9 @@ from dpqr.mechanisms.fitted import FINENESS, step
 from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
 from dpqr.mechanisms.noisy_predictions import Asked, GaussianPredictions, LaplacePredictions
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
-from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.law import NoiseLaw
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.exact import ExactKernel
-from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, RandomisedVotesForm
+from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, RandomisedVotesForm, noise_deviation
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.scale import MOST_RECORDS, Scale
@@ -25,7 +22,7 @@ from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import Composition, DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
 from dpqr.privacy.mechanism import Batch, Mechanism
 from dpqr.privacy.price import Price
 from dpqr.strategies.checks.gaussian import Gaussian
@@ -112,7 +109,7 @@ class PredictionPlan:
     def weights(self, learner: StableLearner) -> GaussianWeights | LaplaceWeights:
         """The mechanism of a function release."""
         event, width = self.form.event(self.price, self.noise), learner.features.width
-        if isinstance(event, DiscreteGaussianEvent):
+        if isinstance(event, RoundedGaussianEvent):
             return GaussianWeights(learner=learner, width=width, variance=event.variance)
         assert isinstance(event, DiscreteLaplaceEvent)
         return LaplaceWeights(learner=learner, width=width, scale=event.scale)
@@ -126,7 +123,7 @@ class PredictionPlan:
         else:
             asked = Asked(learner=learner, points=learner.features.of(codes), limit=limit)
         event = self.form.event(self.price, self.noise)
-        if isinstance(event, DiscreteGaussianEvent):
+        if isinstance(event, RoundedGaussianEvent):
             return GaussianPredictions(asked=asked, variance=event.variance)
         assert isinstance(event, DiscreteLaplaceEvent)
         return LaplacePredictions(asked=asked, scale=event.scale)
@@ -150,34 +147,27 @@ def usable(records: int) -> int:
     return min(max(records, 1), MOST_RECORDS)
 
 
-def law(plan: PredictionPlan) -> NoiseLaw | None:
-    """The noise of one released number, in grid steps; None for votes."""
-    event = plan.form.event(plan.price, plan.noise)
-    if isinstance(event, DiscreteGaussianEvent):
-        return DiscreteGaussian(event.variance)
-    return DiscreteLaplace(event.scale) if isinstance(event, DiscreteLaplaceEvent) else None
-
-
 def deviation(plan: PredictionPlan, records: int | None) -> float | None:
     """Standard deviation of the noise of one prediction, on the scale of `Target`: of every prediction at most, for a
     function, whose noise at a point x is that of a weight times ||phi(x)|| <= 1; for randomised votes, of their mean.
     None for other votes, and where the number of records is not known yet."""
-    drawn = law(plan)
-    if drawn is None:
+    event = plan.form.event(plan.price, plan.noise)
+    if not isinstance(event, DiscreteLaplaceEvent | RoundedGaussianEvent):
         return None
+    drawn = noise_deviation(event)
     if isinstance(plan.form, RandomisedVotesForm):
-        return drawn.deviation / (plan.parts or 1)
+        return drawn / (plan.parts or 1)
     if isinstance(plan.form, AveragesForm):
-        return drawn.deviation / (FINENESS * (plan.parts or 1))
+        return drawn / (FINENESS * (plan.parts or 1))
     if records is None:
         return None
     learner = plan.learner(records)
     if isinstance(plan.form, FunctionForm):
-        return drawn.deviation * step(learner.bound)
+        return drawn * step(learner.bound)
     assert isinstance(plan.recipe, StableRecipe)
     limit = plan.recipe.limit
     bound = learner.bound if limit is None else min(learner.bound, Fraction(2 * limit))
-    return drawn.deviation * step(bound)
+    return drawn * step(bound)
 
 
 def count_check(price: Price) -> Laplace | Gaussian:

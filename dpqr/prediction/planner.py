@@ -14,6 +14,7 @@ from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import tuning_parts
 from dpqr.privacy.accountant import Accountant, Portion
+from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition, ExponentialEvent
 from dpqr.privacy.price import Price
@@ -47,7 +48,7 @@ def least_spread(wanted: Wanted) -> PredictionPlan:
             reasons.append(refusal or unequal)
             continue
         for noise in form.noises:
-            if noise != "gaussian" or accountant.concentrated:
+            if noise != "gaussian" or accountant.concentrated or isinstance(accountant, Analytic):
                 plans.append(_planned(wanted, form, accountant, noise))
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))

@@ -47,6 +47,21 @@ class DiscreteGaussianEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoundedGaussianEvent:
+    """Integers plus independent normal noise of `variance`, rounded to the nearest integers.
+
+    squared_sensitivity: largest squared L2 distance between neighbours, an integer.
+    """
+
+    squared_sensitivity: int
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.squared_sensitivity, int, positive=False, name="the sensitivity of a rounded Gaussian event")
+        _require(self.variance, Fraction, positive=True, name="the variance of a rounded Gaussian event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialEvent:
     """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range."""
 
@@ -89,7 +104,13 @@ class RhoSumEvent:
 
 
 PrivacyEvent = (
-    DiscreteLaplaceEvent | DiscreteGaussianEvent | ExponentialEvent | PermuteAndFlipEvent | PureSumEvent | RhoSumEvent
+    DiscreteLaplaceEvent
+    | DiscreteGaussianEvent
+    | RoundedGaussianEvent
+    | ExponentialEvent
+    | PermuteAndFlipEvent
+    | PureSumEvent
+    | RhoSumEvent
 )
 
 Composition = tuple[tuple[PrivacyEvent, int], ...]

@@ -1,6 +1,7 @@
 """`dpqr predict` as a user meets it."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from desk import PRIVATE
@@ -148,6 +149,24 @@ def test_a_ledger_pays(shop):
     assert shop.run("budget", "show", "shop", *ledger, "--json").json[0]["spent"]["exact"] == "2"
 
 
+def test_a_ledger_in_rho_pays_a_function_by_the_rho_of_its_noise(shop):
+    """The analytic plan of an eps has more rho than zcdp's of the same, and that is what is charged. (Of few weights
+    Laplace noise is smaller.)"""
+    ledger = ("--ledger", "l.sqlite")
+    opened = ("--eps", "9", "--delta", "1e-6", "--accountant", "zcdp")
+    wide = ("--kernel", "gaussian", "--features", "64")
+    assert shop.run("budget", "init", "shop", *opened, *ledger).code == 0
+    spent = [0.0]
+    for place, accountant in enumerate((("--accountant", "zcdp"), ("--accountant", "analytic"), ())):
+        more = ("--release", "function", "--delta", "1e-6", "--n", "400", "--out", f"m{place}.json", *accountant, *wide)
+        done = predict(shop, *more, "--dataset", "shop", *ledger, eps="1")
+        assert done.code == 0, done.err
+        spent.append(float(shop.run("budget", "show", "shop", *ledger, "--json").json[0]["spent"]["decimal"]))
+    first, second, third = (after - before for before, after in pairwise(spent))
+    assert 1.1 * first < second < 1.2 * first
+    assert third == pytest.approx(second)
+
+
 REFUSED = [
     (("--points", "new.csv", "--learner", "forest"), 2, "there is logistic"),
     (("--points", "new.csv", "--tau", "0.5"), 2, "--tau goes with"),
@@ -169,6 +188,8 @@ REFUSED = [
     (("--points", "none.csv"), 5, "does not exist"),
     (("--points", "new.csv", "--base", "x.y"), 2, "aggregate"),
     (("--points", "new.csv", "--accountant", "zcdp"), 2, "delta"),
+    (("--points", "new.csv", "--accountant", "analytic"), 2, "delta"),
+    (("--points", "new.csv", "--accountant", "analytic", "--learner", "aggregate"), 2, "there is basic"),
 ]
 
 

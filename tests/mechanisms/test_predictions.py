@@ -11,7 +11,7 @@ from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights, we
 from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked, GaussianPredictions, LaplacePredictions
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
 
 NOISE = SeededNoise(3)
 
@@ -51,7 +51,7 @@ def test_neighbouring_weights_stay_within_the_sensitivities_after_rounding(width
 
 def test_a_function_release_is_the_weights_on_a_grid_and_noise_of_its_events_law():
     gaussian = GaussianWeights(learner=Told([1.0, -2.0]), width=2, variance=Fraction(9))
-    assert gaussian.event == DiscreteGaussianEvent(squared_sensitivity=squared_sensitivity(2), variance=Fraction(9))
+    assert gaussian.event == RoundedGaussianEvent(squared_sensitivity=squared_sensitivity(2), variance=Fraction(9))
     grid = step(Fraction(1, 8))
     assert gaussian.sample(None, NOISE) * grid == pytest.approx([1, -2], abs=30 * grid)
     laplace = LaplaceWeights(learner=Told([1.0, -2.0]), width=2, scale=Fraction(2))
@@ -67,7 +67,7 @@ def test_predictions_are_charged_point_by_point_and_clipped():
     assert laplace.events == ((event, 3),)
     assert laplace.sample(None, NOISE) * asked.step == pytest.approx([0.5, -1, -1], abs=1e-4)
     gaussian = GaussianPredictions(asked=asked, variance=Fraction(5))
-    assert gaussian.events == ((DiscreteGaussianEvent(squared_sensitivity=PREDICTION**2, variance=Fraction(5)), 3),)
+    assert gaussian.events == ((RoundedGaussianEvent(squared_sensitivity=PREDICTION**2, variance=Fraction(5)), 3),)
     assert gaussian.sample(None, NOISE) * asked.step == pytest.approx([0.5, -1, -1], abs=1e-4)
 
 
@@ -94,6 +94,7 @@ def test_averages_move_by_one_members_range():
 def test_noise_out_of_range_is_refused():
     for made in (
         lambda: GaussianWeights(learner=Told([0]), width=1, variance=Fraction(0)),
+        lambda: GaussianWeights(learner=Told([0]), width=1, variance=Fraction(1, 65)),
         lambda: LaplaceWeights(learner=Told([0]), width=1, scale=Fraction(2**60)),
     ):
         with pytest.raises(InfeasiblePlan):

@@ -12,6 +12,7 @@ from dpqr.privacy.events import (
     PermuteAndFlipEvent,
     PureSumEvent,
     RhoSumEvent,
+    RoundedGaussianEvent,
 )
 
 SOUND = [
@@ -21,6 +22,7 @@ SOUND = [
     PermuteAndFlipEvent(epsilon=Fraction(1, 9)),
     PureSumEvent(epsilon=Fraction(1, 9)),
     RhoSumEvent(rho=Fraction(1, 9)),
+    RoundedGaussianEvent(squared_sensitivity=2, variance=Fraction(3, 7)),
 ]
 
 
@@ -28,6 +30,7 @@ def positive(figure):
     return [
         lambda: DiscreteLaplaceEvent(sensitivity=1, scale=figure),
         lambda: DiscreteGaussianEvent(squared_sensitivity=1, variance=figure),
+        lambda: RoundedGaussianEvent(squared_sensitivity=1, variance=figure),
     ]
 
 
@@ -35,6 +38,7 @@ def whole(figure):
     return [
         lambda: DiscreteLaplaceEvent(sensitivity=figure, scale=Fraction(1)),
         lambda: DiscreteGaussianEvent(squared_sensitivity=figure, variance=Fraction(1)),
+        lambda: RoundedGaussianEvent(squared_sensitivity=figure, variance=Fraction(1)),
     ]
 
 

@@ -10,12 +10,13 @@ from fractions import Fraction
 from typing import final
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.losses import pure_epsilon
-from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, PrivacyEvent
+from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 from dpqr.privacy.figures import downward_text, upward_text
 
 Kind = tuple[type[object], int]
 """Type of an event; and the sensitivity, where the price of an epsilon depends on it, else 0."""
+ROUNDED: Kind = (RoundedGaussianEvent, 0)
 SHOWN = 6
 """Significant digits in messages."""
 
@@ -69,7 +70,8 @@ class PlanFilter:
 
     Why not a sum: theorems for a schedule that is fixed in advance say nothing of costs chosen on the way. Here every
     event spends a planned one that costs at least as much: the smallest such that is left, so that a dear one is
-    never wasted on a cheap event.
+    never wasted on a cheap event. Costs are pure epsilons; of rounded Gaussian noise, which has none, they are rhos: a
+    smaller one is the same curve after more normal noise.
     """
 
     planned: Composition
@@ -81,12 +83,12 @@ class PlanFilter:
         self._left = defaultdict(Counter)
         for event, count in self.planned:
             if count > 0:
-                self._left[_kinds(event)[0]][require_pure(event)] += count
+                self._left[_kinds(event)[0]][_cost(event)] += count
         self._costs = {kind: sorted(costs) for kind, costs in self._left.items()}
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
-        asked = require_pure(event)
+        asked = _cost(event)
         kind = next((kind for kind in _kinds(event) if self._dearest(kind) >= asked), None)
         if kind is None:
             raise self._refusal(_kinds(event)[-1], asked)
@@ -106,12 +108,17 @@ class PlanFilter:
     def _refusal(self, kind: Kind, asked: Fraction) -> BudgetRefused:
         planned = sum(count for event, count in self.planned if _kinds(event)[0] == kind)
         left = self._left[kind].total() if kind in self._left else 0
-        dearest = f", none above epsilon {downward_text(self._dearest(kind), SHOWN)}" if left else ""
+        unit = "rho" if kind == ROUNDED else "epsilon"
+        dearest = f", none above {unit} {downward_text(self._dearest(kind), SHOWN)}" if left else ""
         return BudgetRefused(
-            f"a draw asks epsilon {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
+            f"a draw asks {unit} {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
             f"of its kind {planned - left} are spent and {left} left{dearest}; "
             "plan more draws, or use a filter (basic, zcdp)"
         )
+
+
+def _cost(event: PrivacyEvent) -> Fraction:
+    return concentrated_rho(event) if isinstance(event, RoundedGaussianEvent) else require_pure(event)
 
 
 def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.advanced import Advanced
+from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution, installed
@@ -15,7 +16,10 @@ from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 _ALL: tuple[Accountant, ...] = (Basic(), Advanced(), Optimal(), ZeroConcentrated(), PrivacyLossDistribution())
 ACCOUNTANTS: Mapping[str, Accountant] = MappingProxyType({accountant.name: accountant for accountant in _ALL})
 
+PREDICTING: Mapping[str, Accountant] = MappingProxyType({**ACCOUNTANTS, "analytic": Analytic()})
+"""Those that price predictions and released functions: they alone draw rounded Gaussian noise."""
 
-def available() -> Mapping[str, Accountant]:
+
+def available(accountants: Mapping[str, Accountant] = ACCOUNTANTS) -> Mapping[str, Accountant]:
     """Those whose packages are installed: the ones that a report can show."""
-    return ACCOUNTANTS if installed() else {name: one for name, one in ACCOUNTANTS.items() if name != "pld"}
+    return accountants if installed() else {name: one for name, one in accountants.items() if name != "pld"}

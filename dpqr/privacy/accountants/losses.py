@@ -17,6 +17,7 @@ from dpqr.privacy.events import (
     PermuteAndFlipEvent,
     PureSumEvent,
     RhoSumEvent,
+    RoundedGaussianEvent,
 )
 
 Losses = tuple[tuple[Fraction, int], ...]
@@ -42,6 +43,11 @@ def _laplace_epsilon(event: DiscreteLaplaceEvent) -> Fraction:
 @pure_epsilon.register
 def _gaussian_epsilon(event: DiscreteGaussianEvent) -> None:
     """The ratio of two shifted Gaussians is unbounded."""
+
+
+@pure_epsilon.register
+def _rounded_gaussian_epsilon(event: RoundedGaussianEvent) -> None:
+    """Nor does rounding bound it."""
 
 
 @pure_epsilon.register
@@ -85,6 +91,13 @@ def _laplace_rho(event: DiscreteLaplaceEvent) -> Fraction:
 def _gaussian_rho(event: DiscreteGaussianEvent) -> Fraction:
     """Squared L2 sensitivity / (2 variance), as for the continuous law (Canonne, Kamath and Steinke 2020, Theorem 4;
     independent coordinates add up, each with its own square)."""
+    return Fraction(event.squared_sensitivity) / (2 * event.variance)
+
+
+@concentrated_rho.register
+def _rounded_gaussian_rho(event: RoundedGaussianEvent) -> Fraction:
+    """Squared L2 sensitivity / (2 variance) of the normal noise (Bun and Steinke 2016, Proposition 1.6); rounding the
+    noise on integers is rounding the sum, which is post-processing."""
     return Fraction(event.squared_sensitivity) / (2 * event.variance)
 
 

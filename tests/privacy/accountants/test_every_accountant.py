@@ -1,4 +1,4 @@
-"""The laws that every accountant obeys; a theorem that joins `known.ACCOUNTANTS` is held to them too."""
+"""The laws that every accountant obeys; a theorem that joins `known.PREDICTING` is held to them too."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -7,7 +7,7 @@ import pytest
 
 from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.accountants.known import PREDICTING
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
@@ -34,7 +34,7 @@ class Stranger:
     epsilon: Fraction = Fraction(0)
 
 
-@pytest.fixture(params=ACCOUNTANTS.values(), ids=ACCOUNTANTS.keys())
+@pytest.fixture(params=PREDICTING.values(), ids=PREDICTING.keys())
 def accountant(request):
     if request.param.name == "pld":
         pytest.importorskip("dp_accounting", reason="dp-accounting is not installed; it comes with dpqr[pld]")

@@ -5,7 +5,13 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, require_pure
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    RoundedGaussianEvent,
+)
 
 
 def laplace(epsilon):
@@ -75,6 +81,20 @@ def test_gaussian_noise_has_no_place_in_either():
             guard.charge(gaussian)
     with pytest.raises(BudgetRefused, match="Gaussian"):
         PlanFilter(planned=((gaussian, 1),))
+
+
+def test_rounded_gaussian_noise_takes_the_places_of_its_own_kind():
+    def rounded(squared):
+        return RoundedGaussianEvent(squared_sensitivity=squared, variance=Fraction(1, 2))
+
+    guard = PlanFilter(planned=((rounded(2), 1), (rounded(5), 1), (laplace(9), 1)))
+    with pytest.raises(BudgetRefused, match=r"asks rho 6, .* of 2 planned draws .* none above rho 5;"):
+        guard.charge(rounded(6))
+    assert [guard.charge(rounded(3)), guard.charge(rounded(2))] == [0, 1]
+    for event in (rounded(1), DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9))):
+        with pytest.raises(BudgetRefused):
+            guard.charge(event)
+    assert guard.charge(laplace(9)) == 2
 
 
 def test_many_different_costs_find_their_places():

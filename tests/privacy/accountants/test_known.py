@@ -1,10 +1,15 @@
-from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.strategies import known
 
 
 def test_each_is_known_by_its_own_name_in_a_fixed_order():
     assert list(ACCOUNTANTS) == ["basic", "advanced", "optimal", "zcdp", "pld"]
     assert all(accountant.name == name for name, accountant in ACCOUNTANTS.items())
+
+
+def test_predictions_have_one_more():
+    assert list(PREDICTING) == [*ACCOUNTANTS, "analytic"]
+    assert PREDICTING["analytic"].name == "analytic"
 
 
 def test_the_registry_of_strategies_offers_the_same_ones():

@@ -13,10 +13,12 @@ from dpqr.privacy.events import (
     PermuteAndFlipEvent,
     PureSumEvent,
     RhoSumEvent,
+    RoundedGaussianEvent,
 )
 
 LAPLACE = DiscreteLaplaceEvent(sensitivity=3, scale=Fraction(12))
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=3, variance=Fraction(12))
+ROUNDED = RoundedGaussianEvent(squared_sensitivity=3, variance=Fraction(12))
 EXPONENTIAL = ExponentialEvent(epsilon=Fraction(1, 4))
 PERMUTE = PermuteAndFlipEvent(epsilon=Fraction(1, 4))
 PURE_SUM, RHO_SUM = PureSumEvent(epsilon=Fraction(1, 4)), RhoSumEvent(rho=Fraction(1, 4))
@@ -47,7 +49,7 @@ def test_pure_epsilons(event):
 
 
 def test_gaussian_noise_has_no_pure_epsilon():
-    assert pure_epsilon(GAUSSIAN) is pure_epsilon(RHO_SUM) is None
+    assert pure_epsilon(GAUSSIAN) is pure_epsilon(ROUNDED) is pure_epsilon(RHO_SUM) is None
 
 
 @pytest.mark.parametrize(
@@ -55,6 +57,7 @@ def test_gaussian_noise_has_no_pure_epsilon():
     [
         (LAPLACE, Fraction(1, 32)),
         (GAUSSIAN, Fraction(1, 8)),
+        (ROUNDED, Fraction(1, 8)),
         (EXPONENTIAL, Fraction(1, 128)),
         (PERMUTE, Fraction(1, 32)),
         (PURE_SUM, Fraction(1, 32)),

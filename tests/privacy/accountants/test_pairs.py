@@ -10,7 +10,13 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.pairs import MOST_SHIFT, PurePair, RangedPair, ShiftPair, dominating_pair
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    RoundedGaussianEvent,
+)
 
 PARTS = [-1.2, -1.0, -0.63, -0.2, 0.0, 0.31, 0.5, 0.77, 0.999, 1.0, 1.4]
 """Where curves are compared, in multiples of the largest loss."""
@@ -143,6 +149,7 @@ def test_permute_and_flip_exceeds_the_ranged_curve():
             PurePair(epsilon=Fraction(MOST_SHIFT + 1)),
         ),
         (DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9)), None),
+        (RoundedGaussianEvent(squared_sensitivity=1, variance=Fraction(9)), None),
     ],
     ids=str,
 )

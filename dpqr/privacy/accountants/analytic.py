@@ -1,0 +1,129 @@
+"""Analytic composition: the exact privacy curve of Gaussian noise, beside pure draws that add up."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from dpqr.privacy.accountant import Portion, PrivacyFilter
+from dpqr.privacy.accountants.basic import total
+from dpqr.privacy.accountants.filters import PlanFilter
+from dpqr.privacy.accountants.losses import pure_losses
+from dpqr.privacy.accountants.normal import upper_tail
+from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
+from dpqr.privacy.accountants.rounding import decimal, sixty_digits
+from dpqr.privacy.accountants.search import largest
+from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import Composition, RoundedGaussianEvent
+from dpqr.privacy.price import Price
+
+MARGIN = Decimal("1e-35")
+LEAST = Decimal("1e-300")
+"""Smaller deltas are rounded up to it: their exact fractions would be endless."""
+FARTHEST = 10**9
+EPSILON_PRECISION = Fraction(1, 2**36)
+ROOM = 1 - Fraction(1, 2**30)
+"""A cut aims this far below the budget, so that the 2^-36 of `smallest` cannot lift its price above it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Analytic:
+    """The analytic Gaussian mechanism (Balle and Wang 2018, Theorem 8) for draws of rounded Gaussian noise: with
+    mu^2 = sum of squared sensitivity / variance they are, together, (epsilon, delta)-DP exactly from
+
+        delta(epsilon) = Phi(mu / 2 - epsilon / mu) - e^epsilon Phi(-mu / 2 - epsilon / mu)
+
+    on, before they are rounded, which only takes away. Many draws, adaptive ones too, are one of that mu (Dong, Roth
+    and Su 2019, Corollary 3.3). Pure draws beside them (a count, a choice) add their epsilons and no delta (Dwork and
+    Roth 2014, Theorem 3.16). Discrete Gaussian noise is another law, whose curve this is not: it has no price here.
+
+    Shares of a cut are shares of epsilon; those of Gaussian portions together buy one mu, which they divide by mu^2
+    (as rho = mu^2 / 2, the currency of Gaussian noise). No claim is made for prices that are chosen on the way.
+    """
+
+    @property
+    def name(self) -> str:
+        return "analytic"
+
+    @property
+    def homogeneous(self) -> bool:
+        return False
+
+    @property
+    def concentrated(self) -> bool:
+        return False
+
+    def refusal(self, budget: PrivacyBudget) -> str | None:
+        return needs_delta(self.name, budget)
+
+    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
+        """Rhos for portions that say that they draw rounded Gaussian noise, epsilons for all others."""
+        unit = budget.epsilon / weigh(self, budget, portions)
+        gaussian = [_gaussian(portion) for portion in portions]
+        shares = (portion.share * portion.count for portion, found in zip(portions, gaussian, strict=True) if found)
+        together = sum(shares, Fraction(0))
+        rho = most_rho(together * unit, budget.delta) / together if together else Fraction(0)
+        return tuple(
+            Price(rho=rho * portion.share) if found else Price(epsilon=unit * portion.share)
+            for portion, found in zip(portions, gaussian, strict=True)
+        )
+
+    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
+        losses = pure_losses(tuple(each for each in events if not isinstance(each[0], RoundedGaussianEvent)))
+        if losses is None:
+            return None
+        rho = total_rho(tuple(each for each in events if isinstance(each[0], RoundedGaussianEvent)))
+        if not rho:
+            return total(losses)
+        return total(losses) + smallest(rho, delta) if delta else None
+
+    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
+        """The planned events only: the theorem is for a schedule that is fixed in advance."""
+        require_affordable(self, budget, planned)
+        return PlanFilter(planned=planned)
+
+
+def _gaussian(portion: Portion) -> bool:
+    return portion.event is not None and isinstance(portion.event(Price(rho=Fraction(1))), RoundedGaussianEvent)
+
+
+@lru_cache(maxsize=64)
+def most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest mu^2 / 2, but for a relative 2^-26, whose curve is at most `delta` at `epsilon`, a little below."""
+    start = largest_rho(PrivacyBudget(epsilon, delta))
+    return largest(lambda rho: curve(rho, epsilon * ROOM) <= delta, start)
+
+
+@lru_cache(maxsize=256)
+def smallest(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less; or where floats of
+    any length would be too short, the one that rho-zCDP proves."""
+    low, high = Fraction(0), converted(rho, delta)
+    if curve(rho, low) <= delta:
+        return low
+    while high - low > high * EPSILON_PRECISION:
+        middle = (low + high) / 2
+        low, high = (low, middle) if curve(rho, middle) <= delta else (middle, high)
+    return high
+
+
+def curve(rho: Fraction, epsilon: Fraction) -> Fraction:
+    """delta(epsilon) of the class's docstring at mu = sqrt(2 rho) > 0, rounded up; 1 where nothing better is known.
+
+    With Q = 1 - Phi, a = epsilon / mu - mu / 2 and b = a + mu it is Q(a) - e^epsilon Q(b), and the second term is at
+    most the first. Errors, relative to Q(a): each Q is off by 10^-40 (`upper_tail`). mu and so a and b are off by a
+    relative 10^-58 of b, which moves a Q by (b + 1) b 10^-58 of itself, and e^epsilon by epsilon 10^-59, where
+    epsilon <= b^2 / 2: below 10^-39 for b up to 10^9, beyond which the answer is 1. The margin covers all of it.
+    """
+    with sixty_digits():
+        mu, loss = decimal(2 * rho).sqrt(), decimal(epsilon)
+        near, far = loss / mu - mu / 2, loss / mu + mu / 2
+        if far > FARTHEST:
+            return Fraction(1)
+        here = upper_tail(near)
+        delta = here - loss.exp() * upper_tail(far) + MARGIN * here
+        return Fraction(max(delta, LEAST))

@@ -1,0 +1,61 @@
+"""Which accountant and noise a prediction plan takes, and what it costs."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from tables_of_prediction import domain
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.planner import Wanted, least_spread
+from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.target import Target
+from dpqr.privacy.accountants.known import PREDICTING
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
+
+TABLE = domain(30, 2)
+BUDGET = PrivacyBudget.parse("1", "1e-6")
+OFFERED = [one for name, one in PREDICTING.items() if name != "pld"]
+
+
+def wanted(points=None, records=1000, tuning=None, accountants=OFFERED, budget=BUDGET):
+    problem = PredictionProblem(
+        domain=TABLE,
+        target=Target(attribute=TABLE.attributes[1], axis=1, positive=1),
+        unit=PrivacyUnit(),
+        records=records,
+        points=points,
+    )
+    recipe = StableRecipe(name="logistic", features=CellFeatures(domain=domain(30)), tuning=tuning)
+    return Wanted(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
+
+
+def test_a_function_gets_the_noise_of_the_analytic_mechanism():
+    plan = least_spread(wanted())
+    assert plan.accountant.name == "analytic"
+    assert plan.spread == pytest.approx(4.2247, abs=1e-3)
+    assert [type(event) for event, _ in plan.events] == [RoundedGaussianEvent]
+    zcdp = least_spread(replace(wanted(), accountants=[PREDICTING["zcdp"]]))
+    assert zcdp.spread == pytest.approx(4.5309, abs=1e-3)
+    assert [type(event) for event, _ in zcdp.events] == [RoundedGaussianEvent]
+
+
+@pytest.mark.parametrize("points", [None, 1, 40])
+@pytest.mark.parametrize(("records", "tuning"), [(1000, None), (None, None), (1000, Fraction(1, 5))])
+def test_plans_of_the_analytic_accountant_stay_within_the_budget(points, records, tuning):
+    plan = least_spread(wanted(points, records, tuning, [PREDICTING["analytic"]]))
+    assert Fraction(999999, 10**6) < plan.epsilon <= 1
+    before = {DiscreteLaplaceEvent} if records is None else {ExponentialEvent} if tuning else set()
+    assert {type(event) for event, _ in plan.events[:-1]} == before
+    guard = plan.accountant.guard(BUDGET, plan.events)
+    for event, count in plan.events:
+        for _ in range(count):
+            guard.charge(event)
+
+
+def test_without_a_delta_no_normal_noise_is_drawn():
+    plan = least_spread(wanted(budget=PrivacyBudget.parse("1")))
+    assert (plan.accountant.name, plan.noise) == ("basic", "laplace")
