@@ -31,7 +31,7 @@ from dpqr.privacy.figures import upward
 ALARM = Fraction(1, 10**6)
 """Probability, at most, that an audit reports any breach of a build that keeps all its claims."""
 RUNS = 100_000
-SHORT_RUNS = 2_500
+SHORT_RUNS = 1_800
 FEWEST_RUNS = 100
 CHUNK = 5_000
 """Runs that one worker makes at a time."""
