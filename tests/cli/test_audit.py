@@ -61,7 +61,7 @@ def test_json_is_one_document_with_the_breach(asked):
 
 
 @pytest.mark.parametrize(
-    ("options", "runs"), [((), 100_000), (("--short",), 2_500), (("--runs", "777"), 777)], ids=["all", "short", "runs"]
+    ("options", "runs"), [((), 100_000), (("--short",), 1_800), (("--runs", "777"), 777)], ids=["all", "short", "runs"]
 )
 def test_how_many_runs_are_made(asked, options, runs):
     assert run("--case", "laplace-marginal-loose", *options).exit_code == 0
