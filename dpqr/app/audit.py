@@ -36,9 +36,6 @@ FEWEST_RUNS = 100
 CHUNK = 5_000
 """Runs that one worker makes at a time."""
 
-Done = Callable[[int, int], None]
-"""Told how many of how many cases are done."""
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
@@ -64,6 +61,10 @@ class Finding:
             "share": loss.share,
             "breach": loss.breach,
         }
+
+
+Done = Callable[[Finding, int, int], None]
+"""Told what was found last, and how many of how many cases are done."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +144,7 @@ def audit(
         loss = attack(one, two, claim, alarm)
         findings.append(Finding(name=case.name, what=case.what, claim=claim, loss=loss))
         if done:
-            done(len(findings), len(cases))
+            done(findings[-1], len(findings), len(cases))
     return Audit(runs=runs, findings=tuple(findings), private=noise.private if noise else True)
 
 

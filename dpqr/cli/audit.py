@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from dpqr.app.audit import Audit
+    from dpqr.app.audit import Audit, Finding
 
 
 @click.command("audit")
@@ -72,9 +72,8 @@ def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
     product("\n".join(f"{name:<{width}}  {what}" for name, what in named))
 
 
-def _told(done: int, cases: int) -> None:
-    """A line that stays in its place on a terminal, and nothing elsewhere."""
-    from dpqr.cli.screen import watched
+def _told(found: Finding, done: int, cases: int) -> None:
+    """A line a case on stderr as soon as it is found: an audit is long, and what it has found should outlive it."""
+    from dpqr.report.audit_view import finding_line
 
-    if watched(sys.stderr):
-        click.echo(f"\raudited {done} of {cases} cases", nl=done == cases, err=True)
+    click.echo(f"{done}/{cases}  {finding_line(found.name, found.claim, found.loss)}", err=True)

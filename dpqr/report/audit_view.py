@@ -30,6 +30,12 @@ def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
     return Group(table, Text(), Text(_verdict(lines)), Text(_meaning(runs, alarm)))
 
 
+def finding_line(name: str, claim: Claim, loss: Loss) -> str:
+    """One case in one line."""
+    verdict = "BREACH" if loss.breach else "holds"
+    return f"{name}: claimed {claimed(claim)}; proved {proved(claim, loss)}; {verdict}"
+
+
 def claimed(claim: Claim) -> str:
     """ "eps 1", or "rho 0.5, eps 2.754 at delta 0.01"; rounded up."""
     epsilon = f"eps {upward_text(claim.epsilon, DIGITS)}"

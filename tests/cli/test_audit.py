@@ -21,10 +21,10 @@ def asked(monkeypatch):
 
     def audit(cases, runs, done=None):
         calls.append(([case.name for case in cases], runs))
-        done(len(cases), len(cases))
         findings = [
             Finding(name=case.name, what="", claim=Claim(epsilon=Fraction(2)), loss=loss(case.name)) for case in cases
         ]
+        done(findings[-1], len(cases), len(cases))
         return Audit(runs=runs, findings=tuple(findings), private=True)
 
     def loss(name):
@@ -41,15 +41,17 @@ def test_a_real_attack_prints_a_table_and_ends_well():
     assert "laplace-marginal-loose" in done.stdout
     assert "eps 3" in done.stdout
     assert "No breach found in 1 case." in done.stdout
-    assert done.stderr == ""
+    assert done.stderr.startswith("1/1  laplace-marginal-loose: claimed eps 3; proved eps ")
+    assert done.stderr.endswith("; holds\n")
 
 
 def test_a_breach_ends_with_six_and_is_shown(asked):
     done = run("--case", "gaussian-*")
     assert done.exit_code == 6
     assert "BREACH" in done.stdout
-    assert done.stderr.startswith("dpqr: the audit refuted")
-    assert "gaussian-marginal-replace" in done.stderr
+    told, verdict = done.stderr.strip().split("dpqr: the audit refuted")
+    assert told.count("\n") == 1
+    assert "gaussian-marginal-replace" in verdict
 
 
 def test_json_is_one_document_with_the_breach(asked):
