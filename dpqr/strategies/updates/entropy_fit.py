@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +16,7 @@ from dpqr.hypotheses.factored.junction_tree import JunctionTree
 from dpqr.strategies.updates.binding import barred, cleared, totals
 from dpqr.strategies.updates.descent import Descent
 from dpqr.strategies.updates.evidence import Evidence, lower_order
+from dpqr.strategies.updates.level_chain import LevelChain
 from dpqr.strategies.updates.local_fit import local_fit
 from dpqr.strategies.updates.log_linear import LogLinear
 from dpqr.strategies.updates.propagation import Propagation, Table
@@ -65,6 +66,10 @@ class EntropyFit:
     interaction" and not towards the uniform distribution. (Adult, 6 columns, all 20 three-way marginals with Laplace
     noise of scale 20: mean L1 error 0.028 on the uniform base, 0.026 on this one at leaning 1, 0.023 with both.)
 
+    Neighbours: where the counts of a single attribute show that cells hold what those beside them hold (`LevelChain`),
+    its values are drawn to their neighbours beforehand, in every stage. (Adult, 91 pairs at epsilon 0.1: a mean L1
+    error of 0.176, and of 0.196 without.)
+
     tolerance: the fit stops where it is the exact fit to answers that differ from the measured ones by at most this
     many deviations in every entry; by ROUGH where there are very many entries.
     steps: most descent steps a stage; a fit that is cut there is still a distribution.
@@ -72,6 +77,7 @@ class EntropyFit:
 
     tolerance: float = 0.2
     steps: int = 600
+    chain: LevelChain = field(default_factory=LevelChain)
 
     def run(
         self,
@@ -92,7 +98,7 @@ class EntropyFit:
         fitted = _base(shape, settled)
         found: dict[Hashable, FloatArray] = {}
         whole = None if settled else _holding_all(evidence)
-        for stage, seen in enumerate(_stages(evidence, whole)):
+        for stage, seen in enumerate(_neighbourly(_stages(evidence, whole), self.chain)):
             tree = JunctionTree.over(shape, [*(one.axes for one in seen), *(axes for axes, _ in settled)])
             model = LogLinear.of(seen, tree, settled, total, _leanings(seen, total))
             start = model.joined([warm.get((stage, one.key)) for one in seen])
@@ -122,6 +128,18 @@ def _stages(evidence: Sequence[Evidence], whole: Evidence | None) -> list[tuple[
     fine = whole is not None and whole.deviation < 1.0
     lower = [lower_order(evidence, order) for order in ((1,) if fine else (1, 2)) if order < max(orders, default=0)]
     return [*lower, tuple(evidence)] if evidence and whole is None else lower
+
+
+def _neighbourly(stages: Sequence[tuple[Evidence, ...]], chain: LevelChain) -> list[tuple[Evidence, ...]]:
+    """The stages, with single attributes drawn to their neighbours where the first one, which holds all that is known
+    of them, shows that this is right."""
+    drawn = {}
+    for seen in stages[0] if stages else ():
+        if seen.order == 1 and seen.block is None:
+            found = chain.run(seen.values, seen.deviation)
+            if found is not None:
+                drawn[seen.key] = replace(seen, values=found.values, deviation=found.deviation)
+    return [tuple(drawn.get(seen.key, seen) for seen in stage) for stage in stages]
 
 
 def _holding_all(evidence: Sequence[Evidence]) -> Evidence | None:
