@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Protocol
 
+from dpqr.app.kept_tunings import kept_tunings, tuning_notes
 from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run, release_bill
 from dpqr.app.planning import plan_release
 from dpqr.app.request import PlanRequest
@@ -50,7 +51,14 @@ class Progress(Observer, Protocol):
 
 
 def dry_run(request: PlanRequest, output: OutputRequest) -> Plan:
-    """The plan of a release, checked as far as it can be without the table and the disk."""
+    """The plan of a release, checked as far as it can be without the table; it says what earlier jobs have tuned."""
+    with kept_tunings() as tunings:
+        plan = _checked(request, output)
+        return replace(plan, notes=(*plan.notes, *tuning_notes(tunings)))
+
+
+def _checked(request: PlanRequest, output: OutputRequest) -> Plan:
+    """The plan, the same whether its strategies are tuned now or were before."""
     plan = plan_release(request)
     if output.synthetic:
         require_sampleable(plan, output.synthetic)
@@ -79,11 +87,12 @@ def release(
     """
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    plan = dry_run(request, output)
+    with kept_tunings():
+        plan = _checked(request, output)
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)
-    with paid_run(payer, release_bill(plan), target.path if target else None) as run:
+    with kept_tunings(), paid_run(payer, release_bill(plan), target.path if target else None) as run:
         finished = _drawn(plan, run, source, limits, progress, noise or SystemNoise(), prices)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import stat
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.file_systems import network_type
+from dpqr.io.user_directories import data_directory
 
 LEDGER = "DPQR_LEDGER"
 ANCHOR = "DPQR_ANCHOR"
@@ -22,7 +22,7 @@ FILE = "ledger.sqlite"
 def ledger_path(given: str | None, environment: Mapping[str, str] = os.environ) -> Path:
     """The path that was given, else the one in DPQR_LEDGER, else the user's own ledger."""
     named = _named(given, "--ledger") or _named(environment.get(LEDGER) or None, LEDGER)
-    return named or user_directory(environment) / FILE
+    return named or data_directory(environment) / FILE
 
 
 def anchor_path(given: str | None, environment: Mapping[str, str] = os.environ) -> Path | None:
@@ -34,17 +34,6 @@ def anchor_path(given: str | None, environment: Mapping[str, str] = os.environ) 
 def is_unanchored(given: str | None, environment: Mapping[str, str] = os.environ) -> bool:
     """Whether an option or the environment says to do without an anchor."""
     return _stated_anchor(given, environment) == NO_ANCHOR
-
-
-def user_directory(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """Where this user's data of dpqr lies, by the custom of the platform."""
-    home = Path(environment.get("USERPROFILE") or Path.home()) if platform == "win32" else Path.home()
-    if platform == "win32":
-        return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local") / "dpqr"
-    if platform == "darwin":
-        return home / "Library" / "Application Support" / "dpqr"
-    declared = environment.get("XDG_DATA_HOME", "")
-    return (Path(declared) if os.path.isabs(declared) else home / ".local" / "share") / "dpqr"
 
 
 def require_place(path: Path) -> bool:
@@ -73,7 +62,7 @@ def require_place(path: Path) -> bool:
 def create(path: Path) -> None:
     """An empty file that only its owner can read. Directories are made for the user's own ledger, not for others."""
     try:
-        if path.parent == user_directory():
+        if path.parent == data_directory():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
         sync_directory(path.parent)

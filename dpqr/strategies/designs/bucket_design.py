@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.strategies.designs.axis_queries import Queries
 from dpqr.strategies.designs.bucket_queries import BucketQueries, bucket_queries
 from dpqr.strategies.designs.hierarchy import hierarchy
 from dpqr.strategies.designs.p_identity import p_identity
+from dpqr.strategies.designs.tunings import tuned
 from dpqr.workload.bisection import Bisection, Boxes
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.merged import Merged
+from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree
 
@@ -27,12 +30,14 @@ LARGEST_TABLE = 256
 """Equal buckets up to which errors are computed; beyond lies only the error of all cells by themselves."""
 
 
-def bucket_design(queries: BucketQueries, norm: Norm) -> tuple[IntMatrix, float]:
+def bucket_design(
+    queries: BucketQueries, norm: Norm, tuning: Callable[[Queries, Norm], PIdentity] = p_identity
+) -> tuple[IntMatrix, float]:
     """The best of identity, hierarchy and p-Identity over the buckets, and its weighted sum of squared errors at noise
-    of variance 1 on a matrix whose columns have norm 1."""
+    of variance 1 on a matrix whose columns have norm 1. tuning: where the p-Identity comes from."""
     options: list[IntMatrix] = [Identity(queries.size)]
     if queries.size > 1 and not queries.plain:
-        options += [hierarchy(queries, norm), p_identity(queries, norm)]
+        options += [hierarchy(queries, norm), tuning(queries, norm)]
     scaled = [(_unit_error(matrix, queries, norm), index) for index, matrix in enumerate(options)]
     error, best = min(scaled)
     return options[best], error
@@ -92,9 +97,11 @@ def level_tree(blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...
 def equal_buckets(
     blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], norm: Norm, whole: float
 ) -> EqualBuckets:
-    """The table for a workload. Public: tuned to the workload alone. whole: the error where every cell is a bucket."""
+    """The table for a workload. Public: tuned to the workload alone, by earlier jobs
+    too (`tuned`). whole: the error where every cell is a bucket."""
     depth = Bisection(shape).depth
     levels: Sequence[int] = range(0, min(depth, LARGEST_TABLE.bit_length()), LEVELS_APART)
-    roots = [bucket_design(level_queries(blocks, axes, shape, level), norm)[1] ** 0.5 for level in levels]
+    asked = [level_queries(blocks, axes, shape, level) for level in levels]
+    roots = [bucket_design(queries, norm, tuned)[1] ** 0.5 for queries in asked]
     logarithms = [*levels, math.log2(math.prod(shape))]
     return EqualBuckets(logarithms=np.array(logarithms), roots=np.array([*roots, math.sqrt(whole)]))

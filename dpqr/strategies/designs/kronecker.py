@@ -12,7 +12,8 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.strategies.designs.axis_queries import AxisQueries
 from dpqr.strategies.designs.hierarchy import hierarchy
-from dpqr.strategies.designs.p_identity import PRECISION, p_identity
+from dpqr.strategies.designs.p_identity import PRECISION
+from dpqr.strategies.designs.tunings import tuned
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.ranges import everything
@@ -28,7 +29,7 @@ SWEEPS = 3
 IDENTITY, HIERARCHY, P_IDENTITY = "identity", "hierarchy", "p-identity"
 KINDS = (IDENTITY, HIERARCHY, P_IDENTITY)
 
-_MAKERS: dict[str, Callable[[AxisQueries, Norm, int], IntMatrix]] = {HIERARCHY: hierarchy, P_IDENTITY: p_identity}
+_MAKERS: dict[str, Callable[[AxisQueries, Norm, int], IntMatrix]] = {HIERARCHY: hierarchy, P_IDENTITY: tuned}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -86,16 +86,27 @@ def p_identity(queries: Queries, norm: Norm, precision: int = PRECISION) -> PIde
 
     Repeatable on one machine; another one's rounding may end the descent elsewhere, at about the same error.
     """
+    return tune(error_to_tune(queries, norm), precision)
+
+
+def error_to_tune(queries: Queries, norm: Norm) -> PIdentityError:
+    """What the descent lowers, scaled so that single cells by themselves have an error of about 1."""
     groups = min(queries.size, GROUPS)
     edges = np.rint(np.linspace(0, queries.size, groups + 1)).astype(np.int64)
     pairs, diagonal = queries.gram(edges)
     size = max(float(diagonal.sum()), 1e-300)
     widths = np.diff(edges)
     many = widths[0] >= WIDE or groups < FEW
-    start, support = _first_sums(groups, max(1, groups // 2 if many else groups // 4))
-    error = PIdentityError(
+    _, support = _first_sums(groups, max(1, groups // 2 if many else groups // 4))
+    return PIdentityError(
         widths=widths.astype(np.float64), pairs=pairs / size, diagonal=diagonal / size, norm=norm, support=support
     )
+
+
+def tune(error: PIdentityError, precision: int) -> PIdentity:
+    """The strategy at the end of the descent, in integers."""
+    sums, groups = error.support.shape
+    start, support = _first_sums(groups, sums)
     roots = Descent(tolerance=TOLERANCE, steps=STEPS).run(error.value, np.sqrt(start[support]))
     return _rounded(error.spread(roots**2), error, precision)
 

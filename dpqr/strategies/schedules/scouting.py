@@ -11,6 +11,7 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.privacy.price import Price
 from dpqr.strategies.designs.bucket_design import (
+    EqualBuckets,
     equal_buckets,
     level_queries,
     level_tree,
@@ -94,7 +95,9 @@ class Scouting:
 
     def partition(self, scouted: Measurement, price: Price) -> Partition:
         """The buckets that least squares on the scouting's counts suggests, if they are measured at `price`."""
-        return _suggested(self.blocks, self.axes, self.shape, self.norm, self._variance(price), scouted)
+        whole = min(unit_error(design, self.norm) for design in self.offered)
+        equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
+        return _suggested(self.blocks, self.axes, self.shape, equal, self._variance(price), scouted)
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
@@ -132,9 +135,14 @@ def unit_error(design: Design, norm: Norm) -> float:
 
 @lru_cache(maxsize=64)
 def _suggested(
-    blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], norm: Norm, variance: float, told: Measurement
+    blocks: tuple[QueryBlock, ...],
+    axes: Axes,
+    shape: tuple[int, ...],
+    equal: EqualBuckets,
+    variance: float,
+    told: Measurement,
 ) -> Partition:
-    """Kept by the measurement's and the blocks' identities, for every later step asks again."""
+    """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
     tree, bisection = _tree(told.blocks[0]), Bisection(shape)
     known = Scouted(
         bisection=bisection,
@@ -144,8 +152,6 @@ def _suggested(
     rows = sum(block.rows for block in blocks)
     finest = min(bisection.depth, FINEST, int(math.log2(max(WORK / max(rows, 1), 4.0)) / 2))
     queries = level_queries(blocks, axes, shape, finest)
-    whole = min(unit_error(design, norm) for design in designs("strategy", axes, shape, blocks, norm))
-    equal = equal_buckets(blocks, axes, shape, norm, whole)
     return chosen_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
 
 

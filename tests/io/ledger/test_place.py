@@ -1,12 +1,11 @@
 import os
 import stat
-from pathlib import Path
 
 import pytest
 
 from dpqr.errors import UsageFault
 from dpqr.io.ledger import place
-from dpqr.io.ledger.place import anchor_path, create, ledger_path, require_place, user_directory
+from dpqr.io.ledger.place import anchor_path, create, ledger_path, require_place
 
 
 def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_path):
@@ -30,16 +29,6 @@ def test_a_path_without_a_name_is_refused(given):
         ledger_path(given, {})
 
 
-def test_the_custom_of_each_platform():
-    home = Path.home()
-    assert user_directory({"XDG_DATA_HOME": "/data"}, "linux") == Path("/data/dpqr")
-    assert user_directory({"XDG_DATA_HOME": "relative"}, "linux") == home / ".local/share/dpqr"
-    assert user_directory({}, "linux") == home / ".local/share/dpqr"
-    assert user_directory({}, "darwin") == home / "Library/Application Support/dpqr"
-    assert user_directory({"LOCALAPPDATA": "/app"}, "win32") == Path("/app/dpqr")
-    assert user_directory({"USERPROFILE": "/me"}, "win32") == Path("/me/AppData/Local/dpqr")
-
-
 def test_only_the_owner_reads_a_new_ledger(tmp_path):
     before = os.umask(0)
     try:
@@ -57,7 +46,7 @@ def test_what_is_there_is_not_made_again(tmp_path):
 
 
 def test_the_users_own_directory_is_made_private(tmp_path, monkeypatch):
-    monkeypatch.setattr(place, "user_directory", lambda: tmp_path / "share" / "dpqr")
+    monkeypatch.setattr(place, "data_directory", lambda: tmp_path / "share" / "dpqr")
     create(tmp_path / "share" / "dpqr" / "ledger.sqlite")
     assert stat.S_IMODE((tmp_path / "share" / "dpqr").stat().st_mode) == 0o700
 
