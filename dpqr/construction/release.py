@@ -114,6 +114,8 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
             f"the run was interrupted and continued; {outcome.transcript.lost} of its rounds lost a draw by that: they "
             "stay paid and are left out"
         )
+    if outcome.transcript.lost and not outcome.transcript.measurements:
+        sentences.append("nothing was measured: the estimates are those of an empty start, and tell nothing")
     if outcome.exhausted:
         sentences.append(
             "the update rule ran out of hypotheses that agree with the noisy answers (an event of probability at most "

@@ -12,12 +12,12 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.course import RECORDS, course, parts
+from dpqr.strategies.schedules.course import RECORDS, Leg, course, parts
 from dpqr.strategies.schedules.rounds import proved
 from dpqr.strategies.schedules.scouting import Scouting, unit_error
 from dpqr.strategies.schedules.strategy import Strategy, forecast
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.groups import by_home
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.workload import Workload
@@ -97,8 +97,17 @@ class Ordered:
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
         """What was chosen, and why: from public and released figures."""
-        legs = islice(course(plan, transcript), len(transcript.rounds)) if plan.stages else ()
-        return tuple(sentence for leg in legs for sentence in leg.why)
+        if not plan.stages:
+            return ()
+        taken = zip(transcript.rounds, course(plan, transcript), strict=False)
+        return tuple(sentence for finished, leg in taken for sentence in _told(leg, finished))
+
+
+def _told(leg: Leg, finished: Round) -> tuple[str, ...]:
+    """Why the leg was taken; of one that decides, and was lost, what that leaves."""
+    if finished.measurement is not None or not leg.why:
+        return leg.why
+    return (f"{leg.step.only[0].name}: drawn, and lost in a crash; answers rest on earlier counts, if there are any",)
 
 
 def _shares(problem: Problem, roles: Roles) -> list[Fraction]:

@@ -112,6 +112,16 @@ def test_a_draw_lost_in_a_crash_is_not_made_again(records, place, said) -> None:
     assert said in plan.schedule.reasons(plan, transcript)[0]
 
 
+@pytest.mark.parametrize(("records", "place"), [(30, 2), (10**6, 3)])
+def test_what_was_decided_and_lost_is_not_praised(records, place) -> None:
+    plan = planned()
+    transcript, steps = lost_at(plan, place, table(records))
+    assert len(steps) == place + 1
+    assert plan.schedule.reasons(plan, transcript) == (
+        "buckets(a0): drawn, and lost in a crash; answers rest on earlier counts, if there are any",
+    )
+
+
 def test_what_follows_never_changes_the_steps_before() -> None:
     """Continued after every step, a run goes on as it did."""
     plan = planned(WIDE, shape=(256,))
