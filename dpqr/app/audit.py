@@ -17,6 +17,7 @@ from typing import Any
 from dpqr.app.partition_cases import partition_cases
 from dpqr.app.predict_cases import predict_cases
 from dpqr.app.release_cases import release_cases
+from dpqr.app.schedule_cases import schedule_cases
 from dpqr.app.search_cases import search_cases
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.evaluation.answer_cases import answer_cases
@@ -103,7 +104,8 @@ class Audit:
 @lru_cache
 def known_cases() -> dict[str, Case]:
     """Every case by its name, in the order in which they are shown."""
-    found = [*choice_cases(), *answer_cases(), *release_cases(), *partition_cases(), *search_cases(), *predict_cases()]
+    releases = [*release_cases(), *partition_cases(), *schedule_cases(), *search_cases()]
+    found = [*choice_cases(), *answer_cases(), *releases, *predict_cases()]
     return {case.name: case for case in found}
 
 

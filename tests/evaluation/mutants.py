@@ -204,17 +204,37 @@ class BareBoxes:
     """A check that leaves the noise out where boxes are counted to choose buckets, and bills it."""
 
     inner: Any
+    field: str = "scale"
 
     name = "bare"
-    pure = True
+
+    @property
+    def pure(self):
+        return self.inner.pure
 
     def mechanism(self, blocks, unit, price):
         right = self.inner.mechanism(blocks, unit, price)
         bare = blocks[0].name.startswith(("scouting", "first look"))
-        return Billed(replace(right, scale=Fraction(1, 1000)), right) if bare else right
+        return Billed(replace(right, **{self.field: Fraction(1, 1000)}), right) if bare else right
 
     def event(self, blocks, unit, price):
         return self.inner.event(blocks, unit, price)
 
     def law(self, blocks, unit, price):
         return self.inner.law(blocks, unit, price)
+
+
+@dataclass(frozen=True)
+class RoundsOfData:
+    """A release in as many rounds as there are records."""
+
+    inner: Any
+
+    @property
+    def claim(self):
+        return self.inner.claim
+
+    def run(self, database, noise):
+        plan = self.inner.plan
+        schedule = replace(plan.schedule, rounds=int(database._Private__value.marginal(())))
+        return replace(self.inner, plan=schedule.plan(plan.problem, plan.budget, plan.roles)).run(database, noise)

@@ -12,6 +12,7 @@ from evaluation.mutants import (
     OneLess,
     PlannedOnData,
     Restarted,
+    RoundsOfData,
     ScoreLeaks,
     StartsAtTotal,
     Stuck,
@@ -30,6 +31,7 @@ from dpqr.evaluation.case import Case
 from dpqr.evaluation.draws import Draws
 from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
+from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.workload.block import Factor, QueryBlock
 
@@ -149,3 +151,17 @@ def test_a_search_that_knows_the_number_of_records():
     case = KNOWN["release-search-basic-add-remove"]
     assert share(with_trial(case, PlannedOnData(case.trial)), 150) > 1
     assert share(case, 150) < 1
+
+
+def test_a_number_of_rounds_that_the_records_tell():
+    case = KNOWN["release-queries-basic-add-remove"]
+    assert share(with_trial(case, RoundsOfData(case.trial)), 150) > 1
+    assert share(case, 150) < 1
+
+
+def test_boxes_counted_without_noise_under_rho():
+    case = KNOWN["release-ordered-zcdp-add-remove"]
+    roles = replace(case.trial.plan.roles, check=BareBoxes(Gaussian(), field="variance"))
+    faulty = replace(case.trial, plan=replace(case.trial.plan, roles=roles))
+    assert share(with_trial(case, faulty), 120) > 1
+    assert share(case, 120) < 1

@@ -1,0 +1,123 @@
+"""Whole releases by the schedules that `auto` takes, under attack: the choices that they pay for are looked at too."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpqr.app.release_cases import ABSENT, ADDED, DELTA, Unwatched
+from dpqr.app.request import PlanRequest
+from dpqr.app.roles import chosen_schedule, chosen_wishes, settled
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.counts import Counts
+from dpqr.data.domain import Domain
+from dpqr.evaluation.case import Case
+from dpqr.evaluation.claim import Claim
+from dpqr.evaluation.draws import numbers
+from dpqr.evaluation.neighbours import records
+from dpqr.evaluation.outcomes import Shown
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.guard import guarded
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.choice import least_noise
+from dpqr.strategies.schedules.course import parts
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix, Prefix
+from dpqr.workload.workload import Workload
+
+CELLS = 8
+WORK = 10
+"""Runs of other cases in the time of one of these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ScheduleTrial:
+    """One release by `plan`. rounds: most of them, so that every run shows as many numbers; widest: answers a round."""
+
+    plan: Plan
+    rounds: int
+    widest: int
+
+    @property
+    def claim(self) -> Claim:
+        """The plan's budget; in rho, what its events add up to."""
+        budget = self.plan.budget
+        return Claim(epsilon=budget.epsilon) if budget.pure else Claim.concentrated(self.plan.events, budget.delta)
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        """What was chosen, how many rows were measured and how exactly (in tenths of a record); what was found; what is
+        answered."""
+        plan, context, measured = self.plan, list[int](), list[int]()
+        outcome = iterative_construction(Draws(data=database, accountant=guarded(plan), noise=noise), plan, Unwatched())
+        for finished in outcome.transcript.rounds:
+            assert finished.measurement is not None, "nothing was lost"
+            told = numbers(finished.measurement)
+            choice = -1 if finished.choice is None else finished.choice
+            context += [choice, len(told), round(10 * finished.measurement.law.deviation)]
+            measured += [*told, *(ABSENT,) * (self.widest - len(told))]
+        context += [ABSENT] * (3 * self.rounds - len(context))
+        measured += [ABSENT] * (self.widest * self.rounds - len(measured))
+        answers = np.concatenate([outcome.hypothesis.answer(block) for block in plan.problem.workload.blocks])
+        return tuple(context), tuple(measured), tuple(np.rint(answers).astype(np.int64).tolist())
+
+
+def schedule_cases() -> Iterator[Case]:
+    """Add-remove, where the number of records is paid for and steers what follows."""
+    yield queries_case("basic-add-remove", PrivacyBudget(Fraction(1)))
+    yield ordered_case("zcdp-add-remove", PrivacyBudget(Fraction(1), DELTA))
+
+
+def queries_case(name: str, budget: PrivacyBudget) -> Case:
+    """Two overlapping queries; a record comes to both, one of which is answered too low and the other too high.
+
+    A noisy total tells the number of rounds, and with it their prices: two or three, nine for a noise that never is.
+    """
+    matrix = Dense(np.array([[1, 1, 0, 0], [1, 0, 1, 0]]))
+    plan = automatic(_problem(4, matrix), budget, schedule="queries")
+    here: dict[tuple[int, ...], int] = {(1,): 3, (2,): 1}
+    return Case(
+        name=f"release-queries-{name}",
+        what=f"a release by single queries whose number a total tells, {plan.roles.check.name} (a tenth of the runs)",
+        pair=(records((4,), here), records((4,), {**here, (0,): 1})),
+        trial=ScheduleTrial(plan=plan, rounds=9, widest=1),
+        work=WORK,
+    )
+
+
+def ordered_case(name: str, budget: PrivacyBudget) -> Case:
+    """A cumulative distribution as `auto` releases it, under rho: a count, looks at boxes, and what these decide.
+
+    As many records as decide what is looked at first: the noise of their count is a coin.
+    """
+    plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
+    (part,) = parts(plan)
+    here: dict[tuple[int, ...], int] = {(2,): math.floor(part.limit)}
+    return Case(
+        name=f"release-ordered-{name}",
+        what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",
+        pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
+        trial=ScheduleTrial(plan=plan, rounds=4, widest=4 * CELLS),
+        work=WORK,
+    )
+
+
+def automatic(problem: Problem, budget: PrivacyBudget, **stated: Any) -> Plan:
+    """The plan that `dpqr release` makes of the workload where the user states these options alone."""
+    request, _ = settled(PlanRequest(queries="", epsilon="", **stated), problem.workload)
+    return least_noise(problem, budget, chosen_schedule(request), chosen_wishes(request))
+
+
+def _problem(cells: int, matrix: IntMatrix) -> Problem:
+    block = QueryBlock(name="queries", factors=(Factor(axes=(0,), sizes=(cells,), matrix=matrix),))
+    domain = Domain((Attribute(name="column", axis=Codes(cells)),))
+    return Problem(domain=domain, workload=Workload((block,)), unit=ADDED)
