@@ -6,10 +6,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import chain, combinations
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
+from dpqr.data.arrays import Axes, FloatArray
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
@@ -182,7 +183,7 @@ def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: St
     drawn = transcript.rounds[standing.at :]
     taken = {block.name for block in standing.explored}
     taken |= {one.measurement.blocks[0].name for one in drawn if one.measurement is not None}
-    offered = tuple(block for block in known.blocks if block.name not in taken)
+    offered = tuple(block for block in known.levels[standing.level] if block.name not in taken)
     penalties = tuple(round(min(NOISE * known.errors.at(block, batch.deviation), LARGEST_PENALTY)) for block in offered)
     return Step(
         candidates=BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=penalties),
@@ -195,16 +196,16 @@ def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: St
 
 def _exploration(plan: Plan, transcript: Transcript) -> Exploration:
     """What the first measurements of all attributes tell of the rest."""
-    problem, blocks = plan.problem, _joint(plan.problem)
+    problem, levels = plan.problem, _levels(plan.problem)
     singles = tuple(candidate[0] for candidate in plan.opening)
     counts = _counts(plan, transcript)
     told = tuple((axis, values.tobytes()) for axis, values in counts.items())
-    errors: ExpectedError = expected_error((*blocks, *singles), told)
+    errors: ExpectedError = expected_error((*chain(*levels), *singles), told)
     assert plan.opening_price is not None
     purse = Purse.of(plan.roles, problem.unit, singles[0], _whole_of(plan.opening_price, OPENING / len(singles)))
     records = float(problem.n or np.mean([values.sum() for values in counts.values()]))
     return Exploration(
-        blocks=blocks,
+        levels=levels,
         singles=singles,
         asked=problem.workload.blocks,
         errors=errors,
@@ -240,7 +241,7 @@ def _again(plan: Plan, known: Exploration) -> float:
         return float(np.mean([sum(each[axis] for axis in block.axes) for block in known.asked])) / known.records
 
     shares = np.geomspace(float(OPENING), LARGEST_OPENING, 12)
-    if not known.blocks or error(shares[0]) <= OPENING_ERROR:
+    if not known.levels or error(shares[0]) <= OPENING_ERROR:
         return 0.0
     enough = next((share for share in shares if error(share) <= OPENING_ERROR), LARGEST_OPENING)
     return float(enough) - float(OPENING)
@@ -249,6 +250,26 @@ def _again(plan: Plan, known: Exploration) -> float:
 def _joint(problem: Problem) -> tuple[QueryBlock, ...]:
     """What one-way marginals do not tell."""
     return tuple(block for block in problem.workload.blocks if len(block.axes) > 1)
+
+
+def _levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
+    """The candidates: pairs, and those below wider marginals even where nobody asks for them; then all wider blocks.
+
+    Why pairs first: a pair has fewer cells, so it is told with a fraction of the noise, and many marginals share it.
+    """
+    joint = _joint(problem)
+    asked = {tuple(sorted(block.axes)): block for block in joint if block.is_marginal and len(block.axes) == 2}
+    wide = tuple(block for block in joint if len(block.axes) > 2)
+    below = {pair for block in wide if block.is_marginal for pair in combinations(sorted(block.axes), 2)}
+    pairs = tuple(_pair(problem, axes) for axes in sorted(below.difference(asked)))
+    narrow = tuple(block for block in joint if len(block.axes) == 2)
+    return tuple(level for level in ((*narrow, *pairs), wide) if level)
+
+
+def _pair(problem: Problem, axes: Axes) -> QueryBlock:
+    attributes = [problem.domain.attributes[axis] for axis in axes]
+    factors = tuple(Factor.identity(axis, one.size) for axis, one in zip(axes, attributes, strict=True))
+    return QueryBlock(name=f"below({', '.join(one.name for one in attributes)})", factors=factors)
 
 
 def _table(problem: Problem) -> QueryBlock:

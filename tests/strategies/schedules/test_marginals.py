@@ -126,6 +126,25 @@ def test_dependent_columns_are_found_and_measured_again():
     assert np.abs(state.marginal((0, 1)) - truth.marginal((0, 1))).sum() < 0.05 * 100_000
 
 
+def test_pairs_below_wider_marginals_are_searched_first():
+    """They tell dependent columns with a fraction of the noise; at this budget triples would drown in it."""
+    asked = problem(ways=3)
+    plan = Marginals().plan(asked, BUDGETS["zcdp"], roles("zcdp"))
+    steps, _, _ = played(plan, table(WIDE, 3_000))
+    chosen = [blocks[0] for step, blocks in steps if step.select is not None]
+    assert chosen
+    assert all(len(block.axes) == 2 for block in chosen)
+    assert "below(c0, c1)" in {block.name for block in chosen}
+
+
+def test_wider_marginals_are_searched_where_noise_is_small():
+    generous = PrivacyBudget(Fraction(400), Fraction(1, 10**9))
+    steps, _, _ = played(Marginals().plan(problem(ways=3), generous, roles("zcdp")), TABLE)
+    orders = [len(blocks[0].axes) for step, blocks in steps if step.select is not None]
+    assert orders == sorted(orders)
+    assert set(orders) == {2, 3}
+
+
 def test_a_small_table_of_all_columns_is_measured_once():
     sizes = (3, 4, 5)
     plan = Marginals().plan(problem(sizes), BUDGETS["basic"], roles("basic"))
