@@ -87,7 +87,8 @@ class Batch:
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exploration:
     """levels: the candidates, searched one level after the other; singles: one-way marginals by attribute; asked: the
-    workload's blocks; records: n as the first measurements tell it."""
+    workload's blocks; records: n as the first measurements tell it; spent: shares of the budget that went to the
+    singles before the search."""
 
     levels: tuple[tuple[QueryBlock, ...], ...]
     singles: tuple[QueryBlock, ...]
@@ -95,6 +96,7 @@ class Exploration:
     errors: ExpectedError
     purse: Purse
     records: float
+    spent: tuple[float, ...]
 
     def walk(self, start: Standing, rounds: Sequence[Round]) -> tuple[Standing, Batch | None]:
         """Where the rounds lead, and the batch that is under way; None: time for the last measurements."""
@@ -175,12 +177,15 @@ class Exploration:
         others = [block for block in self.asked if block.name not in names]
         loads: Counter[Axes] = Counter((axis,) for block in others for axis in block.axes)
         loads.update(pair for block in others if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
-        wanted = [(block, float((block.name in asked) + loads[tuple(sorted(block.axes))])) for block in measured]
-        wanted += [(block, float(loads[block.axes])) for block in self.singles]
-        wanted = [(block, weight) for block, weight in wanted if weight]
+        wanted = [(block, float((block.name in asked) + loads[tuple(sorted(block.axes))]), 0.0) for block in measured]
+        wanted += [
+            (block, float(loads[block.axes]), spent) for block, spent in zip(self.singles, self.spent, strict=True)
+        ]
+        wanted = [(block, weight, spent) for block, weight, spent in wanted if weight]
         even = self.purse.bought(left / max(len(wanted), 1))
-        costs = [weight * self.errors.at(block, even) for block, weight in wanted]
-        return list(zip((block for block, _ in wanted), self.purse.split(left, costs), strict=True))
+        costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
+        shares = self.purse.split(left, costs, [spent for _, _, spent in wanted])
+        return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
 
     def _after(self, standing: Standing, batch: Batch, drawn: Sequence[Round]) -> Standing:
         shown = [self._shown(one) for one in drawn if one.measurement is not None]

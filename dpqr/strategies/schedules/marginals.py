@@ -4,7 +4,9 @@ not tell, and a last, exact measurement of these."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, combinations
 
@@ -29,7 +31,9 @@ OPENING = Fraction(1, 10)
 """Share of the budget that one-way marginals get at first."""
 
 OPENING_ERROR = 0.15
-"""Where noise leaves more of the records than this in wrong cells of a block, one-way marginals are measured again."""
+"""Where noise leaves more of the records than this in wrong cells of a block, one-way marginals are measured again,
+those with most wrong cells most exactly. (Adult, 91 pairs at epsilon 0.1: a mean L1 error of 0.170, and of 0.176 with
+equal shares.)"""
 
 LARGEST_OPENING = 0.5
 
@@ -156,15 +160,14 @@ def _search(plan: Plan, transcript: Transcript) -> Step | None:
     """The step after the opening: one-way marginals again, a choice, or one of the last measurements."""
     kept = transcript.kept
     if "known" not in kept:
-        kept["known"] = _exploration(plan, transcript)
-        kept["again"] = _again(plan, kept["known"])
+        kept["known"], kept["again"] = _exploration(plan, transcript)
     known: Exploration = kept["known"]
-    again: float = kept["again"]
+    again: list[tuple[QueryBlock, float]] = kept["again"]
     done, first = len(transcript.rounds), len(plan.opening)
-    start = Standing(left=1.0 - float(OPENING) - again, at=first + (first if again else 0))
+    start = Standing(left=1.0 - sum(known.spent), at=first + len(again))
     if done < start.at:
-        price = known.purse.price(again / first)
-        return Step(candidates=plan.opening[done - first], select=None, measure=price, mend=done == start.at - 1)
+        block, share = again[done - first]
+        return Step(candidates=(block,), select=None, measure=known.purse.price(share), mend=done == start.at - 1)
     standing, batch = known.walk(kept.get("standing", start), transcript.rounds)
     kept["standing"] = standing
     if batch is not None:
@@ -194,8 +197,9 @@ def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: St
     )
 
 
-def _exploration(plan: Plan, transcript: Transcript) -> Exploration:
-    """What the first measurements of all attributes tell of the rest."""
+def _exploration(plan: Plan, transcript: Transcript) -> tuple[Exploration, list[tuple[QueryBlock, float]]]:
+    """What the first measurements of all attributes tell of the rest; and those that are measured again before the
+    search, with their shares."""
     problem, levels = plan.problem, _levels(plan.problem)
     singles = tuple(candidate[0] for candidate in plan.opening)
     counts = _counts(plan, transcript)
@@ -204,14 +208,18 @@ def _exploration(plan: Plan, transcript: Transcript) -> Exploration:
     assert plan.opening_price is not None
     purse = Purse.of(plan.roles, problem.unit, singles[0], _whole_of(plan.opening_price, OPENING / len(singles)))
     records = float(problem.n or np.mean([values.sum() for values in counts.values()]))
-    return Exploration(
+    known = Exploration(
         levels=levels,
         singles=singles,
         asked=problem.workload.blocks,
         errors=errors,
         purse=purse,
         records=max(records, 1.0),
+        spent=(float(OPENING) / len(singles),) * len(singles),
     )
+    again = _again(known)
+    spent = tuple(old + new for old, new in zip(known.spent, again, strict=True))
+    return replace(known, spent=spent), [(block, share) for block, share in zip(singles, again, strict=True) if share]
 
 
 def _whole_of(price: Price, share: Fraction) -> Price:
@@ -231,20 +239,26 @@ def _counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:
     return found
 
 
-def _again(plan: Plan, known: Exploration) -> float:
-    """The further share of the one-way marginals, from the error that the first one left."""
-    first = len(plan.opening)
+def _again(known: Exploration) -> list[float]:
+    """Further shares of the one-way marginals, from the error that the first ones left."""
+    loads = Counter(axis for block in known.asked for axis in block.axes)
+    weights = [float(loads[block.axes[0]]) for block in known.singles]
 
-    def error(share: float) -> float:
-        deviation = known.purse.bought(share / first)
-        each = {block.axes[0]: known.errors.at(block, deviation) for block in known.singles}
-        return float(np.mean([sum(each[axis] for axis in block.axes) for block in known.asked])) / known.records
+    def error(further: Sequence[float]) -> float:
+        shares = zip(known.singles, known.spent, further, strict=True)
+        each = [known.errors.at(block, known.purse.together(old, new)) for block, old, new in shares]
+        return float(np.dot(weights, each)) / len(known.asked) / known.records
 
-    shares = np.geomspace(float(OPENING), LARGEST_OPENING, 12)
-    if not known.levels or error(shares[0]) <= OPENING_ERROR:
-        return 0.0
-    enough = next((share for share in shares if error(share) <= OPENING_ERROR), LARGEST_OPENING)
-    return float(enough) - float(OPENING)
+    further = [0.0] * len(known.singles)
+    if not known.levels or error(further) <= OPENING_ERROR:
+        return further
+    for share in np.geomspace(float(OPENING), LARGEST_OPENING, 12)[1:]:
+        even = known.purse.bought(share / len(weights))
+        costs = [load * known.errors.at(block, even) for load, block in zip(weights, known.singles, strict=True)]
+        further = known.purse.split(float(share) - float(OPENING), costs, known.spent)
+        if error(further) <= OPENING_ERROR:
+            break
+    return further
 
 
 def _joint(problem: Problem) -> tuple[QueryBlock, ...]:

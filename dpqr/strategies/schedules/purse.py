@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.price import Price
 from dpqr.strategies.plan import Roles
@@ -16,6 +18,10 @@ FINEST = 2**40
 
 REFERENCE = 2.0**-20
 """A share at which discrete noise has the deviation of continuous noise, so that others follow by scaling."""
+
+
+ROUNDING = 1.0 - 1e-9
+"""Shares of a split stay by this much below the whole, so that no rounding takes their sum beyond it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +57,11 @@ class Purse:
         """The deviation that a share buys."""
         return float(self.deviation / max(share, 1.0 / FINEST) ** self.power)
 
+    def together(self, first: float, second: float) -> float:
+        """The deviation of the inverse-variance mean of two measurements at these shares."""
+        shares = [share for share in (first, second) if share > 0.0]
+        return float(sum(self.bought(share) ** -2.0 for share in shares) ** -0.5)
+
     def share(self, deviation: float) -> float:
         """The share that buys a deviation; it may be more than there is."""
         return float((self.deviation / deviation) ** (1.0 / self.power))
@@ -60,7 +71,21 @@ class Purse:
         epsilon = 2.0 / temperature
         return epsilon**2 / 8 / float(self.whole) if self.concentrated else epsilon / float(self.whole)
 
-    def split(self, share: float, costs: Sequence[float]) -> list[float]:
-        """Shares of `share` that minimise sum cost times deviation: in the ratio cost^(1 / (1 + power))."""
-        parts = [cost ** (1.0 / (1.0 + self.power)) for cost in costs]
-        return [share * part / sum(parts) for part in parts]
+    def split(self, share: float, costs: Sequence[float], spent: Sequence[float] = ()) -> list[float]:
+        """Shares of `share` that minimise sum cost times deviation: in the ratio cost^(1 / (1 + power)).
+
+        spent: shares that went to the same before. In rho what they bought adds up with the new shares, so it is the
+        sums that come as near to that ratio as they can; in epsilon a smaller share adds next to nothing to a larger
+        one, and nothing is counted.
+        """
+        if not costs:
+            return []
+        parts = np.array(costs) ** (1.0 / (1.0 + self.power))
+        before = np.array(spent) if len(spent) and self.concentrated else np.zeros(parts.size)
+        chosen = np.ones(parts.size, dtype=bool)
+        while True:
+            level = (share + before[chosen].sum()) / parts[chosen].sum()
+            shares = np.where(chosen, level * parts - before, 0.0)
+            if (shares >= 0.0).all():
+                return [float(each) for each in ROUNDING * shares]
+            chosen &= shares > 0.0
