@@ -70,6 +70,8 @@ class PiecewiseDistribution:
 
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""
+        if block.is_marginal:
+            return self.marginal(block.axes).reshape(-1)
         ends = block.ends if block.factors and all(len(factor.axes) == 1 for factor in block.factors) else None
         if ends is None:
             answers: FloatArray = block.answer(self)

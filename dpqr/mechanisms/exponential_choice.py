@@ -9,8 +9,9 @@ from typing import final
 from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.scores import Scores
+from dpqr.mechanisms.scores import Scores, SearchableScores
 from dpqr.noise.exponential_draw import draw_exponential
+from dpqr.noise.search_exponential import search_exponential
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.events import ExponentialEvent
 
@@ -48,6 +49,8 @@ class ExponentialChoice:
         return ExponentialEvent(epsilon=self.epsilon)
 
     def sample(self, value: Counts, noise: NoiseSource) -> int:
+        if isinstance(self.scores, SearchableScores):
+            return search_exponential(self.scores.search(value), self.rate, noise)
         return draw_exponential(self.scores.evaluate(value), self.rate, noise)
 
 

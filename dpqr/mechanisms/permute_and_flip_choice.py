@@ -9,8 +9,9 @@ from typing import final
 from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.exponential_choice import choice_rate, refuse_choice
-from dpqr.mechanisms.scores import Scores
+from dpqr.mechanisms.scores import Scores, SearchableScores
 from dpqr.noise.permute_and_flip import draw_permute_and_flip
+from dpqr.noise.search_permute_and_flip import search_permute_and_flip
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.events import PermuteAndFlipEvent
 
@@ -48,4 +49,6 @@ class PermuteAndFlipChoice:
         return PermuteAndFlipEvent(epsilon=self.epsilon)
 
     def sample(self, value: Counts, noise: NoiseSource) -> int:
+        if isinstance(self.scores, SearchableScores):
+            return search_permute_and_flip(self.scores.search(value), self.rate, noise)
         return draw_permute_and_flip(self.scores.evaluate(value), self.rate, noise)

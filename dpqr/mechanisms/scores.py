@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from dpqr.data.arrays import IntArray
 from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
+from dpqr.noise.search import Search
 
 
 class Scores(Protocol):
@@ -20,4 +21,13 @@ class Scores(Protocol):
 
     def evaluate(self, counts: Counts) -> IntArray:
         """One int64 score a candidate, larger is worse answered; private."""
+        ...
+
+
+@runtime_checkable
+class SearchableScores(Scores, Protocol):
+    """Scores of which a draw need not work out all."""
+
+    def search(self, counts: Counts) -> Search:
+        """The candidates in pieces, with bounds; private."""
         ...

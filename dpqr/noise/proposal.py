@@ -22,7 +22,7 @@ from dpqr.noise.exp_table import CELL_BITS, LAST_CELL, exp_above
 
 LARGEST_LISTED = 1 << 12
 BUCKET_BITS = 8
-_WEIGHT_BITS = 61
+WEIGHT_BITS = 61
 
 
 class Proposal(Protocol):
@@ -46,13 +46,13 @@ def propose(scores: IntArray, best: int, rate: Fraction) -> Proposal:
 
     scores: int64, shape (candidates,). best: their largest. rate: at least 0.
     """
-    bits = _WEIGHT_BITS - len(scores).bit_length()
+    bits = WEIGHT_BITS - len(scores).bit_length()
     if len(scores) <= LARGEST_LISTED:
         return list_candidates(scores, best, rate, bits)
     return bucket_candidates(scores, best, rate, bits)
 
 
-def _integer_bounds(above: FloatArray, bits: int) -> IntArray:
+def integer_bounds(above: FloatArray, bits: int) -> IntArray:
     """Integers above 2^bits times the floats: scaling by a power of two is exact, and 1 exceeds what is cut off.
 
     At most 2^bits (1 + 2^-46) + 1 each, so fewer than 2^(61 - bits) of them add up to less than 2^62.
@@ -82,7 +82,7 @@ class ListedProposal:
 def list_candidates(scores: IntArray, best: int, rate: Fraction, bits: int) -> ListedProposal:
     """Bounds from the fine grid of `exp_table`, one a candidate."""
     cells = distance_grid(rate, CELL_BITS).cells(distances_below(best, scores))
-    bounds = _integer_bounds(exp_above(cells), bits)
+    bounds = integer_bounds(exp_above(cells), bits)
     return ListedProposal(bits=bits, bounds=bounds, cumulative=np.cumsum(bounds))
 
 
@@ -129,7 +129,7 @@ def bucket_candidates(scores: IntArray, best: int, rate: Fraction, bits: int) ->
     for row, start in enumerate(starts):
         cells = grid.cells(distances_below(best, scores[start : start + CHUNK]))
         counts[row] = np.bincount(cells, minlength=len(above))
-    bounds = _integer_bounds(above, bits)
+    bounds = integer_bounds(above, bits)
     return BucketedProposal(
         bits=bits,
         scores=scores,

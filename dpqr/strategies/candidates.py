@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 from typing import Protocol, final
 
@@ -19,12 +20,18 @@ from dpqr.mechanisms.block_scores import (
     refuse_large_score,
     scores_sensitivity,
 )
+from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond
 from dpqr.mechanisms.query_scores import QueryScores, fair_ratios, queries_sensitivity, row_by_row
 from dpqr.mechanisms.scores import Scores
+from dpqr.strategies.box_candidates import box_scores
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.box_index import BoxIndex, box_index
 from dpqr.workload.grid import common_grid, rounded
 from dpqr.workload.stacking import all_answers, stacked
+
+FEWEST_SEARCHED = 2**16
+"""Fewer queries are scored one by one, which takes no longer."""
 
 Candidate = tuple[QueryBlock, ...]
 """Blocks that are measured together if they are chosen."""
@@ -153,7 +160,11 @@ class QueryCandidates:
         block = self.blocks[position]
         return (block.row(index - (self._ends[position] - block.rows)),)
 
-    def scores(self, hypothesis: Hypothesis) -> QueryScores:
+    def scores(self, hypothesis: Hypothesis) -> QueryScores | BoxScores:
+        """Many boxes on few cells are searched; others are scored one by one."""
+        index = _index(self.blocks) if len(set(self._ratios)) == 1 else None
+        if index is not None:
+            return box_scores(self.blocks, index, hypothesis, self.records)
         prepare(hypothesis, stacked(self.blocks).blocks)
         answers = all_answers(self.blocks, hypothesis.answer)
         times, most = row_by_row(self.blocks, self._ratios), row_by_row(self.blocks, self._most)
@@ -166,3 +177,11 @@ class QueryCandidates:
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return queries_sensitivity(self.blocks, self._ratios, unit)
+
+
+@lru_cache(maxsize=2)
+def _index(blocks: tuple[QueryBlock, ...]) -> BoxIndex | None:
+    """Kept from round to round, for it is sorted from all queries."""
+    if sum(block.rows for block in blocks) < FEWEST_SEARCHED:
+        return None
+    return box_index(blocks)

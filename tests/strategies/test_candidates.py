@@ -1,5 +1,6 @@
 """Candidates: what can be chosen, what a hypothesis is compared with, and that no hypothesis can break a score."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -9,10 +10,15 @@ from fakes import Says
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
+from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.limits import CEILING, RECORDS
+from dpqr.mechanisms.query_scores import QueryScores
+from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.ranges import Ranges
 
 ADD_REMOVE = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
@@ -118,3 +124,55 @@ def test_what_could_overflow_is_refused_in_the_plan(kind) -> None:
     with pytest.raises(InfeasiblePlan, match="'large'"):
         kind(blocks=(MARGINAL, QueryBlock(name="large", factors=(large,))))
     kind(blocks=(MARGINAL, QueryBlock(name="large", factors=(large,))), records=2**30)
+
+
+def test_very_many_boxes_are_searched_and_score_what_they_scored(monkeypatch) -> None:
+    """On the table's finer grid: rounding the hypothesis' cells and not its answers moves a score by half a record."""
+    boxes = QueryBlock(
+        name="boxes",
+        factors=tuple(Factor(axes=(axis,), sizes=(size,), matrix=Prefix(size)) for axis, size in ((0, 2), (1, 3))),
+        rowwise=True,
+    )
+    blocks = (random_boxes(boxes, 40), PREFIX)
+    hypothesis = DenseDistribution.uniform((2, 3), 17.3)
+    plain = QueryCandidates(blocks=blocks).scores(hypothesis)
+    assert isinstance(plain, QueryScores)
+    monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", 1)
+    candidates_module._index.cache_clear()
+    searched = QueryCandidates(blocks=blocks).scores(hypothesis)
+    candidates_module._index.cache_clear()
+    assert isinstance(searched, BoxScores)
+    assert len(searched) == len(plain)
+    apart = searched.evaluate(COUNTS) / 2.0**searched.bits - plain.evaluate(COUNTS)
+    assert np.abs(apart).max() < 0.51
+    for unit in (ADD_REMOVE, REPLACE):
+        assert searched.sensitivity(unit) == plain.sensitivity(unit) << searched.bits
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_no_hypothesis_can_break_the_search(broken, monkeypatch) -> None:
+    monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", 1)
+    candidates_module._index.cache_clear()
+    blocks = (random_boxes(PREFIX, 30),)
+    scores = QueryCandidates(blocks=blocks).scores(Says({"table": broken}))
+    candidates_module._index.cache_clear()
+    assert isinstance(scores, BoxScores)
+    assert 0 <= scores.evaluate(COUNTS).min() <= scores.evaluate(COUNTS).max() < CEILING
+
+
+def test_queries_of_unlike_weight_are_not_searched(monkeypatch) -> None:
+    monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", 1)
+    candidates_module._index.cache_clear()
+    heavy = replace(PREFIX, name="heavy", weight=Fraction(2))
+    made = QueryCandidates(blocks=(random_boxes(PREFIX, 30), heavy), unit=ADD_REMOVE)
+    assert isinstance(made.scores(DenseDistribution.uniform((2, 3), 1.0)), QueryScores)
+
+
+def random_boxes(block: QueryBlock, rows: int) -> QueryBlock:
+    """As many random boxes on the block's attributes."""
+    generator = np.random.default_rng(rows)
+    factors = []
+    for factor in block.factors:
+        ends = np.sort(generator.integers(0, factor.matrix.cells + 1, (2, rows)), axis=0)
+        factors.append(replace(factor, matrix=Ranges(ends[0], ends[1], factor.matrix.cells)))
+    return replace(block, factors=tuple(factors), rowwise=True, name=f"{block.name}-{rows}")

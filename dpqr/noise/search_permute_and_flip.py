@@ -1,0 +1,157 @@
+"""The draw of permute-and-flip from a search: few scores are worked out, and the law is that of all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.noise.bits import random_integer
+from dpqr.noise.distance_grid import distance_grid, distances_below
+from dpqr.noise.envelope import REFINED, WIDER, Envelope, below_bounds
+from dpqr.noise.exp_table import CELL_BITS
+from dpqr.noise.exponential_draw import share_kept
+from dpqr.noise.lazy_uniform import LazyUniform
+from dpqr.noise.permute_and_flip import draw_permute_and_flip
+from dpqr.noise.search import Search
+from dpqr.noise.source import NoiseSource
+from dpqr.noise.uniform import uniform_below, uniforms_below
+
+TOSSED = 256
+"""Coins tossed at once."""
+
+_LOG_BITS = 14
+_LOG2_E = 23637
+"""floor(2^14 log2(e))."""
+
+
+def search_permute_and_flip(search: Search, rate: Fraction, noise: NoiseSource) -> int:
+    """The number of a candidate by permute-and-flip (McKenna and Sheldon 2020), exactly.
+
+    rate: at least 0. In random order, the first candidate whose coin of probability exp(rate (score_i - best)) shows
+    heads. First the largest score is found: pieces are refined until no bound exceeds a known score. Then they are
+    refined until exponential trials (whose outcome is thrown away) succeed, which tells that bounds are close. Then
+    the coins are tossed (`_Tosses`). Where the refining would be more work than all scores, the draw is made from
+    those. Which way it goes is settled before the first coin, so the law is that of permute-and-flip either way.
+
+    **Privacy** That of `draw_permute_and_flip`, whose law this is; how much was refined is never shown or stored.
+    """
+    if not (_settle_best(search) and _tighten(search, rate, noise)):
+        return draw_permute_and_flip(search.evaluate(), rate, noise)
+    return search.candidate(*_Tosses(search, rate, noise).first())
+
+
+def _settle_best(search: Search) -> bool:
+    """Refine the pieces of largest bounds, more and more of them, until no bound exceeds the largest known score."""
+    width = REFINED
+    while True:
+        known = search.known > 0
+        best = int(search.bounds[known].max(initial=-1))
+        above = np.flatnonzero(~known & (search.bounds > best))
+        if len(above) == 0:
+            return True
+        if not search.refine(above[np.argsort(-search.bounds[above], kind="stable")[:width]]):
+            return False
+        width *= WIDER
+
+
+def _tighten(search: Search, rate: Fraction, noise: NoiseSource) -> bool:
+    width = REFINED
+    while True:
+        envelope = Envelope.over(search, rate)
+        if envelope.attempt(search, noise) is not None:
+            return True
+        if not search.refine(envelope.heaviest(search, width)):
+            return False
+        width *= WIDER
+
+
+@dataclass(slots=True)
+class _Tosses:
+    """Coins of all candidates, each in three parts: 2^-j, 2^j exp(-rate (best - bound)), exp(-rate (bound - score)).
+
+    j is the same for a whole piece, at most rate (best - bound) log2(e), so all three are probabilities; the candidate
+    shows heads if all parts do. Pieces of the same j are a class of n_j candidates.
+
+    Law. The first parts are tossed for whole classes: how many of a class show heads is binomial, N_j, and which, in
+    which order, is every choice alike. So the heads of the first part of all classes, in random order, are N_j labels
+    of every class j in random order, and each label stands for a member of its class that none before it stood for,
+    all such members alike. The first of them whose other two parts show heads is the first candidate in random order
+    that shows heads, for those whose first part shows tails are passed over anyway.
+    """
+
+    search: Search
+    rate: Fraction
+    noise: NoiseSource
+    best: int = field(init=False)
+    halvings: IntArray = field(init=False)
+    order: IntArray = field(init=False)
+    reached: IntArray = field(init=False)
+    members: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        bounds, counts = self.search.bounds, self.search.counts
+        self.best = int(bounds.max())
+        cells = distance_grid(self.rate, CELL_BITS).cells(distances_below(self.best, bounds))
+        self.halvings = cells * _LOG2_E >> (_LOG_BITS + CELL_BITS)
+        self.order = np.argsort(self.halvings, kind="stable")
+        self.reached = np.cumsum(counts[self.order])
+        self.members = np.zeros(int(self.halvings.max()) + 1, dtype=np.int64)
+        np.add.at(self.members, self.halvings, counts)
+
+    def first(self) -> tuple[int, int]:
+        """Piece and rank of the first candidate that shows heads."""
+        heads = [halved(count, times, self.noise) for times, count in enumerate(self.members.tolist())]
+        labels = np.cumsum(heads)
+        before = np.cumsum(self.members) - self.members
+        tossed: set[int] = set()
+        taken: set[int] = set()
+        while True:
+            drawn = dict.fromkeys(uniforms_below(int(labels[-1]), TOSSED, self.noise).tolist())
+            fresh = [label for label in drawn if label not in tossed]
+            tossed.update(fresh)
+            classes = np.searchsorted(labels, np.array(fresh, dtype=np.int64), side="right")
+            found = self._kept(self._untaken(classes, before, taken))
+            if found is not None:
+                return found
+
+    def _untaken(self, classes: IntArray, before: IntArray, taken: set[int]) -> IntArray:
+        """For each class in turn one of its members that is not `taken`, evenly; it then is."""
+        places = np.empty(len(classes), dtype=np.int64)
+        for one in np.unique(classes).tolist():
+            own = np.flatnonzero(classes == one)
+            places[own] = before[one] + uniforms_below(int(self.members[one]), len(own), self.noise)
+        for turn, place in enumerate(places.tolist()):
+            while place in taken:
+                one = int(classes[turn])
+                place = int(before[one]) + uniform_below(int(self.members[one]), self.noise)
+            taken.add(place)
+            places[turn] = place
+        return places
+
+    def _kept(self, places: IntArray) -> tuple[int, int] | None:
+        """The first of these members, numbered class by class, whose second and third part show heads."""
+        picks = np.searchsorted(self.reached, places, side="right")
+        pieces = self.order[picks]
+        ranks = places - (self.reached[picks] - self.search.counts[pieces])
+        bounds = self.search.bounds[pieces]
+        heads = below_bounds(bounds, self.search.score(pieces, ranks), self.rate, self.noise)
+        for turn in heads.nonzero()[0].tolist():
+            exponent, times = self.rate * (self.best - int(bounds[turn])), int(self.halvings[pieces[turn]])
+            if LazyUniform(self.noise).below(partial(share_kept, exponent, times, 1)):
+                return int(pieces[turn]), int(ranks[turn])
+        return None
+
+
+def halved(count: int, times: int, noise: NoiseSource) -> int:
+    """A binomial number: how many of `count` independent coins of probability 2^-times show heads.
+
+    `times` rounds of fair coins, one bit each; only the heads of a round are tossed in the next.
+    """
+    while times > 0 and count > 0:
+        count = random_integer(count, noise).bit_count()
+        times -= 1
+    return count
