@@ -20,6 +20,7 @@ from collections import Counter
 from pathlib import Path
 
 from ledgers import ledger_in
+from races import race
 from releases import Unwatched, request, run, transcript, unsound
 
 from dpqr.app import release as release_module
@@ -58,20 +59,9 @@ def attempt(directory, out, **more):
     return 0
 
 
-def race(directory, jobs):
+def releases(directory, jobs):
     """All jobs release at the same moment. Exit codes, counted."""
-    reader, writer = os.pipe()
-    children = []
-    for number in range(jobs):
-        child = os.fork()
-        if child == 0:
-            os.close(writer)
-            os.read(reader, 1)
-            os._exit(attempt(directory, f"out{number}"))
-        children.append(child)
-    os.close(reader)
-    os.close(writer)
-    return Counter(str(ended(child)) for child in children)
+    return Counter(str(code) for code in race(jobs, lambda number: attempt(directory, f"out{number}")))
 
 
 def kills(directory, count, seed, crowd, tight):
@@ -211,7 +201,7 @@ def main():
     first, *_ = given.directories
     warm(first)
     if given.what == "race":
-        print(json.dumps([race(directory, given.jobs) for directory in given.directories]))
+        print(json.dumps([releases(directory, given.jobs) for directory in given.directories]))
     elif given.what == "full":
         print(json.dumps(full(first, given.rooms)))
     else:

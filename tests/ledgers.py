@@ -14,8 +14,11 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections import Counter
 from fractions import Fraction
 from pathlib import Path
+
+from races import race
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DpqrError
@@ -111,21 +114,9 @@ def command(*arguments):
     return json.loads(done.stdout)
 
 
-def race(directory, jobs):
+def payments(directory, jobs):
     """All jobs ask for one unit at the same moment. Exit codes, counted."""
-    reader, writer = os.pipe()
-    children = []
-    for number in range(jobs):
-        child = os.fork()
-        if child == 0:
-            os.close(writer)
-            os.read(reader, 1)
-            os._exit(attempt(directory, f"job {number}"))
-        children.append(child)
-    os.close(reader)
-    os.close(writer)
-    codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
-    return {str(code): codes.count(code) for code in set(codes)}
+    return Counter(str(code) for code in race(jobs, lambda number: attempt(directory, f"job {number}")))
 
 
 def attempt(directory, note):
@@ -228,7 +219,7 @@ def main():
     SystemNoise().words(1)  # numpy is here before the jobs are forked, whose lives are short
     (given.directory / "published").mkdir(exist_ok=True)
     if given.what == "race":
-        print(json.dumps(race(given.directory, given.jobs)))
+        print(json.dumps(payments(given.directory, given.jobs)))
     elif given.what == "full":
         print(json.dumps(full(given.directory)))
     else:

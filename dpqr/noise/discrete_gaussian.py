@@ -13,10 +13,9 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.noise.bernoulli import bernoulli_exp
-from dpqr.noise.bits import CHUNK
 from dpqr.noise.chernoff import chernoff
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.exp_table import CELL_BITS, LAST_CELL
+from dpqr.noise.rejection import cells_below, kept_draws
 from dpqr.noise.source import NoiseSource
 
 LARGEST_VARIANCE = 1 << 100
@@ -116,13 +115,7 @@ class DiscreteGaussian:
         Algorithm 3): y is kept with probability exp(-(|y| - v / t)^2 / (2 v)), whose product with exp(-|y| / t) is
         exp(-y^2 / (2 v)) times a constant. Between 0.4 and 0.8 of the proposals are kept.
         """
-        parts = [np.empty(0, dtype=np.int64)]
-        missing = count
-        while missing > 0:
-            kept = self._propose(min(CHUNK, missing + missing // 2 + 8), noise)[:missing]
-            parts.append(kept)
-            missing -= len(kept)
-        return np.concatenate(parts)
+        return kept_draws(count, lambda proposals: self._propose(proposals, noise))
 
     def _propose(self, count: int, noise: NoiseSource) -> IntArray:
         envelope = _envelope(self.variance)
@@ -176,13 +169,10 @@ class Envelope:
         than 2^-26, far below the half cell that is taken off: the cell is at most 2^14 x, and within 2 of it. A larger
         x stays above 45 and is put in the last cell.
         """
-        shifted = sizes - self.centre
+        shifted: FloatArray = np.subtract(sizes, self.centre, dtype=np.float64)
         shifted *= self.unit
         shifted *= shifted
-        shifted *= 1 << CELL_BITS
-        shifted -= 0.5
-        np.clip(shifted, 0, LAST_CELL, out=shifted)
-        return shifted.astype(np.int64)
+        return cells_below(shifted)
 
 
 @lru_cache(maxsize=64)

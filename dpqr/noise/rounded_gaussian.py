@@ -12,11 +12,10 @@ import numpy as np
 
 from dpqr.data.arrays import IntArray, WordArray
 from dpqr.noise.bernoulli import bernoulli_below
-from dpqr.noise.bits import CHUNK
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.exp_bounds import exp_bracket
-from dpqr.noise.exp_table import CELL_BITS, LAST_CELL
 from dpqr.noise.lazy_uniform import Bracket, LazyUniform
+from dpqr.noise.rejection import cells_below, kept_draws
 from dpqr.noise.source import NoiseSource
 
 SMALLEST_VARIANCE = Fraction(1, 64)
@@ -68,13 +67,7 @@ class RoundedGaussian:
         probability exp(-x), where exp(-|k| / t) exp(-x) is exp(-y^2 / (2 v)) times a constant; so a place that is
         kept is normal, and k is that place rounded. About three in four are kept where s is large.
         """
-        parts = [np.empty(0, dtype=np.int64)]
-        missing = count
-        while missing > 0:
-            kept = self._propose(min(CHUNK, missing + missing // 2 + 8), noise)[:missing]
-            parts.append(kept)
-            missing -= len(kept)
-        return np.concatenate(parts)
+        return kept_draws(count, lambda proposals: self._propose(proposals, noise))
 
     def _propose(self, count: int, noise: NoiseSource) -> IntArray:
         cells = _cells(self.variance)
@@ -136,10 +129,7 @@ class Cells:
         shifted = (sizes - 0.5 + rest - self.centre) * self.unit
         shifted *= shifted
         shifted += rest * self.rate
-        shifted *= 1 << CELL_BITS
-        shifted -= 0.5
-        np.clip(shifted, 0, LAST_CELL, out=shifted)
-        return shifted.astype(np.int64)
+        return cells_below(shifted)
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpqr.errors import UsageFault
-from dpqr.io.ledger.place import sync_directory
+from dpqr.io.directory_sync import sync_directory
 
 try:
     import fcntl

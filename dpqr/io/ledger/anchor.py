@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.directory_sync import sync_directory
 from dpqr.io.ledger.chain import Stretch
 from dpqr.io.ledger.entry_codec import canonical
-from dpqr.io.ledger.place import sync_directory
 
 FORMAT = "dpqr anchor/1"
 LONGEST = 4096

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from dpqr.errors import UsageFault
+from dpqr.io.directory_sync import sync_directory
 from dpqr.io.ledger.file_systems import network_type
 from dpqr.io.user_directories import data_directory
 
@@ -70,17 +71,6 @@ def create(path: Path) -> None:
         require_place(path)
     except OSError as error:
         raise _fault(path, f"cannot be made ({error.strerror}); choose a writable directory that exists") from None
-
-
-def sync_directory(directory: Path) -> None:
-    """Sync a directory's entries, on systems that let a directory be opened."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _require_companions(path: Path) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpqr.errors import UsageFault
+from dpqr.io.directory_sync import sync_directory
 from dpqr.io.outputs.record import RECORD, read_record
 
 MARK = "release/"
@@ -92,7 +93,7 @@ class ReleaseDirectory:
                 self._replace(draft)
             else:
                 draft.rename(self.path)
-                _sync_entry(self.path.parent)
+                sync_directory(self.path.parent)
         except (OSError, UsageFault) as error:
             raise self._fault(
                 f"cannot be put in place ({_reason(error)}); the finished release is in {str(draft)!r}"
@@ -109,7 +110,7 @@ class ReleaseDirectory:
                 older.rename(self.path)
             aside.rmdir()
             raise
-        _sync_entry(self.path.parent)
+        sync_directory(self.path.parent)
         shutil.rmtree(aside, ignore_errors=True)
 
     def _new_sibling(self, kind: str) -> Path:
@@ -170,15 +171,4 @@ def _sync(directory: Path) -> None:
     for file in directory.iterdir():
         with file.open("rb+") as opened:
             os.fsync(opened.fileno())
-    _sync_entry(directory)
-
-
-def _sync_entry(directory: Path) -> None:
-    """Sync a directory's entries, on systems that let a directory be opened."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_directory(directory)

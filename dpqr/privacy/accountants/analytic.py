@@ -15,7 +15,7 @@ from dpqr.privacy.accountants.losses import pure_losses
 from dpqr.privacy.accountants.normal import upper_tail
 from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.rounding import decimal, sixty_digits
-from dpqr.privacy.accountants.search import largest
+from dpqr.privacy.accountants.search import ROOM, largest, lowest
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition, RoundedGaussianEvent
@@ -25,9 +25,6 @@ MARGIN = Decimal("1e-35")
 LEAST = Decimal("1e-300")
 """Smaller deltas are rounded up to it: their exact fractions would be endless."""
 FARTHEST = 10**9
-EPSILON_PRECISION = Fraction(1, 2**36)
-ROOM = 1 - Fraction(1, 2**30)
-"""A cut aims this far below the budget, so that the 2^-36 of `smallest` cannot lift its price above it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,13 +99,7 @@ def most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
 def smallest(rho: Fraction, delta: Fraction) -> Fraction:
     """An epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less; or where floats of
     any length would be too short, the one that rho-zCDP proves."""
-    low, high = Fraction(0), converted(rho, delta)
-    if curve(rho, low) <= delta:
-        return low
-    while high - low > high * EPSILON_PRECISION:
-        middle = (low + high) / 2
-        low, high = (low, middle) if curve(rho, middle) <= delta else (middle, high)
-    return high
+    return lowest(lambda epsilon: curve(rho, epsilon) <= delta, converted(rho, delta))
 
 
 def curve(rho: Fraction, epsilon: Fraction) -> Fraction:

@@ -8,7 +8,7 @@ and tilted back afterwards: absolute errors of the transform then become errors 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.privacy.accountants.pairs import LossLaw, Pair
+from dpqr.privacy.accountants.search import trough
 
 FINENESS = 10
 """Steps of the grid in the smallest epsilon; 5 would do."""
@@ -30,7 +31,6 @@ RELATIVE = 1 + 2.0**-20
 MOST_DRAWS = 2 * 10**5
 STEEPEST = 2.0**20
 MILDER = 2.0**10
-SHRINKING = (math.sqrt(5) - 1) / 2
 SEARCH_STEPS = 60
 
 Laws = tuple[tuple[LossLaw, int], ...]
@@ -103,27 +103,12 @@ def _best_tilt(laws: Laws, step: float, delta: float) -> float:
         tilt = math.exp(log_tilt)
         return (_scale(laws, step, tilt) + _log_peak(tilt) - aim) / tilt
 
-    return math.exp(_minimiser(epsilon, top - 30, top))
+    return math.exp(trough(epsilon, top - 30, top, SEARCH_STEPS))
 
 
 def _log_peak(tilt: float) -> float:
     """ln of the largest (1 - e^-x) e^(-tilt x) over x > 0."""
     return -tilt * math.log1p(1 / tilt) - math.log1p(tilt)
-
-
-def _minimiser(value: Callable[[float], float], low: float, high: float) -> float:
-    left, right = high - SHRINKING * (high - low), low + SHRINKING * (high - low)
-    at_left, at_right = value(left), value(right)
-    for _ in range(SEARCH_STEPS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - SHRINKING * (high - low)
-            at_left = value(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + SHRINKING * (high - low)
-            at_right = value(right)
-    return (low + high) / 2
 
 
 def _scale(laws: Laws, step: float, tilt: float) -> float:

@@ -14,7 +14,7 @@ from dpqr.privacy.accountants.filters import PlanFilter
 from dpqr.privacy.accountants.losses import Losses, pure_losses
 from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.rounding import decimal, log_factorial, sixty_digits
-from dpqr.privacy.accountants.search import largest
+from dpqr.privacy.accountants.search import ROOM, largest, lowest
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
 from dpqr.privacy.price import Price
@@ -23,9 +23,6 @@ MOST_DRAWS = 10**7
 TRUNCATION = Decimal("1e-18")
 RELATIVE_MARGIN = Decimal("1e-15")
 ABSOLUTE_MARGIN = Decimal("1e-50")
-EPSILON_PRECISION = Fraction(1, 2**36)
-ROOM = 1 - Fraction(1, 2**30)
-"""A cut aims this far below the budget, so that the 2^-36 of `smallest` cannot lift its price above it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,13 +89,7 @@ def composed(losses: Losses, delta: Fraction) -> Fraction:
 
 def smallest(draws: int, step: Fraction, delta: Fraction) -> Fraction:
     """An epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less."""
-    low, high = Fraction(0), draws * step
-    if curve(draws, step, low) <= delta:
-        return low
-    while high - low > high * EPSILON_PRECISION:
-        middle = (low + high) / 2
-        low, high = (low, middle) if curve(draws, step, middle) <= delta else (middle, high)
-    return high
+    return lowest(lambda epsilon: curve(draws, step, epsilon) <= delta, draws * step)
 
 
 def curve(draws: int, step: Fraction, epsilon: Fraction) -> Fraction:

@@ -16,14 +16,11 @@ from dpqr.privacy.accountants.loss_sum import LossSum, grid_step, summed
 from dpqr.privacy.accountants.losses import pure_losses
 from dpqr.privacy.accountants.pairs import Pair, PurePair, RangedPair, dominating_pair
 from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.search import crossing
+from dpqr.privacy.accountants.search import ROOM, crossing, lowest
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
 from dpqr.privacy.price import Price
 
-EPSILON_PRECISION = Fraction(1, 2**36)
-ROOM = 1 - Fraction(1, 2**30)
-"""A cut aims this far below the budget, so that its price, rounded up, still fits."""
 LOG_SLACK = 2.0**-40
 LEVELS = 700.0
 """Where a logarithm counts as infinite."""
@@ -86,7 +83,7 @@ class PrivacyLossDistribution:
             if pair is not None:
                 pairs[pair] += count
         curve = _curve(pairs, delta) if fallback and delta else None
-        return fallback if curve is None else _smallest(curve, fallback, delta)
+        return fallback if curve is None else lowest(lambda epsilon: curve.delta(epsilon) <= delta, fallback)
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
@@ -113,14 +110,3 @@ def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | None:
     epsilons = [pair.epsilon for pair in paid]
     ranged = [pair.epsilon for pair in paid if isinstance(pair, RangedPair)]
     return summed(paid, grid_step(epsilons, min(ranged or epsilons)), float(delta))
-
-
-def _smallest(curve: LossSum, fallback: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon of at most `fallback`, which is proved elsewhere, with delta(epsilon) <= delta."""
-    low, high = Fraction(0), fallback
-    if curve.delta(low) <= delta:
-        return low
-    while high - low > high * EPSILON_PRECISION:
-        middle = (low + high) / 2
-        low, high = (low, middle) if curve.delta(middle) <= delta else (middle, high)
-    return high

@@ -14,12 +14,11 @@ from dpqr.privacy.accountants.filters import SumFilter
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
-from dpqr.privacy.accountants.search import largest
+from dpqr.privacy.accountants.search import largest, trough
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
 from dpqr.privacy.price import Price
 
-SHRINKING = (math.sqrt(5) - 1) / 2
 SEARCH_STEPS = 90
 LOG_ORDERS = (-45.0, 75.0)
 
@@ -115,16 +114,4 @@ def _best_order(rho: float, surprise: float) -> float:
         log_order = math.log1p(excess)
         return (1 + excess) * rho + (surprise - log_order) / excess + log_excess - log_order
 
-    low, high = LOG_ORDERS
-    left, right = high - SHRINKING * (high - low), low + SHRINKING * (high - low)
-    at_left, at_right = epsilon(left), epsilon(right)
-    for _ in range(SEARCH_STEPS):
-        if at_left <= at_right:
-            high, right, at_right = right, left, at_left
-            left = high - SHRINKING * (high - low)
-            at_left = epsilon(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + SHRINKING * (high - low)
-            at_right = epsilon(right)
-    return (low + high) / 2
+    return trough(epsilon, *LOG_ORDERS, SEARCH_STEPS)

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.privacy.accountants.search import PRECISION, crossing, largest
+from dpqr.privacy.accountants.search import EPSILON_PRECISION, PRECISION, crossing, largest, lowest, trough
 
 
 @pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(1), Fraction(10**9)])
@@ -21,6 +21,17 @@ def test_what_it_returns_was_tried_even_if_the_predicate_is_ragged():
         return tried[x]
 
     assert tried.get(largest(ragged, Fraction(1, 2))) is True
+
+
+@pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(9)])
+def test_the_lowest_lies_just_above_the_bound(bound):
+    found = lowest(lambda x: x >= bound, Fraction(10))
+    assert bound <= found <= bound * (1 + 2 * EPSILON_PRECISION)
+
+
+def test_what_holds_at_zero_is_zero_and_what_was_proved_is_not_tried():
+    assert lowest(lambda x: True, Fraction(10)) == 0
+    assert lowest(lambda x: False, Fraction(10)) == 10
 
 
 @pytest.mark.parametrize("bound", [Fraction(1, 10**12), Fraction(1, 3), Fraction(10**9)])
@@ -49,3 +60,8 @@ def test_a_crossing_of_a_ragged_level_was_tried_all_the_same():
         return 1.0 if (x * 2**40).__floor__() % 3 == 1 else float(x - 1)
 
     assert level(crossing(level, Fraction(1, 8))) <= 0
+
+
+@pytest.mark.parametrize("place", [-3.5, 0.0, 2.25])
+def test_a_trough_is_found(place):
+    assert trough(lambda x: abs(x - place) ** 1.5, -4.0, 3.0, 60) == pytest.approx(place, abs=1e-6)
