@@ -43,6 +43,10 @@ class DenseDistribution:
             self._kept[axes] = tensor * self.total
         return self._kept[axes]
 
+    def joint(self, axes: Axes) -> FloatArray:
+        """The same."""
+        return self.marginal(axes)
+
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""
         answers: FloatArray = block.answer(self)

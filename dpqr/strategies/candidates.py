@@ -90,6 +90,7 @@ class BlockCandidates:
         return (self.blocks[index],)
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
+        prepare(hypothesis, self.blocks)
         return BlockScores(
             candidates=self._groups,
             expected=tuple((self._expected(block, hypothesis),) for block in self.blocks),

@@ -55,6 +55,10 @@ class FactoredDistribution:
             self._kept[axes] = frozen(np.asarray(self._elimination.joint(axes) * self.total))
         return self._kept[axes]
 
+    def joint(self, axes: Axes) -> FloatArray:
+        """The same, not kept, and in space of its own or read-only."""
+        return np.asarray(self._elimination.joint(axes) * self.total)
+
     def answer(self, block: QueryBlock) -> FloatArray:
         """Answers in units of the block's grid (records), shape (block.rows,)."""
         answers: FloatArray = block.answer(self)

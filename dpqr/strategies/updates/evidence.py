@@ -113,11 +113,12 @@ def lower_order(evidence: Iterable[Evidence], order: int) -> tuple[Evidence, ...
     for seen in evidence:
         if seen.block is None and seen.order >= order:
             for axes in combinations(seen.axes, order):
-                found.setdefault(axes, []).append(_summed(seen, axes))
+                found.setdefault(axes, []).append(summed(seen, axes))
     return tuple(_merged(parts) for parts in found.values())
 
 
-def _summed(seen: Evidence, axes: Axes) -> Evidence:
+def summed(seen: Evidence, axes: Axes) -> Evidence:
+    """What a marginal says of some of its attributes, in its own order: sums of its cells."""
     gone = tuple(position for position, axis in enumerate(seen.axes) if axis not in axes)
     values = seen.values.sum(axis=gone)
     deviation = seen.deviation * (seen.values.size / max(values.size, 1)) ** 0.5

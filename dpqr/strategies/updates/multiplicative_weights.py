@@ -22,7 +22,7 @@ from dpqr.strategies.updates.descent import MEMORY
 from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.evidence import Evidence, gather, lower_order, merged
 from dpqr.strategies.updates.logarithm import floor_of_log
-from dpqr.strategies.updates.refinement import by_interaction, refined
+from dpqr.strategies.updates.refinement import Refinement, by_interaction
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain
 from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
@@ -119,7 +119,10 @@ class MultiplicativeWeights:
         if problem.domain.size <= LISTED:
             cells = frozen(found.probabilities())
             model = DenseDistribution(probabilities=cells, total=max(total, 0.0), potentials=found.potentials)
-        return refined(model, left) if left else model
+        if not left or model.total <= 0.0:
+            return model
+        inside = frozenset(tuple(sorted(one.axes)) for one in chosen if one.block is None and one.order > 1)
+        return RefinedDistribution(model=model, tables=Refinement(left=left, inside=inside))
 
     def _admitted(
         self, problem: Problem, evidence: tuple[Evidence, ...]

@@ -195,8 +195,10 @@ def test_what_the_model_has_no_room_for_is_told_and_fitted_by_itself():
     found = small.update(facts, small.start(facts), history)
     cliques = {clique.axes for clique in found.model.tree.cliques}
     assert (3,) in cliques
-    assert {*cliques, *found.tables} == {(0, 1), (1, 2), (0, 2), (3,)}
-    assert len(found.tables) == 1
+    left = {seen.axes for seen in found.tables.left}
+    assert cliques | left == {(0, 1), (1, 2), (0, 2), (3,)}
+    assert len(left) == 1
+    assert found.tables.inside == cliques - {(3,)}
 
 
 def test_the_widest_block_of_the_workload_always_fits():

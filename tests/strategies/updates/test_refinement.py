@@ -6,14 +6,20 @@ import numpy as np
 import pytest
 
 from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.updates.evidence import Evidence
-from dpqr.strategies.updates.refinement import by_interaction, refined
+from dpqr.strategies.updates.refinement import Refinement, by_interaction
 
 SIZES = (2, 3, 4)
+RANDOM = np.random.default_rng(3)
 
 
 def told(axes, values, deviation=1.0):
     return Evidence(key=axes, axes=axes, values=np.asarray(values, dtype=np.float64), deviation=deviation)
+
+
+def refined(base, left, inside=()):
+    return RefinedDistribution(model=base, tables=Refinement(left=tuple(left), inside=frozenset(inside)))
 
 
 def model(total=120.0):
@@ -44,9 +50,33 @@ def test_rows_are_the_models():
     assert np.array_equal(found.weights(), model().weights())
 
 
-def test_an_empty_model_is_left_alone():
-    empty = model(0.0)
-    assert refined(empty, [told((0, 1), np.ones(SIZES[:2]))]) is empty
+def test_a_question_shares_the_marginals_that_overlap_it():
+    """Nobody measured all three columns: (0, 1) and (1, 2) together tell them, as if they were a chain."""
+    first, second = np.full((2, 3), 20.0), np.zeros((3, 4))
+    first[0], second[0], second[1:, 3] = (30.0, 20.0, 10.0), (10.0, 10.0, 10.0, 20.0), 35.0
+    found = refined(model(), [told((0, 1), first, 0.01), told((1, 2), second, 0.01)])
+    expected = found.marginal((0, 1))[:, :, None] * found.marginal((1, 2)) / found.marginal((1,))[:, None]
+    assert found.marginal((0, 1, 2)) == pytest.approx(expected, abs=1.0)
+    assert found.marginal((2, 0, 1)) == pytest.approx(found.marginal((0, 1, 2)).transpose(2, 0, 1))
+    assert found.marginal((0, 2)) == pytest.approx(np.full((2, 4), 15.0)), "no marginal looks at both"
+
+
+def test_what_the_model_holds_stays():
+    cells = RANDOM.uniform(0.5, 2.0, SIZES)
+    base = DenseDistribution(probabilities=cells / cells.sum(), total=120.0)
+    found = refined(base, [told((0, 1), RANDOM.uniform(0.0, 40.0, SIZES[:2]))], [(1, 2)])
+    table = found.marginal((0, 1, 2))
+    assert table.sum(axis=0) == pytest.approx(base.marginal((1, 2)), rel=0.02)
+    assert np.abs(table - base.marginal((0, 1, 2))).sum() > 1.0
+
+
+def test_questions_asked_together_are_answered_as_one_by_one():
+    left = [told((0, 1), RANDOM.uniform(0.0, 40.0, SIZES[:2])), told((1, 2), RANDOM.uniform(0.0, 20.0, SIZES[1:]))]
+    together, alone = refined(model(), left), refined(model(), left)
+    together.prefetch([(0, 1, 2), (0, 1), (1, 0, 2), (2,), ()])
+    assert set(together._kept) == {(0, 1, 2), (0, 1)}
+    assert together.marginal((2, 1, 0)) == pytest.approx(alone.marginal((2, 1, 0)))
+    assert together.marginal((0, 1)) == pytest.approx(alone.marginal((0, 1)))
 
 
 def test_what_is_far_from_independence_goes_first():
