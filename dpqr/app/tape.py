@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final
 
-from dpqr.construction.journal import Past, Plain
+from dpqr.construction.journal import Blocks, Past, Plain
 from dpqr.privacy.events import PrivacyEvent
 
 
@@ -29,13 +29,13 @@ class Tape:
         """The run is to be continued: what was kept is read from its beginning."""
         self._read = 0
 
-    def past(self, event: PrivacyEvent) -> Past | None:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
         if self._read == len(self._kept):
             return None
         self._read += 1
         return Past(value=self._kept[self._read - 1])
 
-    def begin(self, event: PrivacyEvent) -> None:
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
         self._kept.append(None)
         self._read += 1
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from dpqr.construction.journal import Journal, Plain, Unkept
+from dpqr.construction.journal import Blocks, Journal, Plain, Unkept
 from dpqr.data.counts import Counts
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.noise.law import NoiseLaw
@@ -55,7 +55,7 @@ class Draws:
         if isinstance(candidates, tuple) or step.select is None:
             return Choice(candidate=step.only)
         mechanism = plan.roles.distinguisher.mechanism(candidates.scores(hypothesis), plan.problem.unit, step.select)
-        drawn = self._drawn(mechanism, lambda index: index, _index)
+        drawn = self._drawn(mechanism, (), lambda index: index, _index)
         if drawn is None:
             return None
         return Choice(candidate=candidates[drawn.value], index=drawn.value, charges=(drawn.charge,))
@@ -64,18 +64,22 @@ class Draws:
         """Noisy answers of the blocks together. None: the draw was lost in a crash."""
         unit, check = plan.problem.unit, plan.roles.check
         law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
-        return self._drawn(mechanism, _values, lambda plain: _measurement(plain, blocks, law))
+        return self._drawn(mechanism, blocks, _values, lambda plain: _measurement(plain, blocks, law))
 
     def _drawn(
-        self, mechanism: Mechanism[Any, Out], encode: Callable[[Out], Plain], decode: Callable[[Plain], Out]
+        self,
+        mechanism: Mechanism[Any, Out],
+        blocks: Blocks,
+        encode: Callable[[Out], Plain],
+        decode: Callable[[Plain], Out],
     ) -> Released[Out] | None:
         """One draw, or the one that was made in its place before: that is charged again, for this run's filters start
         anew, and is paid already."""
-        past = self.journal.past(mechanism.event)
+        past = self.journal.past(mechanism.event, blocks)
         if past is not None:
             charge = self.accountant.charge(mechanism.event)
             return None if past.value is None else Released(decode(past.value), charge)
-        self.journal.begin(mechanism.event)
+        self.journal.begin(mechanism.event, blocks)
         drawn = measure(self.data, mechanism, accountant=self.accountant, noise=self.noise)
         self.journal.record(encode(drawn.value))
         return drawn

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Protocol, final
 
 from dpqr.privacy.events import PrivacyEvent
+from dpqr.workload.block import QueryBlock
 
 Plain = int | list[list[int]]
 """A drawn value as JSON holds it: the index of a choice, or the noisy answers of every block."""
+Blocks = tuple[QueryBlock, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,11 +28,12 @@ class Journal(Protocol):
     and never made a second time: else one could draw until the answer pleases.
     """
 
-    def past(self, event: PrivacyEvent) -> Past | None:
-        """The next draw, which must be of this event, as it was; None: it is still to be made."""
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
+        """The next draw, which must be of this event and these blocks (none, if it chooses), as it was; None: it is
+        still to be made."""
         ...
 
-    def begin(self, event: PrivacyEvent) -> None:
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
         """The draw is about to be made. Durable on return."""
         ...
 
@@ -44,10 +47,10 @@ class Journal(Protocol):
 class Unkept:
     """No journal: a run that dies is lost with all that it has paid."""
 
-    def past(self, event: PrivacyEvent) -> None:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> None:
         return None
 
-    def begin(self, event: PrivacyEvent) -> None:
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
         """Nothing is written."""
 
     def record(self, value: Plain) -> None:

@@ -10,8 +10,8 @@ EVENT = ExponentialEvent(epsilon=Fraction(1))
 
 
 def drawn(tape, value):
-    assert tape.past(EVENT) is None
-    tape.begin(EVENT)
+    assert tape.past(EVENT, ()) is None
+    tape.begin(EVENT, ())
     tape.record(value)
 
 
@@ -21,8 +21,8 @@ def test_what_was_recorded_is_read_again_and_what_a_crash_took_is_lost():
     with pytest.raises(Crash):
         drawn(tape, 8)
     tape.rewind()
-    assert tape.past(EVENT) == Past(value=7)
-    assert tape.past(EVENT) == Past(value=None)
+    assert tape.past(EVENT, ()) == Past(value=7)
+    assert tape.past(EVENT, ()) == Past(value=None)
     drawn(tape, 9)
 
 
@@ -31,4 +31,4 @@ def test_nothing_is_lost_without_a_crash():
     drawn(tape, 7)
     drawn(tape, 8)
     tape.rewind()
-    assert [tape.past(EVENT), tape.past(EVENT), tape.past(EVENT)] == [Past(value=7), Past(value=8), None]
+    assert [tape.past(EVENT, ()), tape.past(EVENT, ()), tape.past(EVENT, ())] == [Past(value=7), Past(value=8), None]

@@ -40,10 +40,10 @@ class Kept:
     pasts: list = field(default_factory=list)
     told: list = field(default_factory=list)
 
-    def past(self, event):
+    def past(self, event, blocks):
         return self.pasts.pop(0) if self.pasts else None
 
-    def begin(self, event):
+    def begin(self, event, blocks):
         self.told.append(event)
 
     def record(self, value):

@@ -12,8 +12,9 @@ import hmac
 from dataclasses import dataclass
 from typing import Any
 
-from dpqr.construction.journal import Past, Plain
-from dpqr.errors import LedgerError
+from dpqr.construction.journal import Blocks, Past, Plain
+from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.journal.plan_digest import blocks_digest
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.event_codec import encode_events
 from dpqr.privacy.events import PrivacyEvent
@@ -37,6 +38,7 @@ class LedgerJournal:
     number: int = 0
     lost: bool = False
     _event: Any = None
+    _blocks: Blocks = ()
 
     @property
     def begun(self) -> bool:
@@ -56,7 +58,7 @@ class LedgerJournal:
         found = self.file.document(TABLE).get("table")
         return isinstance(found, str) and mark is not None and hmac.compare_digest(found, mark)
 
-    def past(self, event: PrivacyEvent) -> Past | None:
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
         if self.number >= self.known:
             return None
         drawn = self.file.document(BEFORE + self.number)
@@ -64,16 +66,23 @@ class LedgerJournal:
             raise LedgerError(
                 f"the transcript {self.file.path} does not go with this plan: draw {self.number} was another one"
             )
+        if drawn.get("value") is not None and drawn.get("of") != blocks_digest(blocks):
+            raise UsageFault(
+                f"--resume: draw {self.number} measured other sums of cells than would be measured here\n"
+                "strategies are tuned in floating point, which may end elsewhere with another processor or library; "
+                "continue the release where it was begun (it stays paid, and waits)"
+            )
         self.number += 1
         self.lost |= drawn.get("value") is None
         return Past(value=drawn.get("value"))
 
-    def begin(self, event: PrivacyEvent) -> None:
-        self._event = _plain(event)
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
+        self._event, self._blocks = _plain(event), blocks
         self.ledger.begin(self.paid, event, number=self.number, transcript=self.file.digest)
 
     def record(self, value: Plain) -> None:
-        self._record({"draw": self.number, "event": self._event, "value": value})
+        of = blocks_digest(self._blocks)
+        self._record({"draw": self.number, "event": self._event, "of": of, "value": value})
         self.number += 1
 
     def lose(self, event: PrivacyEvent) -> None:

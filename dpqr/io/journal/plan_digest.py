@@ -17,12 +17,22 @@ import numpy as np
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.outputs.release_document import plan_document
 from dpqr.strategies.plan import Plan
+from dpqr.workload.block import QueryBlock
 
 
 def plan_digest(plan: Plan) -> str:
     """64 hexadecimal digits; the same inputs to the same version of dpqr always give the same."""
-    hashed = hashlib.sha256(canonical(plan_document(plan)).encode())
-    for part in _parts((plan.problem.domain, plan.problem.workload, plan.opening)):
+    return _digest((canonical(plan_document(plan)), plan.problem.domain, plan.problem.workload, plan.opening))
+
+
+def blocks_digest(blocks: tuple[QueryBlock, ...]) -> str:
+    """The same of the sums that blocks ask for, whatever these are called."""
+    return _digest([[(factor.axes, factor.sizes, factor.matrix) for factor in block.factors] for block in blocks])
+
+
+def _digest(thing: Any) -> str:
+    hashed = hashlib.sha256()
+    for part in _parts(thing):
         hashed.update(len(part).to_bytes(8, "big"))
         hashed.update(part)
     return hashed.hexdigest()
