@@ -22,8 +22,8 @@ from dpqr.noise.uniform import uniforms_below
 TRIALS = 1024
 """Trials made at once."""
 
-REFINED, WIDER = 16, 4
-"""Pieces refined at first, and how many times more each time after that."""
+LEFT = 8
+"""Pieces are left alone that together make up 2^-LEFT of what is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +79,15 @@ class Envelope:
                 return int(pieces[trial]), int(ranks[trial])
         return None
 
-    def heaviest(self, search: Search, count: int) -> IntArray:
-        """So many of the pieces whose members are not all known to score their bound, the heaviest ones."""
+    def heaviest(self, search: Search, most: int) -> IntArray:
+        """The heaviest pieces whose members are not all known to score their bound: at most so many, and without the
+        lightest."""
         left = np.flatnonzero(search.known == 0)
-        return left[np.argsort(-self.shares[left], kind="stable")[:count]]
+        falling = left[np.argsort(-self.shares[left], kind="stable")]
+        reached = np.cumsum(self.shares[falling])
+        total = int(reached[-1]) if len(falling) else 0
+        enough = 1 + int(np.searchsorted(reached, total - (total >> LEFT)))
+        return falling[: min(enough, most)]
 
 
 def below_bounds(bounds: IntArray, scores: IntArray, rate: Fraction, noise: NoiseSource) -> FlagArray:

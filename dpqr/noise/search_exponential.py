@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from dpqr.noise.envelope import REFINED, WIDER, Envelope
+from dpqr.noise.envelope import Envelope
 from dpqr.noise.exponential_draw import draw_exponential
+from dpqr.noise.refining import settle_best, tightened
 from dpqr.noise.search import Search
 from dpqr.noise.source import NoiseSource
 
@@ -13,9 +14,9 @@ from dpqr.noise.source import NoiseSource
 def search_exponential(search: Search, rate: Fraction, noise: NoiseSource) -> int:
     """The number i of a candidate with Pr[i] = exp(rate score_i) / sum_j exp(rate score_j), exactly.
 
-    rate: at least 0. Trials by bounds (`Envelope.attempt`); where a batch of them fails, the heaviest pieces get
-    closer bounds and another batch is made; where that would be more work than all scores, `draw_exponential` is made
-    from all scores.
+    rate: at least 0. Trials by bounds (`Envelope.attempt`); where a batch of them fails, pieces get closer bounds
+    (`refining`) and other batches are made; where that would be more work than all scores, `draw_exponential` is made
+    from all.
 
     Proof. Let P be whatever happened before a trial: earlier trials, all failed, and which bounds they led to. Given
     P, the trial ends in i with probability c(P) exp(rate score_i), c(P) the same for all i, so given P and that it
@@ -26,12 +27,7 @@ def search_exponential(search: Search, rate: Fraction, noise: NoiseSource) -> in
     **Privacy** That of `draw_exponential`, whose law this is. How many trials there were, and which pieces were
     refined, depends on the private scores: it is never shown or stored, and time is out of the guarantee's scope.
     """
-    width = REFINED
-    while True:
-        envelope = Envelope.over(search, rate)
-        found = envelope.attempt(search, noise)
-        if found is not None:
-            return search.candidate(*found)
-        if not search.refine(envelope.heaviest(search, width)):
-            return draw_exponential(search.evaluate(), rate, noise)
-        width *= WIDER
+    found = Envelope.over(search, rate).attempt(search, noise)
+    if found is None and settle_best(search):
+        found = tightened(search, rate, noise)
+    return draw_exponential(search.evaluate(), rate, noise) if found is None else search.candidate(*found)

@@ -11,11 +11,12 @@ import numpy as np
 from dpqr.data.arrays import IntArray
 from dpqr.noise.bits import random_integer
 from dpqr.noise.distance_grid import distance_grid, distances_below
-from dpqr.noise.envelope import REFINED, WIDER, Envelope, below_bounds
+from dpqr.noise.envelope import below_bounds
 from dpqr.noise.exp_table import CELL_BITS
 from dpqr.noise.exponential_draw import share_kept
 from dpqr.noise.lazy_uniform import LazyUniform
 from dpqr.noise.permute_and_flip import draw_permute_and_flip
+from dpqr.noise.refining import settle_best, tightened
 from dpqr.noise.search import Search
 from dpqr.noise.source import NoiseSource
 from dpqr.noise.uniform import uniform_below, uniforms_below
@@ -39,34 +40,9 @@ def search_permute_and_flip(search: Search, rate: Fraction, noise: NoiseSource) 
 
     **Privacy** That of `draw_permute_and_flip`, whose law this is; how much was refined is never shown or stored.
     """
-    if not (_settle_best(search) and _tighten(search, rate, noise)):
+    if not settle_best(search) or tightened(search, rate, noise) is None:
         return draw_permute_and_flip(search.evaluate(), rate, noise)
     return search.candidate(*_Tosses(search, rate, noise).first())
-
-
-def _settle_best(search: Search) -> bool:
-    """Refine the pieces of largest bounds, more and more of them, until no bound exceeds the largest known score."""
-    width = REFINED
-    while True:
-        known = search.known > 0
-        best = int(search.bounds[known].max(initial=-1))
-        above = np.flatnonzero(~known & (search.bounds > best))
-        if len(above) == 0:
-            return True
-        if not search.refine(above[np.argsort(-search.bounds[above], kind="stable")[:width]]):
-            return False
-        width *= WIDER
-
-
-def _tighten(search: Search, rate: Fraction, noise: NoiseSource) -> bool:
-    width = REFINED
-    while True:
-        envelope = Envelope.over(search, rate)
-        if envelope.attempt(search, noise) is not None:
-            return True
-        if not search.refine(envelope.heaviest(search, width)):
-            return False
-        width *= WIDER
 
 
 @dataclass(slots=True)

@@ -22,8 +22,8 @@ from dpqr.workload.stacking import stacked
 LARGEST_TABLE = 2**20
 """Cells of the one table that all queries are told from."""
 
-FIRST = 2**18
-"""Sums that the bounds of one family take before any choice, if it can be had for so few."""
+FIRST, NODES = 2**18, 2**15
+"""Sums that the bounds of one family take before any choice, and for how many nodes, if it can be had for so few."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -63,10 +63,11 @@ class Family:
 
     @property
     def start(self) -> int:
-        """The level whose nodes are bounded before any choice: the lowest that takes no more than FIRST sums."""
+        """The level whose nodes are bounded before any choice: the lowest of few nodes and sums."""
         widths = [level.nodes * math.prod(self.sizes[depth:]) for depth, level in enumerate(self.levels)]
         room = max(widths[0], FIRST)
-        return max(depth for depth, width in enumerate(widths) if width <= room)
+        small = [depth for depth, width in enumerate(widths) if width <= room and self.levels[depth].nodes <= NODES]
+        return max(small, default=0)
 
     def picks(self, places: IntArray) -> list[IntArray]:
         """Of the queries at these places of the sorted order: the group, and which interval of each attribute."""

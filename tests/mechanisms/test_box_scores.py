@@ -84,11 +84,11 @@ def test_a_searched_selection_has_the_law_of_one_that_scores_all(kind, law, monk
     made = scores(bits=2)
     plain = made.evaluate(COUNTS)
     classes = np.searchsorted(np.quantile(plain, [0.4, 0.7, 0.9, 0.95]), plain)
-    for epsilon in (Fraction(1, 30), Fraction(1, 15)):
+    for epsilon in (Fraction(1, 40), Fraction(1, 15)):
         noise, choice = SeededNoise(1), kind(scores=made, unit=UNIT, epsilon=epsilon)
         chances = np.bincount(classes, law(float(choice.rate) * plain), minlength=5)
-        seen = np.bincount([classes[choice.sample(COUNTS, noise)] for _ in range(300)], minlength=5)
+        seen = np.bincount([classes[choice.sample(COUNTS, noise)] for _ in range(150)], minlength=5)
         assert chances.sum() == pytest.approx(1, abs=1e-9)
-        assert chisquare(seen, 300 * chances / chances.sum()).pvalue > 1e-9
+        assert chisquare(seen, 150 * chances / chances.sum()).pvalue > 1e-9
         wrong = np.bincount(classes, law(float(choice.rate) / 4 * plain), minlength=5)
-        assert chisquare(seen, 300 * wrong / wrong.sum()).pvalue < 1e-9
+        assert chisquare(seen, 150 * wrong / wrong.sum()).pvalue < 1e-9

@@ -45,18 +45,18 @@ def test_the_law_is_that_of_the_scores(tossed, loose, monkeypatch, p_value) -> N
     monkeypatch.setattr(envelope, "TRIALS", 4)
     expected = law(SCORES, RATE)
     assert expected.sum() == pytest.approx(1)
-    assert p_value(tally(1000, 1, loose=loose), expected, 1000) > 1e-9
-    assert p_value(tally(1000, 2, loose=loose, allowance=1), expected, 1000) > 1e-9
+    assert p_value(tally(600, 1, loose=loose), expected, 600) > 1e-9
+    assert p_value(tally(600, 2, loose=loose, allowance=1), expected, 600) > 1e-9
 
 
 def test_the_exponential_law_and_wrong_bounds_are_seen(monkeypatch, p_value) -> None:
     weights = np.exp(float(RATE) * np.array(SCORES))
     monkeypatch.setattr(module, "TOSSED", 4)
     monkeypatch.setattr(envelope, "TRIALS", 8)
-    seen = tally(2500, 3)
-    assert p_value(seen, law(SCORES, RATE), 2500) > 1e-9
-    assert p_value(seen, weights / weights.sum(), 2500) < 1e-9
-    assert p_value(tally(2500, 4, loose=-4), law(SCORES, RATE), 2500) < 1e-9
+    seen = tally(2000, 3)
+    assert p_value(seen, law(SCORES, RATE), 2000) > 1e-9
+    assert p_value(seen, weights / weights.sum(), 2000) < 1e-9
+    assert p_value(tally(800, 4, loose=-4), law(SCORES, RATE), 800) < 1e-9
 
 
 @pytest.mark.parametrize("rate", [Fraction(100), Fraction(1, 10**9)])
