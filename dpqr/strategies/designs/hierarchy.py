@@ -14,7 +14,8 @@ PRECISION = 1024
 """Sum of a tree's integer weights, about: finer ones would change the error by less than a thousandth."""
 
 STEPS = 500
-TOLERANCE = 1e-8
+TOLERANCE = 1e-6
+"""Of the logarithm's slope: far finer than integer weights can tell, and still above what rounding leaves of it."""
 SMALLEST = 1e-4
 """Least share of the lowest level while weights are sought: without it single cells could not be told apart."""
 
