@@ -30,6 +30,7 @@ from dpqr.strategies.designs.p_identity import (
     tune,
 )
 from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.ranges import everything
 from dpqr.workload.sensitivity import Norm
 
 SMALLEST = 32
@@ -55,10 +56,10 @@ class Tunings:
         """The tuning on the shelf, else a new one, which is put there."""
         error = error_to_tune(queries, norm)
         name = _name(error, precision)
-        table = self.shelf.find(name)
-        if table is not None and _plausible(table, error, precision):
+        found = _taken(self.shelf.find(name), error, precision)
+        if found is not None:
             self.taken += 1
-            return PIdentity(error.widths.astype(np.int64), table[0], table[1:])
+            return found
         found = tune(error, precision)
         self.shelf.keep(name, np.concatenate([found.diagonal[None], found.sums]))
         return found
@@ -91,6 +92,18 @@ def _name(error: PIdentityError, precision: int) -> str:
     for array in (error.widths, error.pairs, error.diagonal, error.support):
         hashed.update(np.ascontiguousarray(array).tobytes())
     return hashed.hexdigest()
+
+
+def _taken(table: IntArray | None, error: PIdentityError, precision: int) -> PIdentity | None:
+    """The table as a strategy; None unless it is one that tuning could end in, and that can be inverted."""
+    if table is None or not _plausible(table, error, precision):
+        return None
+    found = PIdentity(error.widths.astype(np.int64), table[0], table[1:])
+    try:
+        variance = found.variances(everything(found.cells))
+    except np.linalg.LinAlgError:
+        return None
+    return found if np.isfinite(variance).all() else None
 
 
 def _plausible(table: IntArray, error: PIdentityError, precision: int) -> bool:

@@ -10,6 +10,7 @@ from dpqr.strategies.designs.p_identity import p_identity
 from dpqr.strategies.designs.tunings import tuned, tunings_from
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
+from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.sensitivity import Norm
 
 SIZE = 40
@@ -88,6 +89,18 @@ def test_a_table_of_another_form_is_not_taken(damage) -> None:
         assert same(tuned(CDF, Norm.L1), new)
         assert same(tuned(CDF, Norm.L1), new)
     assert used.taken == 1
+
+
+def test_what_cannot_be_inverted_is_not_taken(monkeypatch) -> None:
+    def stiff(self, queries):
+        raise np.linalg.LinAlgError
+
+    shelf = Shelved()
+    with tunings_from(shelf) as used:
+        tuned(CDF, Norm.L1)
+        monkeypatch.setattr(PIdentity, "variances", stiff)
+        assert same(tuned(CDF, Norm.L1), p_identity(CDF, Norm.L1))
+    assert used.taken == 0
 
 
 def test_a_planted_tuning_is_priced_as_what_it_is() -> None:
