@@ -1,5 +1,7 @@
 """Audited releases by the schedules that `auto` takes: neighbours, columns, and what varies."""
 
+from functools import cache
+
 import pytest
 
 from dpqr.app.release_cases import ABSENT
@@ -8,6 +10,11 @@ from dpqr.noise.source import SeededNoise
 
 CASES = {case.trial.plan.schedule.name: case for case in schedule_cases()}
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+
+
+@cache
+def seen(schedule):
+    return CASES[schedule].outcomes(0, 60, SeededNoise(4))
 
 
 def test_both_schedules_pay_for_what_steers_them():
@@ -23,25 +30,25 @@ def test_one_record_comes(case):
 
 @every_case
 def test_every_run_shows_as_many_numbers_and_not_the_same_rounds(case):
-    trial, seen = case.trial, case.outcomes(0, 60, SeededNoise(4))
-    assert seen.context.shape == (60, 3 * trial.rounds)
-    assert seen.measured.shape == (60, trial.widest * trial.rounds)
-    assert seen.derived.shape == (60, trial.plan.problem.workload.rows)
-    rounds = (seen.context[:, ::3] != ABSENT).sum(axis=1)
+    trial, found = case.trial, seen(case.trial.plan.schedule.name)
+    assert found.context.shape == (60, 3 * trial.rounds)
+    assert found.measured.shape == (60, trial.widest * trial.rounds)
+    assert found.derived.shape == (60, trial.plan.problem.workload.rows)
+    rounds = (found.context[:, ::3] != ABSENT).sum(axis=1)
     assert rounds.min() > 1
     assert rounds.max() <= trial.rounds
-    assert len({tuple(row) for row in seen.context.tolist()}) > 2
+    assert len({tuple(row) for row in found.context.tolist()}) > 2
 
 
 def test_the_total_tells_the_number_of_rounds_and_their_prices():
-    seen = CASES["queries"].outcomes(0, 60, SeededNoise(4)).context
-    rounds = (seen[:, ::3] != ABSENT).sum(axis=1)
+    context = seen("queries").context
+    rounds = (context[:, ::3] != ABSENT).sum(axis=1)
     assert len(set(rounds.tolist())) > 1
-    assert len(set(seen[:, 5].tolist())) == len(set(rounds.tolist())), "the first price follows from the number"
+    assert len(set(context[:, 5].tolist())) == len(set(rounds.tolist())), "the first price follows from the number"
 
 
 def test_the_paid_count_is_a_coin():
-    second = CASES["ordered"].outcomes(0, 60, SeededNoise(4)).context[:, 5]
+    second = seen("ordered").context[:, 5]
     assert 0.2 < (second == second.max()).mean() < 0.8, "a first look, at its small price, or boxes at once"
 
 
