@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
+from dpqr.app.kept_tunings import kept_tunings
 from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents, unit_of
 from dpqr.app.request import PlanRequest
 from dpqr.app.roles import settled
@@ -33,7 +34,8 @@ def explain(request: PlanRequest) -> Explanation:
     document = read_documents(request.queries, request.domain)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
     chosen, reasons = settled(asked, document.workload)
-    forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
+    with kept_tunings():
+        forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
     promised = {rule: dict(_promised(asked, document, rule)) for rule in UPDATES.builtins}
     smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)
     problem = Problem(

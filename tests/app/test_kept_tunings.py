@@ -1,10 +1,12 @@
 """Releases that find strategies tuned: the same plan and the same answers' law as without, and said in a dry run."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from dpqr.app import release as module
+from dpqr.app.explain import explain
 from dpqr.app.kept_tunings import kept_tunings, tuning_notes
 from dpqr.app.release import OutputRequest, dry_run
 from dpqr.app.request import PlanRequest
@@ -49,6 +51,12 @@ def test_a_resumed_release_has_the_plan_that_it_began_with(request_made):
         with kept_tunings():
             digests.add(plan_digest(module._checked(request_made, OutputRequest())))
     assert len(digests) == 1
+
+
+def test_an_explanation_keeps_what_it_tunes(request_made, tmp_path):
+    forgotten()
+    explain(replace(request_made, schedule="auto"))
+    assert len(list((tmp_path / "cache").iterdir())) == 1
 
 
 def test_a_damaged_cache_costs_time_only(request_made, tmp_path):
