@@ -52,8 +52,7 @@ class PartitionTrial:
 
     @property
     def claim(self) -> Claim:
-        """The plan's budget, which is pure."""
-        return Claim(epsilon=self.plan.budget.epsilon)
+        return Claim.planned(self.plan.budget, self.plan.events)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
         plan = self.plan

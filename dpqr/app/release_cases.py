@@ -71,9 +71,7 @@ class ReleaseTrial:
 
     @property
     def claim(self) -> Claim:
-        """The plan's budget; in rho, what its events add up to."""
-        budget = self.plan.budget
-        return Claim(epsilon=budget.epsilon) if budget.pure else Claim.concentrated(self.plan.events, budget.delta)
+        return Claim.planned(self.plan.budget, self.plan.events)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
         tape = Tape(lost=self.lost)

@@ -50,9 +50,7 @@ class ScheduleTrial:
 
     @property
     def claim(self) -> Claim:
-        """The plan's budget; in rho, what its events add up to."""
-        budget = self.plan.budget
-        return Claim(epsilon=budget.epsilon) if budget.pure else Claim.concentrated(self.plan.events, budget.delta)
+        return Claim.planned(self.plan.budget, self.plan.events)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
         """What was chosen, how many rows were measured and how exactly (in tenths of a record); what was found; what is

@@ -56,9 +56,7 @@ class SearchTrial:
 
     @property
     def claim(self) -> Claim:
-        """The plan's budget; in rho, what the filter allows."""
-        budget = self.plan.budget
-        return Claim(epsilon=budget.epsilon) if budget.pure else Claim.concentrated(self.plan.events, budget.delta)
+        return Claim.planned(self.plan.budget, self.plan.events)
 
     def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
         """Which columns were measured, how exactly (in tenths of a record), what was found, what is answered."""

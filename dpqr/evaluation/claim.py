@@ -12,6 +12,7 @@ from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.losses import pure_losses
 from dpqr.privacy.accountants.zcdp import converted, total_rho
+from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
 
 ORDERS = 1 + np.geomspace(1e-3, 63, 36)
@@ -39,6 +40,11 @@ class Claim:
         """What the events' rhos add up to, and its conversion at `delta`."""
         rho = total_rho(events)
         return cls(epsilon=converted(rho, delta), delta=delta, rho=rho)
+
+    @classmethod
+    def planned(cls, budget: PrivacyBudget, events: Composition) -> Claim:
+        """A plan's: its budget where that is pure; else what its events add up to in rho, or its filter allows."""
+        return cls(epsilon=budget.epsilon) if budget.pure else cls.concentrated(events, budget.delta)
 
     @classmethod
     def proved(cls, accountant: Accountant, events: Composition, delta: Fraction) -> Claim:

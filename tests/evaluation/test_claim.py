@@ -7,6 +7,7 @@ import pytest
 from dpqr.errors import BudgetRefused
 from dpqr.evaluation.claim import ORDERS, Claim, epsilon_bounds, rho_bounds
 from dpqr.privacy.accountants.zcdp import converted
+from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent
 
 LAPLACE = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(4))
@@ -54,3 +55,9 @@ def test_no_event_of_a_randomised_response_breaks_its_claim_and_its_own_attains_
     assert shares == pytest.approx([1.0, 0.0])
     priced = Claim(epsilon=Fraction(100), delta=Fraction(1, 2), rho=epsilon**2 / 2)
     assert 0.8 < priced.shares(np.array([truth]), np.array([1 - truth]))[0] <= 1.0
+
+
+def test_a_plan_claims_its_budget_and_in_rho_what_its_events_add_up_to():
+    events = ((ExponentialEvent(epsilon=Fraction(2)), 2),)
+    assert Claim.planned(PrivacyBudget(Fraction(5)), events) == Claim(epsilon=Fraction(5))
+    assert Claim.planned(PrivacyBudget(Fraction(5), Fraction(1, 100)), events).rho == 1
