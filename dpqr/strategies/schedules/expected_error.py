@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray
+from dpqr.data.arrays import FloatArray
 from dpqr.workload.block import QueryBlock
 
 GRID = np.geomspace(1e-3, 1e7, 21)
@@ -35,8 +35,13 @@ class ExpectedError:
         """singles: noisy one-way marginals by attribute, records; their mean total is that of all products."""
         total = max(1.0, float(np.mean([values.sum() for values in singles.values()])))
         shares = {axis: _shares(values) for axis, values in singles.items()}
-        curves = [_curve(shares, total, block.axes) for block in blocks]
+        curves = [_curve(shares, total, block) for block in blocks]
         return cls(curves=np.array(curves), places={block.name: row for row, block in enumerate(blocks)})
+
+    def joined(self, more: ExpectedError) -> ExpectedError:
+        """Of these blocks and of more."""
+        places = {name: len(self.curves) + row for name, row in more.places.items()}
+        return ExpectedError(curves=np.concatenate([self.curves, more.curves]), places={**self.places, **places})
 
     def at(self, block: QueryBlock, deviation: float) -> float:
         """Records in the wrong cells of one block."""
@@ -69,10 +74,11 @@ def _shares(values: FloatArray) -> FloatArray:
     return shares
 
 
-def _curve(shares: Mapping[int, FloatArray], total: float, axes: Axes) -> FloatArray:
+def _curve(shares: Mapping[int, FloatArray], total: float, block: QueryBlock) -> FloatArray:
     cells = np.asarray(total)
-    for axis in axes:
-        cells = np.multiply.outer(cells, shares[axis])
+    for factor in block.factors:
+        own = shares[factor.axes[0]]
+        cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
     cells = cells[cells > 0.0].reshape(-1)
     return np.array([float((cells / (1.0 + cells / deviation)).sum()) for deviation in GRID])
 

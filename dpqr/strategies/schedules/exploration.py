@@ -86,11 +86,12 @@ class Batch:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Exploration:
-    """levels: the candidates, searched one level after the other; singles: one-way marginals by attribute; asked: the
-    workload's blocks; records: n as the first measurements tell it; spent: shares of the budget that went to the
-    singles before the search."""
+    """levels: the candidates, searched one level after the other; coarse: offered beside those of the first level;
+    singles: one-way marginals by attribute; asked: the workload's blocks; records: n as the first measurements tell
+    it; spent: shares of the budget that went to the singles before the search."""
 
     levels: tuple[tuple[QueryBlock, ...], ...]
+    coarse: tuple[QueryBlock, ...]
     singles: tuple[QueryBlock, ...]
     asked: tuple[QueryBlock, ...]
     errors: ExpectedError
@@ -114,7 +115,7 @@ class Exploration:
 
     def batch(self, standing: Standing) -> Batch | None:
         """The next choices of the level; None: it has no more that are worth it, or that noise would let see."""
-        blocks, explored = self.levels[standing.level], self._explored(standing)
+        blocks, explored = self.offered(standing.level), self._explored(standing)
         names = {block.name for block in explored}
         waiting = [block for block in blocks if block.name not in names]
         spent = len(names) * len(blocks) > WORK
@@ -127,6 +128,10 @@ class Exploration:
         batch = Batch(size=size, deviation=self.purse.bought(share), selection=selection, measurement=share)
         return batch if batch.cost <= standing.left / 2 else None
 
+    def offered(self, level: int) -> tuple[QueryBlock, ...]:
+        """The candidates of a level."""
+        return self.levels[level] if level else (*self.levels[level], *self.coarse)
+
     def _clear(self, standing: Standing) -> bool:
         """Whether noise lets the level be searched; pairs always are."""
         if standing.level == 0 or self._explored(standing):
@@ -138,19 +143,21 @@ class Exploration:
         """On to the next level; where all are to be measured, they count as explored."""
         explored = standing.explored
         if self.sweeps(standing):
-            names, last = {block.name for block in self.levels[-1]}, self.levels[-1]
+            last = self.levels[-1]
+            names = {block.name for block in (*last, *self.coarse)}
             explored = (*(block for block in explored if block.name not in names), *last)
         return replace(standing, gap=FIRST_GAP, explored=explored, level=standing.level + 1)
 
     def _explored(self, standing: Standing) -> tuple[QueryBlock, ...]:
         """Those of the level."""
-        names = {block.name for block in self.levels[standing.level]}
+        names = {block.name for block in self.offered(standing.level)}
         return tuple(block for block in standing.explored if block.name in names)
 
     def sweeps(self, standing: Standing) -> bool:
         """Whether so many of the asked blocks were worth it that the search ends and all are measured."""
         last = self.levels[-1]
-        if standing.level < len(self.levels) - 1 or len(self._explored(standing)) < ENOUGH * len(last):
+        names = {block.name for block in last}.intersection(block.name for block in standing.explored)
+        if standing.level < len(self.levels) - 1 or len(names) < ENOUGH * len(last):
             return False
         return standing.gap >= SWEEP * self._reached(last, last, standing.left)
 
@@ -173,11 +180,14 @@ class Exploration:
     def _split(self, measured: tuple[QueryBlock, ...], left: float) -> list[tuple[QueryBlock, float]]:
         """Measured blocks, and one-way marginals for all the blocks that they must stand in for, in the split of least
         expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
-        names, asked = {block.name for block in measured}, {block.name for block in self.asked}
+        names, asked = {block.name for block in measured}, {frozenset(block.axes) for block in self.asked}
         others = [block for block in self.asked if block.name not in names]
         loads: Counter[Axes] = Counter((axis,) for block in others for axis in block.axes)
         loads.update(pair for block in others if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
-        wanted = [(block, float((block.name in asked) + loads[tuple(sorted(block.axes))]), 0.0) for block in measured]
+        wanted = [
+            (block, float((frozenset(block.axes) in asked) + loads[tuple(sorted(block.axes))]), 0.0)
+            for block in measured
+        ]
         wanted += [
             (block, float(loads[block.axes]), spent) for block, spent in zip(self.singles, self.spent, strict=True)
         ]

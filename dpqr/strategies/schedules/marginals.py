@@ -4,8 +4,6 @@ not tell, and a last, exact measurement of these."""
 from __future__ import annotations
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain, combinations
@@ -19,23 +17,19 @@ from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.coarsening import coarsened
 from dpqr.strategies.schedules.expected_error import ExpectedError, expected_error
 from dpqr.strategies.schedules.exploration import NOISE, Batch, Exploration, Standing
 from dpqr.strategies.schedules.purse import Purse
+from dpqr.strategies.schedules.reopening import OPENING, reopened
 from dpqr.strategies.schedules.rounds import LARGEST_PENALTY, forecast, one_way, proved
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import Factor, QueryBlock
 
-OPENING = Fraction(1, 10)
-"""Share of the budget that one-way marginals get at first."""
-
-OPENING_ERROR = 0.15
-"""Where noise leaves more of the records than this in wrong cells of a block, one-way marginals are measured again,
-those with most wrong cells most exactly. (Adult, 91 pairs at epsilon 0.1: a mean L1 error of 0.170, and of 0.176 with
-equal shares.)"""
-
-LARGEST_OPENING = 0.5
+LAST = 0.5
+"""Share of the budget that last measurements, about as many as there are attributes, are taken to get when it is asked
+what noise would leave of a block."""
 
 SELECTION = Fraction(1, 10)
 """Share of a round's budget that its selection is forecast to take."""
@@ -186,7 +180,7 @@ def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: St
     drawn = transcript.rounds[standing.at :]
     taken = {block.name for block in standing.explored}
     taken |= {one.measurement.blocks[0].name for one in drawn if one.measurement is not None}
-    offered = tuple(block for block in known.levels[standing.level] if block.name not in taken)
+    offered = tuple(block for block in known.offered(standing.level) if block.name not in taken)
     penalties = tuple(round(min(NOISE * known.errors.at(block, batch.deviation), LARGEST_PENALTY)) for block in offered)
     return Step(
         candidates=BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=penalties),
@@ -204,20 +198,22 @@ def _exploration(plan: Plan, transcript: Transcript) -> tuple[Exploration, list[
     singles = tuple(candidate[0] for candidate in plan.opening)
     counts = _counts(plan, transcript)
     told = tuple((axis, values.tobytes()) for axis, values in counts.items())
-    errors: ExpectedError = expected_error((*chain(*levels), *singles), told)
     assert plan.opening_price is not None
     purse = Purse.of(plan.roles, problem.unit, singles[0], _whole_of(plan.opening_price, OPENING / len(singles)))
-    records = float(problem.n or np.mean([values.sum() for values in counts.values()]))
+    records = max(1.0, float(problem.n or np.mean([values.sum() for values in counts.values()])))
+    errors: ExpectedError = expected_error((*chain(*levels), *singles), told)
+    coarse = coarsened(levels[0], counts, errors, records, purse.bought(LAST / len(singles))) if levels else ()
     known = Exploration(
         levels=levels,
+        coarse=coarse,
         singles=singles,
         asked=problem.workload.blocks,
-        errors=errors,
+        errors=errors.joined(expected_error(coarse, told)) if coarse else errors,
         purse=purse,
-        records=max(records, 1.0),
+        records=records,
         spent=(float(OPENING) / len(singles),) * len(singles),
     )
-    again = _again(known)
+    again = reopened(known)
     spent = tuple(old + new for old, new in zip(known.spent, again, strict=True))
     return replace(known, spent=spent), [(block, share) for block, share in zip(singles, again, strict=True) if share]
 
@@ -237,28 +233,6 @@ def _counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:
     for (block,) in plan.opening:
         found.setdefault(block.axes[0], np.full(block.cells, max(total, 1.0) / block.cells))
     return found
-
-
-def _again(known: Exploration) -> list[float]:
-    """Further shares of the one-way marginals, from the error that the first ones left."""
-    loads = Counter(axis for block in known.asked for axis in block.axes)
-    weights = [float(loads[block.axes[0]]) for block in known.singles]
-
-    def error(further: Sequence[float]) -> float:
-        shares = zip(known.singles, known.spent, further, strict=True)
-        each = [known.errors.at(block, known.purse.together(old, new)) for block, old, new in shares]
-        return float(np.dot(weights, each)) / len(known.asked) / known.records
-
-    further = [0.0] * len(known.singles)
-    if not known.levels or error(further) <= OPENING_ERROR:
-        return further
-    for share in np.geomspace(float(OPENING), LARGEST_OPENING, 12)[1:]:
-        even = known.purse.bought(share / len(weights))
-        costs = [load * known.errors.at(block, even) for load, block in zip(weights, known.singles, strict=True)]
-        further = known.purse.split(float(share) - float(OPENING), costs, known.spent)
-        if error(further) <= OPENING_ERROR:
-            break
-    return further
 
 
 def _joint(problem: Problem) -> tuple[QueryBlock, ...]:

@@ -145,6 +145,17 @@ def test_wider_marginals_are_searched_where_noise_is_small():
     assert set(orders) == {2, 3}
 
 
+def test_where_noise_drowns_single_cells_coarse_ones_are_chosen_and_measured_again():
+    plan = Marginals().plan(problem(), PrivacyBudget(Fraction(1, 40), Fraction(1, 10**9)), roles("zcdp"))
+    steps, state, admits = played(plan, TABLE)
+    coarse = {blocks[0].name for step, blocks in steps if step.select and blocks[0].name.startswith("coarse")}
+    last = {blocks[0].name for step, blocks in steps if step.select is None}
+    assert coarse
+    assert coarse <= last
+    assert 0.95 * admits.limit <= admits._spent <= admits.limit
+    assert np.abs(state.marginal((0, 1)) - TABLE.marginal((0, 1))).sum() < 120_000
+
+
 def test_a_small_table_of_all_columns_is_measured_once():
     sizes = (3, 4, 5)
     plan = Marginals().plan(problem(sizes), BUDGETS["basic"], roles("basic"))
