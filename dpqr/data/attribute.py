@@ -147,7 +147,7 @@ class Attribute:
     @property
     def own_cells(self) -> tuple[Fault, ...]:
         """Faults that have a cell of their own, in the order of those cells."""
-        return tuple(fault for fault in FAULTS if self.rule(fault) is Rule.CELL)
+        return tuple(fault for fault in FAULTS if self.rule(fault) is Rule.CELL) if self.rules else ()
 
     def own_cell(self, fault: Fault) -> int:
         """Index of the cell that `fault` goes to."""

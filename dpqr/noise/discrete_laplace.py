@@ -47,7 +47,8 @@ class DiscreteLaplace:
     @property
     def deviation(self) -> float:
         """sqrt(2 q) / (1 - q)."""
-        return sqrt(2) * exp(-self._rate / 2) / -expm1(-self._rate)
+        rate = self._rate
+        return sqrt(2) * exp(-rate / 2) / -expm1(-rate)
 
     @property
     def mean_size(self) -> float:

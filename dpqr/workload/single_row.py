@@ -12,7 +12,9 @@ from dpqr.workload.ranges import Ranges
 
 
 def single_row(matrix: IntMatrix, index: int) -> IntMatrix:
-    """Row `index` as a matrix of one row."""
+    """Row `index` as a matrix of one row; the matrix itself, with the norms that it knows, where it has no other."""
+    if matrix.rows == 1 and index == 0 and isinstance(matrix, Ranges | Sparse | Dense):
+        return matrix
     if isinstance(matrix, Ranges):
         return _interval(int(matrix.starts[index]), int(matrix.stops[index]), matrix.cells)
     if isinstance(matrix, Identity | Prefix):

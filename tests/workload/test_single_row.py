@@ -33,3 +33,10 @@ def test_it_is_the_row_with_the_figures_of_its_coefficients(matrix) -> None:
 def test_a_range_stays_two_numbers() -> None:
     assert isinstance(single_row(Prefix(10**6), 5), Ranges)
     assert isinstance(single_row(Sparse(csr_array(TABLE)), 1), Sparse)
+
+
+def test_a_matrix_of_one_row_is_its_row() -> None:
+    """So that its norms are worked out once."""
+    for matrix in (Dense(TABLE[:1]), Sparse(csr_array(TABLE[:1])), Ranges(np.array([1]), np.array([2]), 4)):
+        assert single_row(matrix, 0) is matrix
+    assert isinstance(single_row(Identity(1), 0), Ranges)

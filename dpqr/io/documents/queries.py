@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -82,9 +83,10 @@ def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> 
     )
     whole = domain or _stated_domain(form, file.parent, place)
     compiled, blocks, work = [], 0, 0
+    known: dict[Hashable, Factor] = {}
     for index, entry in enumerate(form.queries):
         at = place.key("queries").item(index)
-        compiled.append(_compiled(entry, Frame(domain=whole, place=at, folder=file.parent)))
+        compiled.append(_compiled(entry, Frame(domain=whole, place=at, folder=file.parent, known=known)))
         blocks, work = blocks + len(compiled[-1].blocks), work + compiled[-1].work
         if blocks > MAX_BLOCKS:
             raise at.fault(f"with this entry there are more than {MAX_BLOCKS} blocks; ask for fewer")
@@ -125,10 +127,10 @@ def _titled(compiled: Compiled, entry: Entry, place: Place) -> Compiled:
     weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, place.key("weight"))
     if not 0 < weight <= MAX_WEIGHT:
         raise place.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
-    blocks = tuple(replace(block, weight=weight) for block in compiled.blocks)
+    named: dict[str, Any] = {"weight": weight}
     if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry):
-        blocks = tuple(replace(block, name=entry.name) for block in blocks)
-    return replace(compiled, blocks=blocks)
+        named["name"] = entry.name
+    return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
 def _distinct_names(compiled: list[Compiled], place: Place) -> None:
@@ -156,6 +158,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
     notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 
+    @cache
     def moved(factor: Factor) -> Factor:
         return replace(factor, axes=tuple(position[axis] for axis in factor.axes))
 

@@ -106,3 +106,24 @@ def test_a_missing_file_is_a_usage_fault(tmp_path: Path) -> None:
 def test_many_entries_are_read(tmp_path: Path) -> None:
     queries = [{"where": f"a = {i % 2} and b < {i % 3 + 1}", "name": f"q{i}"} for i in range(2000)]
     assert len(read_queries(write(tmp_path, domain=SIZES, queries=queries)).workload.blocks) == 2000
+
+
+def test_what_many_predicates_say_alike_is_made_once_and_answers_as_if_alone(tmp_path: Path) -> None:
+    """Wherever it stands in the text; another constant, another kind of it, or a `by` column makes another factor."""
+    texts = ["a = 1 and b = 2", "b = 2 and (a = 1)", "b != 2 and a = 1", "b = 1 or c = 3", "c = 3 and b = 2"]
+    entries = [{"where": text} for text in texts] + [{"where": "b = 2", "by": ["b"]}, {"where": "b = 2 or c = 3"}]
+    together = read_queries(write(tmp_path, domain=SIZES, queries=entries)).workload.blocks
+    domain = read_domain(SIZES)
+    for entry, block in zip(entries, together, strict=True):
+        (alone,) = read_queries(write(tmp_path, queries=[entry]), domain).workload.blocks
+        assert [row.tolist() for row in block.coefficients()] == [row.tolist() for row in alone.coefficients()]
+        assert [factor.labels for factor in block.factors] == [factor.labels for factor in alone.factors]
+    made = {id(factor.matrix) for block in together for factor in block.factors}
+    assert len(made) == len({"a=1", "b=2", "b!=2", "b=1 or c=3", "c=3", "b by b", "b=2 or c=3"})
+
+
+def test_an_error_names_its_own_entry_and_character_where_others_said_the_same(tmp_path: Path) -> None:
+    entries = [{"where": "a = 1 and c = 3"}, {"where": "c = 3 and a = 1 and b = 9"}]
+    with pytest.raises(DocumentError) as caught:
+        read_queries(write(tmp_path, domain=SIZES, queries=entries))
+    assert str(caught.value).startswith("queries.json: $.queries[1].where: no cell of column 'b' holds 9")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 
 from dpqr.data.arrays import Axes
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
 from dpqr.data.domain import Domain
+from dpqr.errors import DocumentError
 from dpqr.io.documents.cuts import code_bins
 from dpqr.io.documents.place import Place
 from dpqr.workload.block import Factor, QueryBlock
@@ -31,15 +32,22 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
-    """The domain, the entry's place in the document, and the folder that file names are relative to."""
+    """The domain, the entry's place in the document, and the folder that file names are relative to.
+
+    known: factors that entries of the same document have made before, by what they say: a hundred thousand predicates
+    say few things of their columns.
+    """
 
     domain: Domain
     place: Place
     folder: Path
+    known: dict[Hashable, Factor] = field(default_factory=dict, repr=False, compare=False)
 
     def axis(self, name: str, place: Place) -> int:
-        with place.blamed():
+        try:
             return self.domain.axis(name)
+        except DocumentError as error:
+            raise place.fault(str(error)) from None
 
     def axes(self, names: Sequence[str], place: Place) -> Axes:
         """Positions of distinct columns."""

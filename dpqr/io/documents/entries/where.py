@@ -65,6 +65,13 @@ def _groups(node: Node, frame: Frame) -> dict[Axes, list[Node]]:
 
 
 def _factor(group: Axes, nodes: Sequence[Node], by: Axes, frame: Frame) -> Factor:
+    said = group, tuple(nodes), tuple(axis for axis in group if axis in by)
+    if said not in frame.known:
+        frame.known[said] = _made(group, nodes, by, frame)
+    return frame.known[said]
+
+
+def _made(group: Axes, nodes: Sequence[Node], by: Axes, frame: Frame) -> Factor:
     place = frame.place.key("where")
     sizes = tuple(frame.domain.attributes[axis].size for axis in group)
     if math.prod(sizes) > MAX_GROUP_CELLS:

@@ -48,8 +48,9 @@ def tokens(text: str, place: Place) -> list[Token]:
         match = _PATTERN.match(text, position)
         if match is None:
             raise place.fault(f"at character {position + 1}: {_unreadable(text[position])}")
-        if match.lastgroup != "space":
-            found.append(_token(str(match.lastgroup), match[str(match.lastgroup)], position + 1))
+        group = str(match.lastgroup)
+        if group != "space":
+            found.append(_token(group, match[group], position + 1))
         position = match.end()
     return [*found, Token("end", "", len(text) + 1)]
 

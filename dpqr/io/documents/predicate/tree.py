@@ -1,9 +1,9 @@
-"""The tree of a predicate."""
+"""The tree of a predicate. `start`, where a part stands in its text, is for errors: what says the same is equal."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from dpqr.data.attribute import Fault
@@ -17,7 +17,7 @@ class Constant:
 
     kind: Literal["text", "number", "flag"]
     text: str
-    start: int
+    start: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Comparison:
     column: str
     operator: Operator
     constant: Constant
-    start: int
+    start: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class IsFault:
 
     column: str
     fault: Fault
-    start: int
+    start: int = field(compare=False)
 
 
 @dataclass(frozen=True, slots=True)
