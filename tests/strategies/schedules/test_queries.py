@@ -16,7 +16,9 @@ from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import currency
 from dpqr.privacy.sealed import Private
+from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
@@ -25,6 +27,7 @@ from dpqr.strategies.schedules.queries import FEWEST, MOST, Queries, default_rou
 from dpqr.strategies.updates.piecewise_weights import PiecewiseWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
+from dpqr.workload.ranges import Ranges
 from dpqr.workload.workload import Workload
 
 SHAPE = (300, 2)
@@ -34,11 +37,19 @@ COUNTS = np.arange(600).reshape(SHAPE) % 50
 N = int(COUNTS.sum())
 
 
-def planned(rounds=None, epsilon="1", delta="0", accountant="basic", **more):
+def planned(
+    rounds=None,
+    epsilon="1",
+    delta="0",
+    accountant="basic",
+    blocks=(CDF, SEX),
+    distinguisher=PermuteAndFlip(),  # noqa: B008
+    **more,
+):
     settings = {"unit": PrivacyUnit()} | more
-    problem = Problem(domain=domain(SHAPE), workload=Workload((CDF, SEX)), **settings)
+    problem = Problem(domain=domain(SHAPE), workload=Workload(blocks), **settings)
     roles = Roles(
-        distinguisher=PermuteAndFlip(), check=Laplace(), update=PiecewiseWeights(), accountant=ACCOUNTANTS[accountant]
+        distinguisher=distinguisher, check=Laplace(), update=PiecewiseWeights(), accountant=ACCOUNTANTS[accountant]
     )
     return Queries(rounds=rounds).plan(problem, PrivacyBudget.parse(epsilon, delta), roles)
 
@@ -112,3 +123,27 @@ def test_single_answers_reach_the_release_and_the_fit_follows_them() -> None:
     assert 0 < measured.sum() + np.isfinite(sex.noisy.values).sum() <= 40
     assert np.abs(cdf.noisy.values[measured] - truth[measured]).max() < 200
     assert np.abs(cdf.estimate - truth).max() < 0.05 * N
+
+
+@pytest.mark.parametrize(("accountant", "delta"), [("basic", "0"), ("zcdp", "1e-9")])
+def test_searched_selections_are_charged_and_fitted_like_others(accountant, delta, monkeypatch) -> None:
+    """The plan is blind to how a selection is worked out, and so is what it costs."""
+    generator = np.random.default_rng(2)
+    ends = np.sort(generator.integers(0, 301, (2, 900)), axis=0)
+    factors = (Factor(axes=(0,), sizes=(300,), matrix=Ranges(*ends, 300)),)
+    blocks = (QueryBlock(name="ranges", factors=factors, rowwise=True), CDF, QueryBlock(name="total"))
+    distinguisher = Exponential() if accountant == "zcdp" else PermuteAndFlip()
+    charged = []
+    for fewest in (1, 2**62):
+        monkeypatch.setattr(candidates_module, "FEWEST_SEARCHED", fewest)
+        candidates_module._index.cache_clear()
+        plan = planned(
+            rounds=12, epsilon="20", accountant=accountant, delta=delta, blocks=blocks, distinguisher=distinguisher
+        )
+        outcome, guard = run(plan)
+        charged.append(guard.events)
+        ranges = assemble(plan, outcome, {}, private=False).answers[0]
+        assert np.abs(ranges.estimate - blocks[0].answer(DenseHistogram(COUNTS))).max() < 0.1 * N
+        assert (candidates_module._index(blocks) is not None) == (fewest == 1)
+    candidates_module._index.cache_clear()
+    assert charged[0] == charged[1]
