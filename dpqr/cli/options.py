@@ -123,7 +123,7 @@ def strategies(command: Decorated) -> Decorated:
         option("--beta", metavar="B", help="theory: failure probability. [default: 0.05]"),
         option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
         option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
-        option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^22]"),
+        option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),
         named("--trust", multiple=True, help="Vouch for a third party's strategy that meets data."),
         option("--seed", metavar="N", type=seed, default=0, help="Public seed of sampled hypotheses and rows."),
     )

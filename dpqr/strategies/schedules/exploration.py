@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -98,11 +98,19 @@ class Exploration:
     purse: Purse
     records: float
     spent: tuple[float, ...]
+    _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
+    _loads: Counter[Axes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.asked))
+        object.__setattr__(self, "_loads", _below(self.asked))
 
     def walk(self, start: Standing, rounds: Sequence[Round]) -> tuple[Standing, Batch | None]:
         """Where the rounds lead, and the batch that is under way; None: time for the last measurements."""
         standing = start
-        while standing.level < len(self.levels) and self._clear(standing):
+        while standing.level < len(self.levels):
+            if not self._clear(standing):
+                return replace(standing, level=len(self.levels)), None
             batch = self.batch(standing)
             if batch is None:
                 standing = self._ended(standing)
@@ -180,18 +188,16 @@ class Exploration:
     def _split(self, measured: tuple[QueryBlock, ...], left: float) -> list[tuple[QueryBlock, float]]:
         """Measured blocks, and one-way marginals for all the blocks that they must stand in for, in the split of least
         expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
-        names, asked = {block.name for block in measured}, {frozenset(block.axes) for block in self.asked}
-        others = [block for block in self.asked if block.name not in names]
-        loads: Counter[Axes] = Counter((axis,) for block in others for axis in block.axes)
-        loads.update(pair for block in others if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
+        loads, asked = self._loads.copy(), {block.name for block in self.asked}
+        loads.subtract(_below([block for block in measured if block.name in asked]))
         wanted = [
-            (block, float((frozenset(block.axes) in asked) + loads[tuple(sorted(block.axes))]), 0.0)
+            (block, float((frozenset(block.axes) in self._groups) + loads[tuple(sorted(block.axes))]), 0.0)
             for block in measured
         ]
         wanted += [
             (block, float(loads[block.axes]), spent) for block, spent in zip(self.singles, self.spent, strict=True)
         ]
-        wanted = [(block, weight, spent) for block, weight, spent in wanted if weight]
+        wanted = [(block, weight, spent) for block, weight, spent in wanted if weight > 0.0]
         even = self.purse.bought(left / max(len(wanted), 1))
         costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
         shares = self.purse.split(left, costs, [spent for _, _, spent in wanted])
@@ -221,3 +227,10 @@ class Exploration:
         kept_back = self.errors.at(block, deviation)
         passed = max(LEAST_PASSED, 1.0 - kept_back / self.records)
         return max(0.0, moved - NOISE * kept_back) / passed / self.records
+
+
+def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
+    """How many of the blocks look at each attribute, and how many of the wider ones at each pair."""
+    found: Counter[Axes] = Counter((axis,) for block in blocks for axis in block.axes)
+    found.update(pair for block in blocks if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
+    return found
