@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -90,3 +91,10 @@ def test_the_module_runs_under_the_same_name():
     done = subprocess.run([sys.executable, "-m", "dpqr", "release"], capture_output=True, text=True)
     assert done.returncode == 2
     assert done.stderr == "dpqr: missing argument 'DATA...'\nsee: dpqr release --help\n"
+
+
+def test_arrow_takes_its_memory_from_the_system():
+    code = "import dpqr.cli.main, pyarrow; print(pyarrow.default_memory_pool().backend_name)"
+    known = {name: value for name, value in os.environ.items() if name != "ARROW_DEFAULT_MEMORY_POOL"}
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=known)
+    assert told.stdout.strip() == "system"
