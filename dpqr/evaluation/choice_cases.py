@@ -14,6 +14,7 @@ from dpqr.evaluation.case import Case, Pair
 from dpqr.evaluation.draws import Draws
 from dpqr.evaluation.neighbours import records
 from dpqr.evaluation.told import Told
+from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.scores import Scores
 from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
@@ -21,12 +22,16 @@ from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.distinguishers.interface import Distinguisher
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.box_index import box_index
 from dpqr.workload.matrix import Dense
+from dpqr.workload.ranges import Ranges
 
 DISTINGUISHERS: dict[str, Distinguisher] = {"exponential": Exponential(), "permute-and-flip": PermuteAndFlip()}
-EPSILONS = {"blocks": Fraction(1), "queries": Fraction(2)}
+EPSILONS = {"blocks": Fraction(1), "queries": Fraction(2), "boxes": Fraction(2)}
 LEVEL = 5
 """Everybody's score on the first database."""
+BOXES, BITS = (4, 8), 3
+"""Boxes whose score falls, boxes whose score rises, and the grid of the scores."""
 COMPOSED = {"rho": (1, Fraction(1)), "composed": (3, Fraction(3, 4))}
 """Selections in a row, and the epsilon of each, that are priced in rho."""
 DELTA = Fraction(1, 10)
@@ -47,11 +52,13 @@ class Contest:
 
 
 def choice_cases() -> Iterator[Case]:
-    """Both distinguishers, on blocks and on queries; and many selections priced together in rho."""
+    """Both distinguishers, on blocks, on queries and on searched boxes; and many selections priced together in rho."""
     for relation, unit in UNITS.items():
         for name in DISTINGUISHERS:
             yield choice_case(f"{name}-blocks-{relation}", name, block_contest(unit), EPSILONS["blocks"])
             yield choice_case(f"{name}-queries-{relation}", name, query_contest(unit), EPSILONS["queries"])
+    for name, (relation, unit) in zip(DISTINGUISHERS, UNITS.items(), strict=True):
+        yield choice_case(f"{name}-boxes-{relation}", name, box_contest(unit), EPSILONS["boxes"])
     for name in DISTINGUISHERS:
         for kind in COMPOSED:
             yield composed_case(kind, name)
@@ -92,6 +99,26 @@ def query_contest(unit: PrivacyUnit, candidates: int = 3) -> Contest:
     moved: dict[tuple[int, ...], int] = {(1,): 1} if unit.neighbours is Neighbours.REPLACE else {}
     pair = records((2,), {(0,): count, **moved}), records((2,), {(0,): count + 1})
     return Contest(scores=scores, pair=pair, unit=unit)
+
+
+def box_contest(unit: PrivacyUnit) -> Contest:
+    """The first cell of one column, over and over, and that of another: both gain the record. The first is expected
+    above the count, the other below it. Many boxes, for a search must have something to save."""
+    blocks = tuple(
+        QueryBlock(name=f"{axis}", factors=(Factor(axes=(axis,), sizes=(2,), matrix=_first_cell(boxes)),), rowwise=True)
+        for axis, boxes in enumerate(BOXES)
+    )
+    index = box_index(blocks)
+    assert index is not None
+    expected = np.array([[0, LEVEL], [-LEVEL, 0]]) << BITS
+    scores = BoxScores(blocks=blocks, index=index, expected=expected, bits=BITS)
+    replaced = unit.neighbours is Neighbours.REPLACE
+    pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
+    return Contest(scores=scores, pair=pair, unit=unit)
+
+
+def _first_cell(times: int) -> Ranges:
+    return Ranges(np.zeros(times, dtype=np.int64), np.ones(times, dtype=np.int64), 2)
 
 
 def block_contest(unit: PrivacyUnit, candidates: int = 3) -> Contest:

@@ -94,6 +94,20 @@ class ScoreLeaks:
 
 
 @dataclass(frozen=True)
+class Greedy:
+    """The best candidate, with no coin tossed."""
+
+    inner: Any
+
+    @property
+    def event(self):
+        return self.inner.event
+
+    def sample(self, value, noise):
+        return int(self.inner.scores.evaluate(value).argmax())
+
+
+@dataclass(frozen=True)
 class OneLess:
     """Scores that state a sensitivity smaller by one."""
 

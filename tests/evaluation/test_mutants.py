@@ -9,6 +9,7 @@ from evaluation.mutants import (
     BareBoxes,
     Billed,
     ExactCheck,
+    Greedy,
     OneLess,
     PlannedOnData,
     Restarted,
@@ -82,6 +83,13 @@ def test_a_selection_with_a_sensitivity_smaller_by_one(name):
     faulty = replace(right, scores=OneLess(right.scores))
     assert faulty.rate == 2 * right.rate
     assert share(with_mechanism(case, faulty), 8_000) > 1
+
+
+@pytest.mark.parametrize("name", ["exponential-boxes-add-remove", "permute-and-flip-boxes-replace"])
+def test_a_search_that_ends_in_the_best_box(name):
+    case = KNOWN[name]
+    assert share(with_mechanism(case, Greedy(mechanism(name))), 400) > 1
+    assert share(case, 400) < 1
 
 
 def test_permute_and_flip_priced_as_bounded_range():
