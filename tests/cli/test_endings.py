@@ -102,6 +102,8 @@ import os, signal, time
 from dpqr.app import release
 from dpqr.cli.main import main
 
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job starts with it ignored
+
 def interrupted(*_, **__):
     os.kill(os.getpid(), signal.SIGINT)
     time.sleep(60)
