@@ -126,11 +126,13 @@ def audit(
     cases: Sequence[Case],
     runs: int = RUNS,
     *,
+    short: bool = False,
     noise: NoiseSource | None = None,
     done: Done | None = None,
 ) -> Audit:
     """Attack every case with `runs` runs on each of its two databases.
 
+    short: no more runs of a case than show its gross faults.
     noise: the operating system's, on all processors, unless a test passes another. The cases are then taken from
     `known_cases` by their names.
 
@@ -138,7 +140,8 @@ def audit(
     """
     if runs < FEWEST_RUNS:
         raise UsageFault(f"--runs {runs}: at least {FEWEST_RUNS} runs are needed to show anything")
-    sampled = _alone(cases, runs, noise) if noise else _together(cases, runs)
+    shares = [_share(case, runs, short=short) for case in cases]
+    sampled = _alone(cases, shares, noise) if noise else _together(cases, shares)
     alarm = float(ALARM) / max(len(cases), 1)
     findings = []
     for case, (one, two) in zip(cases, sampled, strict=True):
@@ -150,27 +153,28 @@ def audit(
     return Audit(runs=runs, findings=tuple(findings), private=noise.private if noise else True)
 
 
-def _share(case: Case, runs: int) -> int:
+def _share(case: Case, runs: int, *, short: bool) -> int:
     """How many runs this case gets."""
-    return max(FEWEST_RUNS, runs // case.work)
+    share = max(FEWEST_RUNS, runs // case.work)
+    return min(share, case.brief) if short and case.brief else share
 
 
 Sampled = Iterator[tuple[Outcomes, Outcomes]]
 
 
-def _alone(cases: Sequence[Case], runs: int, noise: NoiseSource) -> Sampled:
-    for case in cases:
-        yield case.outcomes(0, _share(case, runs), noise), case.outcomes(1, _share(case, runs), noise)
+def _alone(cases: Sequence[Case], shares: Sequence[int], noise: NoiseSource) -> Sampled:
+    for case, runs in zip(cases, shares, strict=True):
+        yield case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
 
 
-def _together(cases: Sequence[Case], runs: int) -> Sampled:
+def _together(cases: Sequence[Case], shares: Sequence[int]) -> Sampled:
     """The same in several processes. They start from nothing and share no state, least of all of a generator.
 
     An interrupt is this process's to handle: a worker ends with its current part.
     """
     deaf = signal.SIGINT, signal.SIG_IGN
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), initializer=signal.signal, initargs=deaf) as pool:
-        waiting = [_submitted(pool, case, _share(case, runs)) for case in cases]
+        waiting = [_submitted(pool, case, runs) for case, runs in zip(cases, shares, strict=True)]
         waiting.reverse()
         try:
             while waiting:

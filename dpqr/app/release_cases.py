@@ -48,6 +48,8 @@ ABSENT = -(2**40)
 DELTA = Fraction(1, 100)
 RECORDS = 300
 """Enough for the theory schedule to promise something, and few enough for a schedule of two or three rounds."""
+BRIEF = 500
+"""Runs that show an exact total, a score that is used again or an answer without noise."""
 ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 
@@ -128,14 +130,15 @@ def rounds_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Role
     """One round on three marginals."""
     pair, plan = _in_rounds(unit, budget, roles, rounds=1)
     what = f"a release in rounds, {roles.distinguisher.name} and {roles.check.name}"
-    return Case(name=f"release-rounds-{name}", what=what, pair=pair, trial=ReleaseTrial(plan=plan))
+    return Case(name=f"release-rounds-{name}", what=what, pair=pair, trial=ReleaseTrial(plan=plan), brief=BRIEF)
 
 
 def resumed_case(roles: Roles) -> Case:
     """A release that dies with a choice in its hands, and is continued: that choice stays lost, and paid."""
     pair, plan = _in_rounds(ADDED, PrivacyBudget(Fraction(2)), roles, rounds=2)
     what = "a release that lost a draw in a crash and was continued"
-    return Case(name="release-resumed", what=what, pair=pair, trial=ReleaseTrial(plan=plan, lost=len(plan.opening)))
+    trial = ReleaseTrial(plan=plan, lost=len(plan.opening))
+    return Case(name="release-resumed", what=what, pair=pair, trial=trial, brief=BRIEF)
 
 
 def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
@@ -147,7 +150,8 @@ def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
     what = f"a release by theory with its stop test, {roles.update.name}"
     trial = ReleaseTrial(plan=plan)
     gap = math.floor(plan.threshold or 0)
-    return Case(name=f"release-theory-{name}", what=what, pair=_crowd(unit, RECORDS // 2 + gap), trial=trial)
+    pair = _crowd(unit, RECORDS // 2 + gap)
+    return Case(name=f"release-theory-{name}", what=what, pair=pair, trial=trial, brief=BRIEF)
 
 
 def _in_rounds(unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles, rounds: int) -> tuple[Pair, Plan]:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 @click.command("audit")
 @click.option("--runs", type=click.IntRange(min=1), metavar="N", help="Runs on each database of a case. [100000]")
-@click.option("--short", is_flag=True, help="1800 runs: under a minute, for CI.")
+@click.option("--short", is_flag=True, help="1800 runs, or fewer: under a minute, for CI.")
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Only this case; * stands for anything.")
 @click.option("--list", "listed", is_flag=True, help="Name the cases; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
@@ -38,7 +38,7 @@ def command(
         return
     if short and runs is not None:
         raise UsageFault("--short and --runs exclude each other; give one of them")
-    found = audit(chosen, runs or (SHORT_RUNS if short else RUNS), done=_told)
+    found = audit(chosen, runs or (SHORT_RUNS if short else RUNS), short=short, done=_told)
     _show(found, as_json=as_json, color=not no_color)
     found.require_sound()
 

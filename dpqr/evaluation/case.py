@@ -33,6 +33,7 @@ class Case:
 
     name: as `--case` takes it. what: in words. pair: neighbours for which the loss is as large as it can be.
     work: how many runs of other cases one of these takes; an audit makes so many times fewer.
+    brief: most runs of a short audit, for a case of some work whose gross faults show in so many; None: as all others.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Case:
     pair: Pair
     trial: Trial
     work: int = 1
+    brief: int | None = None
 
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
         """`runs` independent runs on one of the two databases."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -30,6 +30,8 @@ DISTINGUISHERS: dict[str, Distinguisher] = {"exponential": Exponential(), "permu
 EPSILONS = {"blocks": Fraction(1), "queries": Fraction(2), "boxes": Fraction(2)}
 LEVEL = 5
 """Everybody's score on the first database."""
+BRIEF = 500
+"""Runs that show a search that tosses no coins."""
 BOXES, BITS = (4, 8), 3
 """Boxes whose score falls, boxes whose score rises, and the grid of the scores."""
 COMPOSED = {"rho": (1, Fraction(1)), "composed": (3, Fraction(3, 4))}
@@ -58,7 +60,8 @@ def choice_cases() -> Iterator[Case]:
             yield choice_case(f"{name}-blocks-{relation}", name, block_contest(unit), EPSILONS["blocks"])
             yield choice_case(f"{name}-queries-{relation}", name, query_contest(unit), EPSILONS["queries"])
     for name, (relation, unit) in zip(DISTINGUISHERS, UNITS.items(), strict=True):
-        yield choice_case(f"{name}-boxes-{relation}", name, box_contest(unit), EPSILONS["boxes"])
+        boxes = choice_case(f"{name}-boxes-{relation}", name, box_contest(unit), EPSILONS["boxes"])
+        yield replace(boxes, brief=BRIEF)
     for name in DISTINGUISHERS:
         for kind in COMPOSED:
             yield composed_case(kind, name)

@@ -1,6 +1,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
@@ -96,3 +97,17 @@ def test_cases_by_name_and_by_pattern():
 def test_a_handful_of_runs_is_refused():
     with pytest.raises(UsageFault, match="at least 100"):
         audit(chosen_cases([NAME]), 99)
+
+
+def test_a_short_audit_makes_no_more_runs_of_a_case_than_show_its_gross_faults():
+    case = replace(known_cases()["laplace-marginal-loose"], brief=150)
+    drawn = []
+
+    def outcomes(side, runs, noise):
+        drawn.append(runs)
+        return case.outcomes(side, runs, noise)
+
+    counting = SimpleNamespace(name="", what="", trial=case.trial, work=1, brief=150, outcomes=outcomes)
+    audit((counting,), 200, noise=SeededNoise(1))
+    audit((counting,), 200, short=True, noise=SeededNoise(1))
+    assert drawn == [200, 200, 150, 150]

@@ -19,7 +19,7 @@ def asked(monkeypatch):
     """What the use case was asked; it finds what `shares` says."""
     calls = []
 
-    def audit(cases, runs, done=None):
+    def audit(cases, runs, *, short, done):
         calls.append(([case.name for case in cases], runs))
         findings = [
             Finding(name=case.name, what="", claim=Claim(epsilon=Fraction(2)), loss=loss(case.name)) for case in cases
