@@ -130,7 +130,7 @@ def audit(
     noise: NoiseSource | None = None,
     done: Done | None = None,
 ) -> Audit:
-    """Attack every case with `runs` runs on each of its two databases.
+    """Attack every case with `runs` runs on each of its two databases, or `runs` over its `work`.
 
     short: no more runs of a case than show its gross faults.
     noise: the operating system's, on all processors, unless a test passes another. The cases are then taken from

@@ -137,6 +137,7 @@ def test_a_plan_that_this_machine_cannot_hold(desk, steps, monkeypatch):
 def test_a_machine_that_does_not_tell_its_memory(desk, monkeypatch, pages):
     monkeypatch.setattr(module.os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else pages)
     run()
+    assert (desk.path / "out" / "release.json").exists()
 
 
 def test_progress_is_of_bytes_and_rounds(desk):

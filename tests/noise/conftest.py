@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
+from math import erf, sqrt
 
 import mpmath
 import numpy as np
@@ -62,3 +63,18 @@ def p_value() -> Callable[[Sequence[int], Sequence[float]], float]:
         return float(chi2.sf(statistic, len(seen) - 1))
 
     return value
+
+
+@pytest.fixture
+def follows_normal(p_value) -> Callable[[np.ndarray], None]:
+    """Draws over their deviation lie as a normal law's do, and not as one's that is a tenth wider."""
+
+    def check(draws: np.ndarray) -> None:
+        levels = np.arange(-4, 4.1, 0.1)
+        line = np.array([(1 + erf(level / sqrt(2))) / 2 for level in levels])
+        wrong = np.array([(1 + erf(level / sqrt(2) / 1.1)) / 2 for level in levels])
+        seen = np.histogram(draws, levels)[0]
+        assert p_value(seen, np.diff(line), len(draws)) > 1e-9
+        assert p_value(seen, np.diff(wrong), len(draws)) < 1e-9
+
+    return check

@@ -79,3 +79,4 @@ def test_empty_files_of_killed_jobs_are_removed(path, tmp_path, claim):
 
 def test_there_is_nothing_to_tidy_in_a_missing_directory(tmp_path):
     tidy(tmp_path / "missing" / ".out.transcript")
+    assert not os.listdir(tmp_path)
