@@ -78,7 +78,7 @@ class SearchTrial:
 
 def search_cases() -> Iterator[Case]:
     """Both relations, both accountants that may charge it."""
-    update = MultiplicativeWeights(fit=EntropyFit(tolerance=1.0, steps=10))
+    update = MultiplicativeWeights(fit=EntropyFit(tolerance=1.0, steps=3))
     pure = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=update, accountant=Basic())
     yield search_case("basic-add-remove", ADDED, PrivacyBudget(Fraction(1)), pure)
     rho = Roles(distinguisher=Exponential(), check=Gaussian(), update=update, accountant=ZeroConcentrated())
