@@ -35,7 +35,7 @@ def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
         if isinstance(factor.matrix, Identity):
             codes = np.unravel_index(picks, factor.sizes)
             cells |= {axis: code.astype(np.int64) for axis, code in zip(factor.axes, codes, strict=True)}
-        elif factor.labels or factor.matrix.rows > 1:
+        elif _is_detailed(factor):
             named.append((_labels(factor), picks))
     if not named:
         return RowNames(cells=cells)
@@ -43,6 +43,21 @@ def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
         details = tuple(map(", ".join, zip(*(labels[:count] for labels, _ in named), strict=True)))
         return RowNames(cells=cells, details=details, detail=np.arange(count, dtype=np.int64))
     return _detailed(cells, named)
+
+
+def named_axes(block: QueryBlock) -> tuple[int, ...]:
+    """The attributes in `cells` of a block's names."""
+    return tuple(axis for factor in block.factors if isinstance(factor.matrix, Identity) for axis in factor.axes)
+
+
+def detailed_rows(block: QueryBlock) -> int:
+    """At most so many details has a block's names; 0: none."""
+    return block.rows if any(_is_detailed(factor) for factor in block.factors) else 0
+
+
+def _is_detailed(factor: Factor) -> bool:
+    """Whether a factor's rows are told by texts: they are not cells, and have a name to give."""
+    return not isinstance(factor.matrix, Identity) and (bool(factor.labels) or factor.matrix.rows > 1)
 
 
 def _picks(block: QueryBlock, count: int) -> tuple[IntArray, ...]:

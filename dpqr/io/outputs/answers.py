@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from dpqr.construction.release import BlockAnswers, Release
-from dpqr.data.arrays import FloatArray
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.column_names import beside
-from dpqr.workload.naming import row_names
+from dpqr.workload.naming import detailed_rows, named_axes, row_names
 
 FIGURES = ("estimate", "measured", "noise_deviation", "lower", "upper")
 OWN_COLUMNS = ("query", "detail", *FIGURES)
 NOTHING = -1
 """Dictionary index of a null."""
+PIECE = 2**14
+"""Answers that are written at a time."""
 
 
 def answers_table(release: Release) -> Any:
@@ -33,11 +34,21 @@ def answers_table(release: Release) -> Any:
 
     Privacy: post-processing of a release.
     """
-    domain = release.plan.problem.domain
-    draft = _Draft(domain=domain, rows=sum(answers.block.rows for answers in release.answers))
-    for answers in release.answers:
-        draft.add(answers)
-    return pa.table(dict(draft.columns()))
+    return next(answer_tables(release, sum(answers.block.rows for answers in release.answers)))
+
+
+def answer_tables(release: Release, rows: int = PIECE) -> Iterator[Any]:
+    """The same table in pieces of one schema, so that millions of answers can be written in the memory of a few.
+
+    rows: the fewest of a piece, the last one excepted; blocks are not cut.
+    """
+    layout = _Layout.of(release)
+    start = held = 0
+    for stop, answers in enumerate(release.answers, 1):
+        held += answers.block.rows
+        if held >= rows or stop == len(release.answers):
+            yield layout.table(release.answers[start:stop])
+            start, held = stop, 0
 
 
 def answer_records(release: Release) -> list[dict[str, Any]]:
@@ -63,65 +74,72 @@ def column_values(column: Any) -> list[Any]:
     return looked_up
 
 
-@dataclass(slots=True, kw_only=True)
-class _Draft:
-    """The columns while they are filled, block after block: dictionary indices and floats."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """The columns of all pieces. texts: how many texts each column of texts may hold, attributes by axis."""
 
     domain: Domain
-    rows: int
-    filled: int = 0
-    names: list[str] = field(default_factory=list)
-    details: list[str] = field(default_factory=list)
-    codes: dict[int | str, Any] = field(default_factory=dict)
-    figures: dict[str, FloatArray] = field(default_factory=dict)
+    texts: dict[int | str, int]
 
-    def add(self, answers: BlockAnswers) -> None:
-        place = slice(self.filled, self.filled + answers.block.rows)
-        self._indices("query", len(self.names))[place] = len(self.names)
-        self.names.append(answers.block.name)
-        names = row_names(answers.block)
-        for axis, codes in names.cells.items():
-            self._indices(axis, self.domain.attributes[axis].size)[place] = codes
-        if names.detail is not None:
-            self.details.extend(names.details)
-            first = len(self.details) - len(names.details)
-            self._indices("detail", len(self.details))[place] = names.detail + first
-        noisy = answers.noisy
-        self._floats(FIGURES[0])[place] = answers.estimate
-        if not np.isnan(noisy.values).all():
-            shown = (noisy.values, noisy.deviation, noisy.lower, noisy.upper)
-            for name, values in zip(FIGURES[1:], shown, strict=True):
-                self._floats(name)[place] = values
-        self.filled = place.stop
+    @classmethod
+    def of(cls, release: Release) -> _Layout:
+        domain, blocks = release.plan.problem.domain, [answers.block for answers in release.answers]
+        axes = sorted({axis for block in blocks for axis in named_axes(block)})
+        sizes: dict[int | str, int] = {axis: domain.attributes[axis].size for axis in axes}
+        return cls(domain=domain, texts={"query": len(blocks), **sizes, "detail": sum(map(detailed_rows, blocks))})
 
-    def columns(self) -> Iterator[tuple[str, Any]]:
-        yield "query", _dictionary(self._indices("query"), self.names)
-        for axis, attribute in enumerate(self.domain.attributes):
-            if axis in self.codes:
-                yield beside(OWN_COLUMNS, attribute.name), _dictionary(self.codes[axis], list(attribute.titles()))
-        yield "detail", _dictionary(self._indices("detail"), self.details)
-        for name in FIGURES:
-            values = self._floats(name)
+    def table(self, answers: Sequence[BlockAnswers]) -> Any:
+        draft = _Draft(sum(one.block.rows for one in answers), self.texts)
+        for one in answers:
+            draft.add(one)
+        return pa.table(dict(self._columns(draft)))
+
+    def _columns(self, draft: _Draft) -> Iterator[tuple[str, Any]]:
+        for column, codes in draft.codes.items():
+            if isinstance(column, int):
+                attribute = self.domain.attributes[column]
+                yield beside(OWN_COLUMNS, attribute.name), _dictionary(codes, list(attribute.titles()))
+            else:
+                yield column, _dictionary(codes, draft.names if column == "query" else draft.details)
+        for name, values in draft.figures.items():
             values += 0.0  # no negative zeros
             yield name, pa.array(values, from_pandas=True)
 
-    def _indices(self, column: int | str, texts: int = 0) -> Any:
-        """The column's indices, of a type with room for that many texts.
 
-        As narrow as it goes: 14 million answers about 45 attributes would take 2.5 GB in words of four bytes.
-        """
-        room = next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
-        known = self.codes.get(column)
-        if known is None:
-            self.codes[column] = np.full(self.rows, NOTHING, dtype=room)
-        elif np.dtype(room).itemsize > known.dtype.itemsize:
-            self.codes[column] = known.astype(room)
-        return self.codes[column]
+class _Draft:
+    """The columns of one piece while they are filled, block after block: dictionary indices and floats.
 
-    def _floats(self, column: str) -> FloatArray:
-        if column not in self.figures:
-            self.figures[column] = np.full(self.rows, np.nan)
-        return self.figures[column]
+    Indices are as narrow as they go: 14 million answers about 45 attributes would take 2.5 GB in words of four bytes.
+    """
+
+    def __init__(self, rows: int, texts: Mapping[int | str, int]) -> None:
+        self.filled = 0
+        self.names: list[str] = []
+        self.details: list[str] = []
+        self.codes = {column: np.full(rows, NOTHING, dtype=_index_type(most)) for column, most in texts.items()}
+        self.figures = {name: np.full(rows, np.nan) for name in FIGURES}
+
+    def add(self, answers: BlockAnswers) -> None:
+        place = slice(self.filled, self.filled + answers.block.rows)
+        self.codes["query"][place] = len(self.names)
+        self.names.append(answers.block.name)
+        names = row_names(answers.block)
+        for axis, codes in names.cells.items():
+            self.codes[axis][place] = codes
+        if names.detail is not None:
+            self.codes["detail"][place] = names.detail + len(self.details)
+            self.details.extend(names.details)
+        noisy = answers.noisy
+        self.figures[FIGURES[0]][place] = answers.estimate
+        if not np.isnan(noisy.values).all():
+            shown = (noisy.values, noisy.deviation, noisy.lower, noisy.upper)
+            for name, values in zip(FIGURES[1:], shown, strict=True):
+                self.figures[name][place] = values
+        self.filled = place.stop
+
+
+def _index_type(texts: int) -> Any:
+    return next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
 
 
 def _dictionary(indices: Any, titles: list[str]) -> Any:

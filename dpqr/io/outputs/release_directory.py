@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dpqr.construction.release import Release
-from dpqr.io.outputs.answers import answers_table
+from dpqr.io.outputs.answers import answer_tables
 from dpqr.io.outputs.directory import ReleaseDirectory
 from dpqr.io.outputs.json_layout import document_text
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_document import release_document
 from dpqr.io.outputs.synthetic import BinText, Form, synthesise
-from dpqr.io.outputs.table_files import TableFormat, write_table
+from dpqr.io.outputs.table_files import TableFormat, write_table, write_tables
 
 SYNTHETIC = "synthetic.parquet"
 
@@ -28,7 +28,7 @@ def write_release(
     files = [answers_name, *([SYNTHETIC] if drawn else [])]
     record = release_document(release, files=files, synthetic=drawn.record if drawn else None)
     with target.filled() as place:
-        write_table(answers_table(release), place / answers_name, answers)
+        write_tables(answer_tables(release), place / answers_name, answers)
         if drawn:
             write_table(drawn.table, place / SYNTHETIC, "parquet")
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")

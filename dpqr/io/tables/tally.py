@@ -12,7 +12,7 @@ from dpqr.data.counts import Counts
 from dpqr.data.histogram import DenseHistogram, SparseHistogram
 from dpqr.data.packing import Packing
 
-_LEAST_PENDING = 2**20
+_LEAST_PENDING = 2**15
 
 
 class Tally(Protocol):

@@ -15,7 +15,11 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import STDIN, TableFile
 
 _GZIP_MAGIC = b"\x1f\x8b"
+_QUOTE = b'"'
 _PIECE = 2**18
+_FIRST, _GROWTH = 2**16, 16
+"""The parser gets its first bytes in pieces so small, then in pieces of one part in so many of what it has had: memory
+follows a small table's size, and a large one is read as fast as ever."""
 
 
 class _Meter(io.RawIOBase):
@@ -63,6 +67,7 @@ class TextStream:
         self._plain = gzip.GzipFile(fileobj=cast(BinaryIO, io.BufferedReader(self._meter, _PIECE))) if packed else None
         self._name, self._limits, self._unpacked = file.path, limits, 0
         self._pending, self._seal = b"", b""
+        self._given, self._quoted = 0, False
         self._turn = Lock()
         self.closed = False
 
@@ -71,8 +76,8 @@ class TextStream:
         return self._meter.taken
 
     def head(self, size: int) -> bytes:
-        """The first `size` bytes (all, where there are fewer), which `read` gives again."""
-        self._pending = _fill(self._piece, size)
+        """At most `size` first bytes, with the first line that is not empty; `read` gives them again."""
+        self._pending = self._rows(size)
         return self._pending
 
     def seal(self, row: bytes) -> None:
@@ -80,9 +85,31 @@ class TextStream:
         self._seal = b"\n" + row + b"\n"
 
     def read(self, size: int) -> bytes:
-        """The next `size` bytes; fewer at the end only, for the parser takes a short piece for a whole one."""
+        """At most `size` next bytes, in which a row ends if one ends in so many: the parser takes what it gets for a
+        piece of the size that it asked for, and refuses rows that are longer."""
         with self._turn:
-            return b"" if self.closed else _fill(self._piece, size)
+            if self.closed:
+                return b""
+            rows = self._rows(size)
+            self._given += len(rows)
+            self._quoted ^= rows.count(_QUOTE) % 2 == 1
+            return rows
+
+    def _rows(self, size: int) -> bytes:
+        """Bytes to read next; the fewest doublings after which a row has ended, `size` at most."""
+        wanted = min(size, max(_FIRST, self._given // _GROWTH))
+        rows = _fill(self._piece, wanted)
+        while len(rows) == wanted < size and not self._ends_row(rows):
+            wanted = min(size, 2 * wanted)
+            rows += _fill(self._piece, wanted - len(rows))
+        return rows
+
+    def _ends_row(self, rows: bytes) -> bool:
+        """Whether the last line that ends in `rows` is the last of a row, and not all are empty. Lines within quotes
+        are told by the number of quotes before them. Quotes in the middle of cells mislead that: a piece may then be
+        larger than it need be, or the parser refuse a row of more than `_FIRST` bytes."""
+        end = rows.rfind(b"\n") + 1
+        return bool(rows[:end].strip()) and self._quoted == (rows.count(_QUOTE, 0, end) % 2 == 1)
 
     def _piece(self, size: int) -> bytes:
         """At most `size` bytes; none at the end."""

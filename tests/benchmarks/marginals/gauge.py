@@ -12,7 +12,8 @@ STATUS, PEAK = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 
 def memory(field: str) -> float | None:
-    """`VmRSS` (now) or `VmHWM` (peak) of this process in MB; None where the system does not tell."""
+    """`VmRSS` (now), `VmHWM` (peak) or `RssFile` (of it, pages of files, libraries most of all) of this process in MB;
+    None where the system does not tell."""
     with suppress(OSError):
         found = re.search(rf"{field}:\s+(\d+) kB", STATUS.read_text())
         return int(found[1]) / 1024 if found else None
@@ -24,7 +25,7 @@ class Gauge:
 
     def __init__(self) -> None:
         _forget_peak()
-        self.imports, self.before = time.process_time(), memory("VmRSS")
+        self.imports, self.before, self.files = time.process_time(), memory("VmRSS"), memory("RssFile")
         self.highest, self.held, self.algorithm = 0.0, None, None
 
     def loaded(self) -> None:
@@ -40,11 +41,13 @@ class Gauge:
             self.algorithm = peak - self.held
 
     def report(self, **more: object) -> str:
-        """One JSON line: cpu (after imports), imports (CPU seconds); memory: peak above that after imports, MB;
-        algorithm: peak from the table in memory to the answers in memory, above what was held at first, MB."""
-        peak, cpu = memory("VmHWM"), time.process_time() - self.imports
+        """One JSON line: cpu (after imports), imports (CPU seconds), and MB: memory, the peak above that after imports;
+        own, the same without pages of libraries that came in since, which all processes share; algorithm, the peak
+        from the table in memory to the answers in memory, above what was held at first."""
+        peak, files, cpu = memory("VmHWM"), memory("RssFile"), time.process_time() - self.imports
         above = None if peak is None or self.before is None else max(peak, self.highest) - self.before
-        told = {"cpu": cpu, "imports": self.imports, "memory": above, "algorithm": self.algorithm}
+        own = None if above is None or files is None or self.files is None else above - (files - self.files)
+        told = {"cpu": cpu, "imports": self.imports, "memory": above, "own": own, "algorithm": self.algorithm}
         return json.dumps({**told, **more})
 
 

@@ -22,12 +22,13 @@ PEERS, PURE = ("aim", "mst", "mwem"), ("dpqr", "plain", "mwem")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """error: mean L1 over n. cpu: seconds after imports. memory: peak MB above that after imports; algorithm: the
-    peak from the table in memory to the answers in memory; None: not told."""
+    """error: mean L1 over n. cpu: seconds after imports. memory: peak MB above that after imports; own: without pages
+    of libraries; algorithm: the peak from the table in memory to the answers in memory; None: not told."""
 
     error: float
     cpu: float
     memory: float | None
+    own: float | None
     algorithm: float | None
 
 
@@ -67,6 +68,7 @@ class Contest:
             error=self.task.error(answers, self.truth),
             cpu=told["cpu"],
             memory=told["memory"],
+            own=told["own"],
             algorithm=told["algorithm"],
         )
 

@@ -20,9 +20,10 @@ COLUMNS = (
     "standard_error",
     "cpu_s",
     "memory_mb",
+    "own_mb",
     "algorithm_mb",
 )
-HEAD = ("delta", "eps", "method", "runs", "L1 / n", "std err", "CPU s", "MB", "alg. MB")
+HEAD = ("delta", "eps", "method", "runs", "L1 / n", "std err", "CPU s", "MB", "own MB", "alg. MB")
 COLOURS = ("#1b6ca8", "#c0392b", "#27874b", "#8e44ad", "#b8860b", "#555555")
 WIDTH, HEIGHT, LEFT, TOP = 640, 400, 70, 30
 
@@ -56,13 +57,17 @@ class Line:
         return _median(run.memory for run in self.runs)
 
     @property
+    def own(self) -> float:
+        return _median(run.own for run in self.runs)
+
+    @property
     def algorithm(self) -> float:
         return _median(run.algorithm for run in self.runs)
 
     def fields(self) -> tuple[str, ...]:
         figures = (f"{self.error:.6f}", f"{self.spread:.6f}", f"{self.cpu:.3f}", f"{self.memory:.1f}")
         named = (self.workload, self.delta, self.eps, self.method, str(len(self.runs)))
-        return (*named, *figures, f"{self.algorithm:.1f}")
+        return (*named, *figures, f"{self.own:.1f}", f"{self.algorithm:.1f}")
 
 
 def _median(figures: Iterable[float | None]) -> float:
@@ -76,16 +81,17 @@ def table(lines: Iterable[Line]) -> Iterable[str]:
     own = {(line.delta, line.eps): line for line in told if line.method == "dpqr"}
     yield " ".join(["{:>6} {:>5} {:>7} {:>4} {:>9} {:>9}".format(*HEAD), *(f"{name:>8}" for name in HEAD[6:])])
     for line in told:
-        _, delta, eps, method, runs, error, spread, cpu, memory, own_memory = line.fields()
-        row = f"{delta:>6} {eps:>5} {method:>7} {runs:>4} {error:>9} {spread:>9} {cpu:>8} {memory:>8} {own_memory:>8}"
+        _, delta, eps, method, runs, error, spread, *costs = line.fields()
+        named = f"{delta:>6} {eps:>5} {method:>7} {runs:>4} {error:>9} {spread:>9}"
+        row = " ".join([named, *(f"{cost:>8}" for cost in costs)])
         ours = own.get((delta, eps))
         yield row if ours is None or ours is line else f"{row}   {_ratios(ours, line)}"
 
 
 def _ratios(ours: Line, line: Line) -> str:
     error, cpu, memory = ours.error / line.error, ours.cpu / line.cpu, ours.memory / line.memory
-    algorithm = ours.algorithm / line.algorithm
-    return f"dpqr's share: error {error:.3f}, CPU {cpu:.3f}, MB {memory:.2f}, algorithm's MB {algorithm:.2f}"
+    apart = f"own MB {ours.own / line.own:.2f}, algorithm's MB {ours.algorithm / line.algorithm:.2f}"
+    return f"dpqr's share: error {error:.3f}, CPU {cpu:.3f}, MB {memory:.2f}, {apart}"
 
 
 def write_csv(path: Path, lines: Iterable[Line]) -> None:
@@ -107,8 +113,9 @@ def _remembered(row: dict[str, str]) -> Line:
     errors = [error] * runs
     if runs > 1:
         errors[:2] = [error - deviation, error + deviation]
-    cpu, memory, algorithm = (float(row.get(name) or "nan") for name in ("cpu_s", "memory_mb", "algorithm_mb"))
-    told = [Run(error=each, cpu=cpu, memory=memory, algorithm=algorithm) for each in errors]
+    costs = ("cpu_s", "memory_mb", "own_mb", "algorithm_mb")
+    cpu, memory, own, algorithm = (float(row.get(name) or "nan") for name in costs)
+    told = [Run(error=each, cpu=cpu, memory=memory, own=own, algorithm=algorithm) for each in errors]
     return Line(workload=row["workload"], delta=row["delta"], eps=row["eps"], method=row["method"], runs=told)
 
 

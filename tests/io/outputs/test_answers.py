@@ -9,7 +9,7 @@ from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import BlockAnswers
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.io.outputs.answers import FIGURES, OWN_COLUMNS, _Draft, answer_records, answers_table
+from dpqr.io.outputs.answers import FIGURES, OWN_COLUMNS, answer_records, answer_tables, answers_table
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -128,10 +128,19 @@ def test_a_large_workload_is_built_by_arrays_and_not_row_by_row(release):
     assert table.num_rows == 125_000 + 3 * 2_500
 
 
-def test_indices_grow_with_the_number_of_texts(release):
-    """Rows that were filled in before keep their text when the column's type widens."""
-    draft = _Draft(domain=release.plan.problem.domain, rows=300)
-    for place in range(300):
-        draft._indices("query", place)[place] = place
-    assert draft.codes["query"].dtype == np.int16
-    assert draft.codes["query"].tolist() == list(range(300))
+def test_pieces_make_the_whole_table_and_share_its_schema(release):
+    """Blocks of 9, 3, 1, 3, 2 and 1 rows; the fewest of a piece are 4."""
+    pieces = list(answer_tables(release, 4))
+    assert [piece.num_rows for piece in pieces] == [9, 4, 5, 1]
+    whole = answers_table(release)
+    assert {piece.schema for piece in pieces} == {whole.schema}
+    assert pa.concat_tables(pieces).to_pylist() == whole.to_pylist()
+
+
+def test_indices_are_of_the_narrowest_type_that_holds_the_texts_of_all_pieces(release):
+    """One row a block, 300 blocks."""
+    ones = tuple(QueryBlock(name=f"b{place}", factors=()) for place in range(300))
+    pieces = list(answer_tables(with_blocks(release, release.plan.problem.domain, ones), 100))
+    assert [piece.num_rows for piece in pieces] == [100] * 3
+    assert {piece.schema.field("query").type for piece in pieces} == {pa.dictionary(pa.int16(), pa.string())}
+    assert pieces[2]["query"].to_pylist()[-1] == "b299"

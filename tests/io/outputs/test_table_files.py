@@ -5,8 +5,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from dpqr.io.outputs.answers import answer_records, answers_table
-from dpqr.io.outputs.table_files import write_table
+from dpqr.io.outputs.answers import answer_records, answer_tables, answers_table
+from dpqr.io.outputs.table_files import write_table, write_tables
 
 
 @pytest.fixture
@@ -49,6 +49,18 @@ def test_equal_tables_give_equal_bytes(form, table, tmp_path):
     write_table(table, tmp_path / "one", form)
     write_table(table, tmp_path / "two", form)
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet", "json"])
+def test_a_table_in_pieces_reads_back_as_the_table(form, table, release, tmp_path):
+    write_table(table, tmp_path / "whole", form)
+    write_tables(answer_tables(release, 4), tmp_path / "pieces", form)
+    if form == "parquet":
+        read = parquet.ParquetFile(tmp_path / "pieces")
+        assert read.num_row_groups == 4
+        assert read.read().to_pylist() == table.to_pylist()
+    else:
+        assert (tmp_path / "pieces").read_bytes() == (tmp_path / "whole").read_bytes()
 
 
 def test_json_refuses_what_is_no_json_number(tmp_path):

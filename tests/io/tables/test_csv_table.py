@@ -1,3 +1,4 @@
+import csv
 import gzip
 import io
 import sys
@@ -48,6 +49,30 @@ GOOD = {
 def test_cells_are_text_and_rows_are_rows(tmp_path, content, packed, row_bytes) -> None:
     path = written(tmp_path, gzip.compress(content) if packed else content)
     assert rows(path, ("b", "a"), row_bytes=row_bytes) == GOOD[content]
+
+
+LONG = b"x" * 100_000
+LENGTHY = {
+    "first row": b"a,c,d,e,b\n1," + b",".join([LONG] * 4) + b"\n2,,,,y\n",
+    "last row": b"a,b\n" + b"1,z\n" * 30_000 + b"1," + LONG,
+    "lines in a cell": b"a,b\n" + b"1,z\n" * 10_000 + b'1,"' + b'k\n""' * 30_000 + b'"\n3,y\n',
+    "lines in many cells": b"a,b\n" + b'1,"l1\nl2"\n' * 30_000,
+    "name": b"a,b," + LONG + b"\n" + b"1,z,\n" * 30_000,
+    "lines in a name": b"a,b," + b'"x\n' + LONG + b'"\n1,z,\n',
+    "nothing first": b"\r\n" * 100_000 + b"a,b\n1,z\n",
+    "nothing between": b"a,b\n1,z\n" + b"\n" * 200_000 + b"2,y\n",
+    "quotes in the middle": b'a,b\n1,5" by 3"\n2,5"\n' + b"1,z\n" * 30_000,
+    "old line ends": b"a,b\r" + b"1,z\r" * 30_000,
+}
+
+
+@pytest.mark.parametrize("content", LENGTHY.values(), ids=LENGTHY)
+@pytest.mark.parametrize("packed", [False, True])
+def test_rows_may_be_longer_than_the_pieces_in_which_a_small_table_is_read(tmp_path, content, packed) -> None:
+    text = content.decode().lstrip("\r\n")
+    wanted = [(row["a"], row["b"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
+    path = written(tmp_path, gzip.compress(content) if packed else content)
+    assert rows(path, ("a", "b"), bytes=10**7) == wanted
 
 
 def test_one_column_and_empty_cells_in_quotes(tmp_path) -> None:

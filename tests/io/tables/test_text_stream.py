@@ -47,6 +47,28 @@ def test_without_a_seal_the_end_is_the_end(path) -> None:
         assert b"".join(drained(text, 64)) == CONTENT
 
 
+@pytest.mark.parametrize("packed", [False, True])
+def test_pieces_begin_small_and_grow_with_what_was_read(tmp_path, packed) -> None:
+    row = b"1,2\n" * 2**14
+    file = tmp_path / "t.csv"
+    file.write_bytes(gzip.compress(row * 64, 1) if packed else row * 64)
+    with stream(file, cap=10**7) as text:
+        sizes = [len(piece) for piece in drained(text, 2**17)]
+    assert sizes[:16] == [2**16] * 16
+    assert sizes[16:-1] == sorted(sizes[16:-1])
+    assert sizes[-2] == 2**17
+
+
+def test_a_piece_ends_after_the_end_of_a_row_if_one_ends_in_the_size_that_is_asked_for(tmp_path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_bytes(b'a,b\n1,"' + b"x\n" * 2**16 + b'"\n' + b"2,y\n" * 2**17)
+    with stream(file) as text:
+        assert len(text.head(2**20)) == 2**18
+        assert [len(text.read(2**20)) for _ in range(3)] == [2**18, 2**16, 2**16]
+    with stream(file) as text:
+        assert [len(text.read(2**16)) for _ in range(3)] == [2**16] * 3
+
+
 def test_the_cap_is_on_unpacked_bytes(path) -> None:
     with stream(path, cap=len(CONTENT)) as text:
         drained(text, 100)
