@@ -14,11 +14,12 @@ from dpqr.data.arrays import Axes, FloatArray
 class Branch:
     """A tensor over `axes`, summed from its parent over `dropped` (positions in the parent).
 
-    wanted: indices of the groups that equal `axes`.
+    seat: its shape among the parent's axes, 1 for the dropped ones. wanted: indices of the groups that equal `axes`.
     """
 
     axes: Axes
     dropped: Axes
+    seat: tuple[int, ...]
     wanted: tuple[int, ...]
     branches: tuple[Branch, ...]
 
@@ -37,7 +38,7 @@ class MarginalTree:
 
     @classmethod
     def over(cls, shape: tuple[int, ...], groups: Sequence[Axes]) -> MarginalTree:
-        root = _grow(shape, tuple(range(len(shape))), (), dict(enumerate(groups)))
+        root = _grow(shape, tuple(range(len(shape))), (), shape, dict(enumerate(groups)))
         return cls(shape=shape, groups=tuple(groups), root=root)
 
     def marginals(self, tensor: FloatArray) -> list[FloatArray]:
@@ -51,7 +52,7 @@ class MarginalTree:
         for index in self.root.wanted:
             onto += tables[index]
         for branch in self.root.branches:
-            onto += np.expand_dims(self._spread(branch, tables), branch.dropped)
+            onto += self._spread(branch, tables).reshape(branch.seat)
         return onto
 
     def _spread(self, branch: Branch, tables: Sequence[FloatArray]) -> FloatArray:
@@ -62,7 +63,7 @@ class MarginalTree:
         for index in branch.wanted:
             total += tables[index]
         for below in branch.branches:
-            total += np.expand_dims(self._spread(below, tables), below.dropped)
+            total += self._spread(below, tables).reshape(below.seat)
         return total
 
 
@@ -70,10 +71,10 @@ def _collect(branch: Branch, tensor: FloatArray, found: list[FloatArray]) -> Non
     for index in branch.wanted:
         found[index] = tensor
     for below in branch.branches:
-        _collect(below, tensor.sum(axis=below.dropped), found)
+        _collect(below, np.add.reduce(tensor, axis=below.dropped), found)
 
 
-def _grow(shape: tuple[int, ...], axes: Axes, dropped: Axes, groups: dict[int, Axes]) -> Branch:
+def _grow(shape: tuple[int, ...], axes: Axes, dropped: Axes, seat: tuple[int, ...], groups: dict[int, Axes]) -> Branch:
     """Hand out the groups that miss an axis to a branch without it, the axis that most groups miss first."""
     wanted = tuple(index for index, group in groups.items() if group == axes)
     left = {index: group for index, group in groups.items() if group != axes}
@@ -84,5 +85,6 @@ def _grow(shape: tuple[int, ...], axes: Axes, dropped: Axes, groups: dict[int, A
         taken = {index: left.pop(index) for index in missing[axis]}
         kept = tuple(a for a in axes if any(a in group for group in taken.values()))
         gone = tuple(position for position, a in enumerate(axes) if a not in kept)
-        branches.append(_grow(shape, kept, gone, taken))
-    return Branch(axes=axes, dropped=dropped, wanted=wanted, branches=tuple(branches))
+        places = tuple(shape[a] if a in kept else 1 for a in axes)
+        branches.append(_grow(shape, kept, gone, places, taken))
+    return Branch(axes=axes, dropped=dropped, seat=seat, wanted=wanted, branches=tuple(branches))
