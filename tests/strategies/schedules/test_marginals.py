@@ -126,6 +126,17 @@ def test_dependent_columns_are_found_and_measured_again():
     assert np.abs(state.marginal((0, 1)) - truth.marginal((0, 1))).sum() < 0.05 * 100_000
 
 
+@pytest.mark.parametrize("accountant", BUDGETS)
+def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
+    """The first pair has nearly all records in wrong cells; noise of that size would tell nothing of the next one."""
+    plan = Marginals().plan(problem(), BUDGETS[accountant], roles(accountant))
+    steps, _, _ = played(plan, TABLE)
+    chosen = [(step, blocks) for step, blocks in steps if step.select is not None]
+    laws = [plan.roles.check.law(blocks, plan.problem.unit, step.measure) for step, blocks in chosen]
+    assert len(laws) >= 3
+    assert all(law.deviation < 100_000 / blocks[0].cells for law, (_, blocks) in zip(laws, chosen, strict=True))
+
+
 def test_pairs_below_wider_marginals_are_searched_first():
     """They tell dependent columns with a fraction of the noise; at this budget triples would drown in it."""
     asked = problem(ways=3)
