@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import combinations
 
 import numpy as np
 
-from dpqr.data.arrays import Axes
 from dpqr.strategies.schedules.expected_error import ExpectedError
+from dpqr.strategies.schedules.gap import shown_gap
+from dpqr.strategies.schedules.last_measurements import LastMeasurements
 from dpqr.strategies.schedules.purse import Purse
 from dpqr.strategies.transcript import Round
-from dpqr.strategies.updates.local_fit import local_fit
 from dpqr.workload.block import QueryBlock
-
-NOISE = 0.8
-"""sqrt(2 / pi): mean size of noise of deviation 1."""
 
 FIRST_GAP = 0.5
 """Share of the records that the first chosen block may have in wrong cells (2 is the most there can be)."""
-
-LEAST_PASSED = 0.2
-"""Smallest part of a gap that a fit is taken to show."""
 
 PRECISION = 1.0
 """A block is measured to within this much of the gap that the last one showed."""
@@ -103,12 +95,13 @@ class Exploration:
     purse: Purse
     records: float
     spent: tuple[float, ...]
-    _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
-    _loads: Counter[Axes] = field(init=False, repr=False)
+    _last: LastMeasurements = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.asked))
-        object.__setattr__(self, "_loads", _below(self.asked))
+        last = LastMeasurements(
+            singles=self.singles, spent=self.spent, asked=self.asked, errors=self.errors, purse=self.purse
+        )
+        object.__setattr__(self, "_last", last)
 
     def walk(self, start: Standing, rounds: Sequence[Round]) -> tuple[Standing, Batch | None]:
         """Where the rounds lead, and the batch that is under way; None: time for the last measurements."""
@@ -188,35 +181,13 @@ class Exploration:
 
     def final(self, standing: Standing) -> list[tuple[QueryBlock, float]]:
         """The last measurements and their shares, `standing` being where the walk has ended."""
-        return self._split(standing.explored, standing.left)
+        return self._last.split(standing.explored, standing.left)
 
     def _reached(self, told: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
-        names = {block.name for block in told}
-        shares = [one for one in self._split(measured, left) if one[0].name in names]
-        return (
-            float(np.mean([self.errors.at(block, self.purse.bought(share)) for block, share in shares])) / self.records
-        )
-
-    def _split(self, measured: tuple[QueryBlock, ...], left: float) -> list[tuple[QueryBlock, float]]:
-        """Measured blocks, and one-way marginals for all the blocks that they must stand in for, in the split of least
-        expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
-        loads, asked = self._loads.copy(), {block.name for block in self.asked}
-        loads.subtract(_below([block for block in measured if block.name in asked]))
-        wanted = [
-            (block, float((frozenset(block.axes) in self._groups) + loads[tuple(sorted(block.axes))]), 0.0)
-            for block in measured
-        ]
-        wanted += [
-            (block, float(loads[block.axes]), spent) for block, spent in zip(self.singles, self.spent, strict=True)
-        ]
-        wanted = [(block, weight, spent) for block, weight, spent in wanted if weight > 0.0]
-        even = self.purse.bought(left / max(len(wanted), 1))
-        costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
-        shares = self.purse.split(left, costs, [spent for _, _, spent in wanted])
-        return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
+        return self._last.leaves(told, measured, left) / self.records
 
     def _after(self, standing: Standing, batch: Batch, drawn: Sequence[Round]) -> Standing:
-        shown = [self._shown(one) for one in drawn if one.measurement is not None]
+        shown = [shown_gap(one, self.errors, self.records) for one in drawn if one.measurement is not None]
         gap = float(np.mean(shown)) if shown else 0.0
         found = tuple(one.measurement.blocks[0] for one in drawn if one.measurement is not None)
         return replace(
@@ -226,23 +197,3 @@ class Exploration:
             explored=(*standing.explored, *found),
             at=standing.at + batch.size,
         )
-
-    def _shown(self, drawn: Round) -> float:
-        """How far the fit to one measurement alone moves from what was expected, beyond what noise would do, over the
-        part of a gap that the fit passes on."""
-        if drawn.measurement is None or not drawn.expected:
-            return 0.0
-        block, deviation = drawn.measurement.blocks[0], drawn.measurement.law.deviation
-        expected = np.maximum(drawn.expected[0], 0.0)
-        values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
-        moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
-        kept_back = self.errors.at(block, deviation)
-        passed = max(LEAST_PASSED, 1.0 - kept_back / self.records)
-        return max(0.0, moved - NOISE * kept_back) / passed / self.records
-
-
-def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
-    """How many of the blocks look at each attribute, and how many of the wider ones at each pair."""
-    found: Counter[Axes] = Counter((axis,) for block in blocks for axis in block.axes)
-    found.update(pair for block in blocks if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
-    return found

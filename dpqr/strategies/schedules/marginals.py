@@ -3,29 +3,30 @@ not tell, and a last, exact measurement of these."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import chain
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates
-from dpqr.strategies.plan import BlockForecast, Plan, Roles
+from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.coarsening import coarsened
 from dpqr.strategies.schedules.expected_error import ExpectedError, expected_error
-from dpqr.strategies.schedules.exploration import NOISE, Batch, Exploration, Standing
+from dpqr.strategies.schedules.exploration import Batch, Exploration, Standing
+from dpqr.strategies.schedules.gap import NOISE
+from dpqr.strategies.schedules.levels import candidate_levels, joint
 from dpqr.strategies.schedules.purse import Purse
-from dpqr.strategies.schedules.reopening import OPENING, reopened
+from dpqr.strategies.schedules.reopening import OPENING, opening_counts, reopened
 from dpqr.strategies.schedules.rounds import LARGEST_PENALTY, forecast, one_way, proved
+from dpqr.strategies.schedules.whole_table import loss, measured_once, whole_table
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.block import QueryBlock
 
 LAST = 0.5
 """Share of the budget that last measurements, about as many as there are attributes, are taken to get when it is asked
@@ -73,39 +74,11 @@ class Marginals:
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         searching = self._searching(problem, budget, roles)
-        table = _table(problem)
+        table = whole_table(problem)
         if table.cells > self.table:
             return searching
-        whole = self._whole(problem, budget, roles, table)
-        return whole if _loss(whole) <= _loss(searching) else searching
-
-    def _whole(self, problem: Problem, budget: PrivacyBudget, roles: Roles, table: QueryBlock) -> Plan:
-        """All columns together, measured once: a block's answer is a sum of cells."""
-        (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
-        law = roles.check.law((table,), problem.unit, price)
-        events = ((roles.check.event((table,), problem.unit, price), 1),)
-        told = tuple(
-            BlockForecast(
-                name=block.name, rows=block.rows, deviation=law.deviation * math.sqrt(table.cells / block.cells)
-            )
-            for block in problem.workload.blocks
-        )
-        columns = f"all {len(table.axes)} columns together" if len(table.axes) > 1 else "the one column"
-        note = (
-            f"{columns} ({table.cells:,} cells) tell every block with less noise than a search for what matters would"
-        )
-        return Plan(
-            problem=problem,
-            budget=budget,
-            roles=roles,
-            schedule=self,
-            opening=((table,),),
-            opening_price=price,
-            events=events,
-            epsilon=proved(roles.accountant, events, budget),
-            forecast=told,
-            notes=(note,),
-        )
+        whole = measured_once(table, self, problem, budget, roles)
+        return whole if loss(whole) <= loss(searching) else searching
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
@@ -113,7 +86,7 @@ class Marginals:
         So the plan states the sum that the filter allows: no other theorem, and no ledger, may count on single draws.
         """
         opening = one_way(problem)
-        rounds = max(1, min(2 * len(opening), len(_joint(problem))))
+        rounds = max(1, min(2 * len(opening), len(joint(problem))))
         rest = (1 - OPENING) / rounds
         cut = roles.accountant.cut(
             budget,
@@ -194,9 +167,9 @@ def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: St
 def _exploration(plan: Plan, transcript: Transcript) -> tuple[Exploration, list[tuple[QueryBlock, float]]]:
     """What the first measurements of all attributes tell of the rest; and those that are measured again before the
     search, with their shares."""
-    problem, levels = plan.problem, _levels(plan.problem)
+    problem, levels = plan.problem, candidate_levels(plan.problem)
     singles = tuple(candidate[0] for candidate in plan.opening)
-    counts = _counts(plan, transcript)
+    counts = opening_counts(plan, transcript)
     told = tuple((axis, values.tobytes()) for axis, values in counts.items())
     assert plan.opening_price is not None
     purse = Purse.of(plan.roles, problem.unit, singles[0], _whole_of(plan.opening_price, OPENING / len(singles)))
@@ -221,53 +194,3 @@ def _exploration(plan: Plan, transcript: Transcript) -> tuple[Exploration, list[
 def _whole_of(price: Price, share: Fraction) -> Price:
     """What `price` is `share` of."""
     return Price(epsilon=price.pure / share) if price.rho is None else Price(rho=price.rho / share)
-
-
-def _counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:
-    """The opening's noisy one-way marginals; even counts for one that was lost."""
-    found: dict[int, FloatArray] = {}
-    for (block,), one in zip(plan.opening, transcript.rounds, strict=False):
-        if one.measurement is not None:
-            found[block.axes[0]] = np.asarray(one.measurement.values[0], dtype=np.float64)
-    total = float(np.mean([values.sum() for values in found.values()])) if found else 1.0
-    for (block,) in plan.opening:
-        found.setdefault(block.axes[0], np.full(block.cells, max(total, 1.0) / block.cells))
-    return found
-
-
-def _joint(problem: Problem) -> tuple[QueryBlock, ...]:
-    """What one-way marginals do not tell."""
-    return tuple(block for block in problem.workload.blocks if len(block.axes) > 1)
-
-
-def _levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
-    """The candidates: pairs, and those below wider marginals even where nobody asks for them; then all wider blocks.
-
-    Why pairs first: a pair has fewer cells, so it is told with a fraction of the noise, and many marginals share it.
-    """
-    joint = _joint(problem)
-    asked = {tuple(sorted(block.axes)): block for block in joint if block.is_marginal and len(block.axes) == 2}
-    wide = tuple(block for block in joint if len(block.axes) > 2)
-    below = {pair for block in wide if block.is_marginal for pair in combinations(sorted(block.axes), 2)}
-    pairs = tuple(_pair(problem, axes) for axes in sorted(below.difference(asked)))
-    narrow = tuple(block for block in joint if len(block.axes) == 2)
-    return tuple(level for level in ((*narrow, *pairs), wide) if level)
-
-
-def _pair(problem: Problem, axes: Axes) -> QueryBlock:
-    attributes = [problem.domain.attributes[axis] for axis in axes]
-    factors = tuple(Factor.identity(axis, one.size) for axis, one in zip(axes, attributes, strict=True))
-    return QueryBlock(name=f"below({', '.join(one.name for one in attributes)})", factors=factors)
-
-
-def _table(problem: Problem) -> QueryBlock:
-    """All asked columns together; the workload's own block where it is one."""
-    axes = problem.workload.axes
-    own = next((block for block in problem.workload.blocks if set(block.axes) == set(axes)), None)
-    factors = tuple(Factor.identity(axis, problem.domain.attributes[axis].size) for axis in axes)
-    return own or QueryBlock(name="table of all columns", factors=factors)
-
-
-def _loss(plan: Plan) -> float:
-    """Raw noise of all answers together, in records: a block's cells times their deviation."""
-    return sum(told.rows * told.deviation for told in plan.forecast)

@@ -1,4 +1,4 @@
-"""Reopening: how exactly one-way marginals are measured a second time before a search begins."""
+"""Reopening: what the first one-way marginals tell, and how exactly they are measured again before a search begins."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpqr.data.arrays import FloatArray
+from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.exploration import Exploration
+from dpqr.strategies.transcript import Transcript
 
 OPENING = Fraction(1, 10)
 """Share of the budget that one-way marginals get at first."""
@@ -19,6 +22,18 @@ those with most wrong cells most exactly. (Adult, 91 pairs at epsilon 0.1: a mea
 equal shares.)"""
 
 LARGEST_OPENING = 0.5
+
+
+def opening_counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:
+    """The opening's noisy one-way marginals; even counts for one that was lost."""
+    found: dict[int, FloatArray] = {}
+    for (block,), one in zip(plan.opening, transcript.rounds, strict=False):
+        if one.measurement is not None:
+            found[block.axes[0]] = np.asarray(one.measurement.values[0], dtype=np.float64)
+    total = float(np.mean([values.sum() for values in found.values()])) if found else 1.0
+    for (block,) in plan.opening:
+        found.setdefault(block.axes[0], np.full(block.cells, max(total, 1.0) / block.cells))
+    return found
 
 
 def reopened(known: Exploration) -> list[float]:
