@@ -36,6 +36,11 @@ class DenseDistribution:
         cells.flags.writeable = False
         return cls(probabilities=cells, total=total)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of all attributes."""
+        return self.probabilities.shape
+
     def marginal(self, axes: Axes) -> FloatArray:
         """Records, shape = sizes of `axes` in that order; () for the total. Kept, for rounds ask for the same again."""
         if axes not in self._kept:

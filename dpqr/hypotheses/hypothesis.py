@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from dpqr.data.arrays import Axes, CodeArray, FloatArray
+from dpqr.data.facts import Region
 from dpqr.workload.block import QueryBlock
 
 
@@ -32,6 +33,19 @@ class Sampleable(Hypothesis, Protocol):
 
     def rows(self, count: int, seed: int) -> CodeArray:
         """`count` synthetic records drawn with public randomness from `seed`; cell codes, shape (count, attributes)."""
+        ...
+
+
+@runtime_checkable
+class Settling(Sampleable, Protocol):
+    """A hypothesis whose rows alone know less than its answers."""
+
+    def settle(self, codes: CodeArray, groups: Sequence[Axes], fixed: Sequence[Region]) -> int:
+        """Move its rows, in place, so that their tables over the groups come near to its answers; how many values are
+        others than before.
+
+        fixed: regions that no record enters or leaves.
+        """
         ...
 
 

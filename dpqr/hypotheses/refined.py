@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from dpqr.data.arrays import Axes, CodeArray, FloatArray, frozen
+from dpqr.data.facts import Region
 from dpqr.data.marginals import dense_marginal
 from dpqr.hypotheses.dense_distribution import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
+from dpqr.hypotheses.row_fit import RowFit, reach, reachable
 from dpqr.workload.block import QueryBlock
 
 KEPT = 2**24
@@ -40,8 +42,8 @@ class RefinedDistribution:
     """Answers come from `tables` where these say something of a question, and from the model elsewhere.
 
     Every answer by itself is that of a distribution with the model's one-way marginals; two that come from different
-    tables need not agree on what they share. Rows are drawn from the model alone: a distribution over the whole domain
-    that had all the tables for marginals would not fit into memory, and need not exist.
+    tables need not agree on what they share. Rows are drawn from the model, and moved by `settle`: a distribution over
+    the whole domain that had all the tables for marginals would not fit into memory, and need not exist.
     """
 
     model: DenseDistribution | FactoredDistribution
@@ -106,5 +108,16 @@ class RefinedDistribution:
         return self.model.weights()
 
     def rows(self, count: int, seed: int) -> CodeArray:
-        """`count` synthetic records of the model."""
+        """`count` synthetic records of the model, not yet settled."""
         return self.model.rows(count, seed)
+
+    def settle(self, codes: CodeArray, groups: Sequence[Axes], fixed: Sequence[Region]) -> int:
+        """Move records of the model, in place, towards the answers over those groups that are small enough; how many
+        values are others than before."""
+        shape = self.model.shape
+        wanted = reachable(shape, groups)
+        if not len(codes) or not reach(shape, wanted, len(codes)):
+            return 0
+        self.prefetch(wanted)
+        tables = {axes: self.marginal(axes) * (len(codes) / self.total) for axes in wanted}
+        return RowFit(shape=shape, wanted=tables, fixed=fixed).run(codes)

@@ -49,6 +49,11 @@ class FactoredDistribution:
         tables = [np.full(tree.sizes(clique), 1 / math.prod(tree.sizes(clique))) for clique in tree.cliques]
         return cls(tree=tree, beliefs=tuple(frozen(table) for table in tables), total=total)
 
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Sizes of all attributes."""
+        return self.tree.shape
+
     def marginal(self, axes: Axes) -> FloatArray:
         """Records, shape = sizes of `axes` in that order; () for the total. Kept, for rounds ask for the same again."""
         if axes not in self._kept:

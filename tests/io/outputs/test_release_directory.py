@@ -29,6 +29,7 @@ def test_synthetic_data_and_its_seed_stand_in_the_record(release, tmp_path):
         "seed": 7,
         "rows": drawn.num_rows,
         "records_a_row": 1.0,
+        "moved": 0.0,
     }
     assert record["files"] == ["answers.csv", "synthetic.parquet"]
 

@@ -5,10 +5,11 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from handmade import WEIGHTS, Stub, TinyHypothesis
+from handmade import BLOCKS, WEIGHTS, Stub, TinyHypothesis
 
 from dpqr.data.attribute import Attribute, Bins, Labels, Rule
 from dpqr.data.domain import Domain
+from dpqr.data.facts import KnownTotal, PublicFacts, Region
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.outputs import synthetic
 from dpqr.io.outputs.synthetic import require_sampleable, synthesise
@@ -43,7 +44,7 @@ def test_rows_are_the_rounded_total_drawn_from_the_public_seed(release):
     made = synthesise(release, "rows")
     assert made.table.column_names == ["sex", "age", "region"]
     assert made.table.num_rows == 26
-    assert made.record == {"form": "rows", "bins": "title", "seed": 7, "rows": 26, "records_a_row": 1.0}
+    assert made.record == {"form": "rows", "bins": "title", "seed": 7, "rows": 26, "records_a_row": 1.0, "moved": 0.0}
     codes = release.hypothesis.rows(26, 7)
     assert made.table["sex"].to_pylist() == [("F", "M", "(null)")[code] for code in codes[:, 0]]
     assert made.table["region"].to_pylist() == [str(code) for code in codes[:, 2]]
@@ -55,6 +56,26 @@ def test_rows_beyond_the_limit_stand_for_several_records(release, monkeypatch):
     made = synthesise(release, "rows")
     assert made.table.num_rows == 13
     assert made.record["records_a_row"] == 2.0
+
+
+class Settled(TinyHypothesis):
+    def settle(self, codes, groups, fixed):
+        assert groups == [block.axes for block in BLOCKS]
+        assert [region.text for region in fixed] == ["barred", "known"]
+        codes[0, 0] = 2
+        return 1
+
+
+def test_rows_of_a_hypothesis_that_answers_better_are_settled(release):
+    cells = np.zeros(2, dtype=bool)
+    barred, known = (Region(text=text, axes=(2,), cells=cells) for text in ("barred", "known"))
+    facts = PublicFacts(impossible=(barred,), totals=(KnownTotal(region=known, count=0),))
+    problem = release.plan.problem
+    changed = over(release, replace(problem.domain, facts=facts), WEIGHTS)
+    made = synthesise(replace(changed, hypothesis=Settled(WEIGHTS)), "rows")
+    assert made.table["sex"][0].as_py() == "(null)"
+    assert made.record["moved"] == 1 / (26 * 3)
+    assert synthesise(changed, "rows").record["moved"] == 0.0
 
 
 @pytest.mark.parametrize("total", [0.2, 0.0])

@@ -1,0 +1,159 @@
+"""RowFit: records moved, one value at a time, towards tables that the model they were drawn from does not hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray
+from dpqr.data.facts import Region
+from dpqr.hypotheses.face import Face
+
+SHARES = (1.0, 0.5, 0.2)
+"""One sweep over the attributes each: of the records that must move for the table that is furthest off, the part that
+may. (Adult, 91 pairs at epsilon 10, off by 0.0569 as drawn: 0.0226 after these sweeps, with 7% of the values moved;
+0.0245 and 10% where all may each time; 0.0234 and 6% after 0.7, 0.4, 0.2.)"""
+
+BLOCKS = 32
+LEAST_BLOCK = 256
+"""Records that are looked at together are one part of so many, and at least so many."""
+
+WORK = 3 * 10**9
+"""Cells that a sweep may look at, about two seconds' work. Where records are more than that, the first so many move."""
+
+LEAST_PART = 16
+"""Nothing moves where less than one record of so many could: it would cost time and mend nothing."""
+
+LARGEST_TABLE = 2**16
+"""Cells of the largest table that records are moved to."""
+
+OVERHEAD = 16
+"""What looking at one table for one record costs beside its cells, in cells."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RowFit:
+    """Moves that lower sum over tables and cells of |records wanted - records there|, attribute by attribute.
+
+    For each record of a block: what would be gained if it had another value of the attribute, for every such value and
+    over all tables at once; then those records move that gain most. A gap within the spread of a count (its root) is
+    worth less than a wide one, for sampling alone makes such.
+
+    Why: a tree that holds few of the measured marginals makes rows that are far from the answers, and one that holds
+    more takes many times as long to fit. Weights of rows by iterative proportional fitting (Deming and Stephan 1940)
+    must be resampled: of 10^6 weighted rows of Adult the pairs were off by 0.0228, of 48,839 rows drawn by the weights
+    by 0.0362 (0.0320 if sorted before), and of as many moved rows by 0.0226. Moves that are kept where they bring
+    synthetic populations nearer are those of Williamson, Birkin and Rees (1998); many at once, as in the gradual update
+    of PrivSyn (Zhang et al. 2021).
+
+    shape: sizes of all attributes. wanted: tables over groups of attributes, of as many records as there are rows.
+    fixed: regions that no record enters or leaves: what is publicly known of them stays true.
+
+    Privacy: post-processing. No randomness: the same rows move in the same way.
+    """
+
+    shape: tuple[int, ...]
+    wanted: Mapping[Axes, FloatArray]
+    fixed: Sequence[Region] = ()
+
+    def run(self, codes: CodeArray) -> int:
+        """Move records, in place; how many values are others than before: none where that would bring them no nearer.
+
+        codes: shape (records, attributes), records in random order, each attribute contiguous.
+        """
+        visited = reach(self.shape, self.wanted, len(codes))
+        if not visited:
+            return 0
+        gaps = {axes: table - self._counted(codes, axes) for axes, table in self.wanted.items()}
+        before, moved = _distance(gaps), codes[:visited].copy(order="F")
+        for share in SHARES:
+            for axis in sorted({axis for axes in gaps for axis in axes}):
+                self._sweep(moved, axis, gaps, share)
+        if _distance(gaps) >= before:
+            return 0
+        changed = np.count_nonzero(moved != codes[:visited])
+        codes[:visited] = moved
+        return int(changed)
+
+    def _counted(self, codes: CodeArray, axes: Axes) -> FloatArray:
+        sizes = [self.shape[axis] for axis in axes]
+        places = _places(codes, axes, self.shape)
+        return np.bincount(places, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
+
+    def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray], share: float) -> None:
+        """Move values of one attribute, block by block; `codes` and `gaps` change in place."""
+        faces = [Face.of(axes, axis, gaps[axes], self.wanted[axes]) for axes in gaps if axis in axes]
+        needed = min(share * max(face.apart for face in faces) / len(codes), 1.0)
+        step = max(-(-len(codes) // BLOCKS), LEAST_BLOCK)
+        for start in range(0, len(codes) if needed else 0, step):
+            block = codes[start : start + step]
+            self._move(block, axis, faces, math.ceil(needed * len(block)))
+        for face in faces:
+            gaps[face.axes] = face.restored()
+
+    def _move(self, codes: CodeArray, axis: int, faces: Sequence[Face], most: int) -> None:
+        """Give the `most` records that gain most their best value; the faces' gaps change with them."""
+        places = [_places(codes, face.others, self.shape) for face in faces]
+        best, gains = _best(codes[:, axis], places, faces)
+        least = max(int(np.partition(gains, -most)[-most]), 1)
+        movers = np.flatnonzero(gains >= least)[:most]
+        movers = movers[self._stays(codes[movers], axis, best[movers])]
+        for face, place in zip(faces, places, strict=True):
+            face.moved(place[movers], codes[movers, axis], best[movers])
+        codes[movers, axis] = best[movers]
+
+    def _stays(self, codes: CodeArray, axis: int, values: IntArray) -> AnyArray:
+        """Which records would be in the same fixed regions with other values of the attribute."""
+        after, same = codes.copy(), np.ones(len(codes), dtype=bool)
+        after[:, axis] = values
+        for region in self.fixed:
+            if axis in region.axes:
+                was, will = (region.cells[tuple(one[:, each] for each in region.axes)] for one in (codes, after))
+                same &= was == will
+        return same
+
+
+def reach(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
+    """How many of `count` records can be moved to tables over these groups; 0 where it would be too few to matter."""
+    sizes = [[shape[axis] for axis in axes] for axes in groups]
+    record = sum(size + OVERHEAD for each in sizes for size in each)
+    tables = sum(len(each) * math.prod(each) for each in sizes)
+    visited = min(count, (WORK - OVERHEAD * BLOCKS * tables) // max(record, 1))
+    return visited if sizes and visited * LEAST_PART >= count else 0
+
+
+def reachable(shape: tuple[int, ...], groups: Iterable[Axes]) -> list[Axes]:
+    """The groups of two attributes or more whose tables are small enough to move records to; ascending, each once."""
+    distinct = {tuple(sorted(axes)) for axes in groups if len(axes) > 1}
+    return sorted(axes for axes in distinct if math.prod(shape[axis] for axis in axes) <= LARGEST_TABLE)
+
+
+def _best(values: IntArray, places: Sequence[IntArray], faces: Sequence[Face]) -> tuple[IntArray, IntArray]:
+    """For each record the value of largest gain, other than its own, and this gain."""
+    width, every = faces[0].gap.shape[1], np.arange(len(values))
+    coming = np.zeros((len(values), width), dtype=np.int16)
+    going, rows = np.zeros(len(values), dtype=np.int32), np.empty_like(coming)
+    for face, place in zip(faces, places, strict=True):
+        come, go = face.gains(len(faces))
+        # With an output and this mode numpy copies whole rows without a check of each: several times faster.
+        np.take(come, place, axis=0, out=rows, mode="clip")
+        coming += rows
+        going += go.reshape(-1)[place * width + values]
+    coming[every, values] = np.iinfo(np.int16).min
+    best: IntArray = coming.argmax(axis=1)
+    return best, coming[every, best] + going
+
+
+def _places(codes: CodeArray, axes: Axes, shape: tuple[int, ...]) -> IntArray:
+    """Each record's cell in a flat table over `axes`."""
+    place: IntArray = codes[:, axes[0]]
+    for axis in axes[1:]:
+        place = place * shape[axis] + codes[:, axis]
+    return place
+
+
+def _distance(gaps: Mapping[Axes, FloatArray]) -> float:
+    return sum(float(np.abs(gap).sum()) for gap in gaps.values())
