@@ -135,13 +135,16 @@ def _best(values: IntArray, places: Sequence[IntArray], faces: Sequence[Face]) -
     """For each record the value of largest gain, other than its own, and this gain."""
     width, every = faces[0].gap.shape[1], np.arange(len(values))
     coming = np.zeros((len(values), width), dtype=np.int16)
-    going, rows = np.zeros(len(values), dtype=np.int32), np.empty_like(coming)
+    going, rows, ones = np.zeros(len(values), dtype=np.int32), np.empty_like(coming), np.empty(len(values), np.int16)
     for face, place in zip(faces, places, strict=True):
         come, go = face.gains(len(faces))
-        # With an output and this mode numpy copies whole rows without a check of each: several times faster.
+        # With an output and this mode numpy copies without a check of each index: several times faster.
         np.take(come, place, axis=0, out=rows, mode="clip")
         coming += rows
-        going += go.reshape(-1)[place * width + values]
+        cells = place * width
+        cells += values
+        np.take(go.reshape(-1), cells, out=ones, mode="clip")
+        going += ones
     coming[every, values] = np.iinfo(np.int16).min
     best: IntArray = coming.argmax(axis=1)
     return best, coming[every, best] + going

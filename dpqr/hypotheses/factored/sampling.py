@@ -33,7 +33,8 @@ def _fill(codes: CodeArray, clique: Clique, cells: FloatArray, generator: Any) -
     table = cells.transpose([*shared, *own]).reshape(math.prod(cells.shape[place] for place in shared), -1)
     order: IntArray = generator.permutation(len(codes))
     cases = _cases(codes, [clique.axes[place] for place in shared], [cells.shape[place] for place in shared])[order]
-    arranged = np.argsort(cases, kind="stable")
+    # The smallest type that holds them: up to 16 bits numpy sorts by radix, ten times faster, to the same order.
+    arranged = np.argsort(cases.astype(np.min_scalar_type(len(table) - 1)), kind="stable")
     drawn = _systematic(table, cases[arranged], generator)
     picks = np.empty_like(drawn)
     picks[order[arranged]] = drawn
