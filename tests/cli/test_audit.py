@@ -20,7 +20,7 @@ def asked(monkeypatch):
     calls = []
 
     def audit(cases, runs, *, short, done):
-        calls.append(([case.name for case in cases], runs))
+        calls.append(([case.name for case in cases], runs, short))
         findings = [
             Finding(name=case.name, what="", claim=Claim(epsilon=Fraction(2)), loss=loss(case.name)) for case in cases
         ]
@@ -67,7 +67,7 @@ def test_json_is_one_document_with_the_breach(asked):
 )
 def test_how_many_runs_are_made(asked, options, runs):
     assert run("--case", "laplace-marginal-loose", *options).exit_code == 0
-    assert asked == [(["laplace-marginal-loose"], runs)]
+    assert asked == [(["laplace-marginal-loose"], runs, options == ("--short",))]
 
 
 def test_short_and_runs_exclude_each_other(asked):

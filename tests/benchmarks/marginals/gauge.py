@@ -26,12 +26,11 @@ class Gauge:
     def __init__(self) -> None:
         _forget_peak()
         self.imports, self.before, self.files = time.process_time(), memory("VmRSS"), memory("RssFile")
-        self.highest, self.held, self.algorithm = 0.0, None, None
+        self.highest, self.own, self.held, self.algorithm = 0.0, 0.0, None, None
 
     def loaded(self) -> None:
         """The table is in memory: from here on it is the algorithm."""
-        self.highest = memory("VmHWM") or 0.0
-        _forget_peak()
+        self._stage()
         self.held = memory("VmRSS")
 
     def answered(self) -> None:
@@ -39,14 +38,22 @@ class Gauge:
         peak = memory("VmHWM")
         if peak is not None and self.held is not None:
             self.algorithm = peak - self.held
+        self._stage()
+
+    def _stage(self) -> None:
+        """A part of the job has ended. Pages of libraries are set against the peak of the part in which they came."""
+        peak, files = memory("VmHWM") or 0.0, memory("RssFile") or 0.0
+        self.highest = max(self.highest, peak)
+        self.own = max(self.own, peak - (self.before or 0.0) - (files - (self.files or 0.0)))
+        _forget_peak()
 
     def report(self, **more: object) -> str:
         """One JSON line: cpu (after imports), imports (CPU seconds), and MB: memory, the peak above that after imports;
         own, the same without pages of libraries that came in since, which all processes share; algorithm, the peak
         from the table in memory to the answers in memory, above what was held at first."""
-        peak, files, cpu = memory("VmHWM"), memory("RssFile"), time.process_time() - self.imports
-        above = None if peak is None or self.before is None else max(peak, self.highest) - self.before
-        own = None if above is None or files is None or self.files is None else above - (files - self.files)
+        cpu = time.process_time() - self.imports
+        self._stage()
+        above, own = (None, None) if self.before is None else (self.highest - self.before, self.own)
         told = {"cpu": cpu, "imports": self.imports, "memory": above, "own": own, "algorithm": self.algorithm}
         return json.dumps({**told, **more})
 
