@@ -1,10 +1,11 @@
+import tracemalloc
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
 
-from dpqr.hypotheses.factored.elimination import Elimination, Route, contracted
+from dpqr.hypotheses.factored.elimination import Elimination, contracted
 from dpqr.hypotheses.factored.junction_tree import JunctionTree
 
 
@@ -13,7 +14,7 @@ def test_marginals_of_any_attributes_in_any_order(seed, largest):
     """Against the sum over all cells; with tables cut to slices as well."""
     tree = shaped(seed)
     cells, beliefs = calibrated(tree, seed)
-    elimination = Elimination(tree=tree, beliefs=beliefs, largest=largest)
+    elimination = Elimination(tree=tree, beliefs=beliefs, room=largest)
     order = np.random.default_rng(seed).permutation(6).tolist()
     for count in range(7):
         for axes in combinations(order, count):
@@ -37,14 +38,56 @@ def test_the_ends_of_a_long_chain():
     assert not np.allclose(steps, 1 / 2500, rtol=0.1)
 
 
-def test_messages_are_shared():
+def test_a_chain_longer_than_the_stack_is_deep():
+    tree, beliefs, step = chain(700, 3)
+    found = Elimination(tree=tree, beliefs=beliefs).joint((0, 699))
+    steps = np.linalg.matrix_power(step, 699) / 3
+    assert np.abs(found - steps).max() < 1e-12
+
+
+def test_tables_on_the_way_are_shared():
     tree, beliefs, _ = chain(30, 50)
     elimination = Elimination(tree=tree, beliefs=beliefs)
     elimination.joint((0, 29))
-    before = dict(elimination._kept)
+    before = dict(elimination._kept._tables)
     elimination.joint((0, 29))
-    assert elimination._kept == before
+    assert elimination._kept._tables.keys() == before.keys()
+    assert all(elimination._kept._tables[axes] is table for axes, table in before.items())
     assert len(before) >= 25
+
+
+def test_what_is_wanted_does_not_pass_through_wide_places():
+    """One attribute hangs on a column of two values, the other on one side of a wide table: nothing on the way needs
+    the wide table times the many values."""
+    rng = np.random.default_rng(0)
+    tree = JunctionTree.over((2, 60, 60, 3, 200), [(0, 1, 2), (1, 2, 3), (0, 4)])
+    cells = rng.random((2, 60, 60, 3))
+    cells /= cells.sum()
+    told = rng.dirichlet(np.ones(200), 2)
+    known = {(0, 1, 2): cells.sum(axis=3), (1, 2, 3): cells.sum(axis=0), (0, 4): told * cells.sum((1, 2, 3))[:, None]}
+    beliefs = tuple(
+        known[tuple(sorted(clique.axes))].transpose(np.argsort(np.argsort(clique.axes))) for clique in tree.cliques
+    )
+    elimination = Elimination(tree=tree, beliefs=beliefs)
+    tracemalloc.start()
+    found = elimination.joint((3, 4))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    apart = np.einsum("xab,abc->xc", known[0, 1, 2] / known[0, 1, 2].sum(axis=0), known[1, 2, 3])
+    assert np.allclose(found, np.einsum("xc,xz->cz", apart, told))
+    assert peak < 60 * 60 * 200 * 8 / 10
+
+
+def test_a_table_on_the_way_is_made_in_parts_where_there_is_no_room():
+    rng = np.random.default_rng(1)
+    tree = JunctionTree.over((30, 30, 40, 50), [(0, 1, 2), (0, 1, 3)])
+    cells = rng.random((30, 30, 40))
+    beliefs = {2: cells, 3: rng.dirichlet(np.ones(50), (30, 30)) * cells.sum(axis=2)[:, :, None]}
+    placed = tuple(beliefs[3 if 3 in clique.axes else 2] / cells.sum() for clique in tree.cliques)
+    whole = Elimination(tree=tree, beliefs=placed).joint((2, 3))
+    parts = Elimination(tree=tree, beliefs=placed, room=4_000).joint((2, 3))
+    assert np.allclose(parts, whole, rtol=1e-12)
+    assert np.allclose(whole.sum(), 1.0)
 
 
 def test_a_state_that_cannot_occur_divides_by_nothing():
@@ -53,13 +96,6 @@ def test_a_state_that_cannot_occur_divides_by_nothing():
     cells[0, 0] = 1.0
     found = Elimination(tree=tree, beliefs=(cells, cells)).joint((0, 2))
     assert found[0, 0] == 1.0 == found.sum()
-
-
-def test_a_route_ends_where_everything_wanted_is_at_hand():
-    tree = JunctionTree.over((50, 60, 70, 80), [(0, 1), (1, 2), (2, 3)])
-    assert [clique.axes for clique in tree.cliques] == [(2, 3), (1, 2), (0, 1)]
-    assert Route.through(tree, (0, 1), {}).heads(tree) == [1]
-    assert Route.through(tree, (0, 3), {}).heads(tree) == [0]
 
 
 def test_a_contraction_is_the_sum_of_products():
