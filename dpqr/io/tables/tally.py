@@ -64,10 +64,16 @@ class SparseTally:
             self._merge()
 
     def _merge(self) -> None:
+        if self._waiting:
+            self._cells = merged(*self._joined())
+            self._pending = 0
+
+    def _joined(self) -> tuple[AnyArray, IntArray]:
+        """The cells and the rows that wait, which nothing else holds then: merging has their room."""
         parts = [self._cells, *self._waiting]
+        self._cells, self._waiting = (self._packing.empty(), np.zeros(0, dtype=np.int64)), []
         words = np.concatenate([part[0] for part in parts], axis=1)
-        self._cells = merged(words, np.concatenate([part[1] for part in parts]))
-        self._waiting, self._pending = [], 0
+        return words, np.concatenate([part[1] for part in parts])
 
     def histogram(self) -> SparseHistogram:
         self._merge()
@@ -80,13 +86,15 @@ def merged(words: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
 
     Rows that count nothing leave no cell.
     """
-    words, counts = words[:, counts > 0], counts[counts > 0]
+    if not counts.all():
+        words, counts = words[:, counts > 0], counts[counts > 0]
     order = np.argsort(words[0]) if len(words) == 1 else np.lexsort(words[::-1])
     words, counts = words[:, order], counts[order]
+    del order
     starts = np.ones(len(counts), dtype=bool)
     starts[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
     places = np.flatnonzero(starts)
-    return words[:, places], np.add.reduceat(counts, places) if len(places) else counts
+    return words[:, starts], np.add.reduceat(counts, places) if len(places) else counts
 
 
 def tally(shape: tuple[int, ...], cells: int, largest: int) -> Tally:
