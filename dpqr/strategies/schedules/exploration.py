@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from dpqr.strategies.schedules.expected_error import ExpectedError
+from dpqr.strategies.schedules.finding import Finding
 from dpqr.strategies.schedules.gap import shown_gap
 from dpqr.strategies.schedules.last_measurements import LastMeasurements
 from dpqr.strategies.schedules.purse import Purse
+from dpqr.strategies.schedules.standing import FIRST_GAP, Batch, Standing
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
-
-FIRST_GAP = 0.5
-"""Share of the records that the first chosen block may have in wrong cells (2 is the most there can be)."""
 
 PRECISION = 1.0
 """A block is measured to within this much of the gap that the last one showed."""
@@ -28,9 +25,8 @@ in it would count as explored. (A chain of 12 columns at epsilon 1: a mean L1 er
 COLDNESS = 0.1
 """Temperature of a selection, as a share of the gap."""
 
-WORTH = 0.6
-"""A further block must have shown this many times the error that measuring leaves. Not more: one that has shown little
-may have been measured too coarsely."""
+PATIENCE = 2
+"""Batches in a row that find nothing worth measuring, after which a level ends: one may have been unlucky."""
 
 SWEEP = 1.25
 """Where all are to be measured, the last ones must have shown this many times the error that it would leave."""
@@ -50,35 +46,6 @@ CLEAR = 0.12
 
 BATCH = 6
 """One further choice between two fits for so many blocks explored."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
-    """After whole batches.
-
-    left: share of the budget. gap: L1 error over n that the last batch showed, noise aside. explored: blocks
-    measured. at: rounds that were read. level: whose candidates are searched.
-    """
-
-    left: float
-    gap: float = FIRST_GAP
-    explored: tuple[QueryBlock, ...] = ()
-    at: int = 0
-    level: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """Choices from one hypothesis. size: how many; deviation: of each measurement; selection, measurement: shares."""
-
-    size: int
-    deviation: float
-    selection: float
-    measurement: float
-
-    @property
-    def cost(self) -> float:
-        return self.size * (self.selection + self.measurement)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -125,7 +92,7 @@ class Exploration:
         names = {block.name for block in explored}
         waiting = [block for block in blocks if block.name not in names]
         spent = len(names) * len(blocks) > WORK
-        if not waiting or spent or self.sweeps(standing) or standing.gap < WORTH * self.reached(standing):
+        if not waiting or spent or self.sweeps(standing) or standing.idle >= PATIENCE:
             return None
         size = min(1 + len(names) // BATCH, len(waiting))
         even = standing.left / len(blocks)
@@ -159,7 +126,7 @@ class Exploration:
             last = self.levels[-1]
             names = {block.name for block in (*last, *self.coarse)}
             explored = (*(block for block in explored if block.name not in names), *last)
-        return replace(standing, gap=FIRST_GAP, explored=explored, level=standing.level + 1)
+        return replace(standing, gap=FIRST_GAP, explored=explored, idle=0, level=standing.level + 1)
 
     def _explored(self, standing: Standing) -> tuple[QueryBlock, ...]:
         """Those of the level."""
@@ -187,13 +154,21 @@ class Exploration:
         return self._last.leaves(told, measured, left) / self.records
 
     def _after(self, standing: Standing, batch: Batch, drawn: Sequence[Round]) -> Standing:
-        shown = [shown_gap(one, self.errors, self.records) for one in drawn if one.measurement is not None]
-        gap = float(np.mean(shown)) if shown else 0.0
+        shown = [gap for one in drawn if (gap := shown_gap(one, self.errors, self.records)) is not None]
         found = tuple(one.measurement.blocks[0] for one in drawn if one.measurement is not None)
-        return replace(
+        after = replace(
             standing,
             left=standing.left - batch.cost,
-            gap=max(gap, standing.gap / 2),
+            gap=standing.gap / 2,
             explored=(*standing.explored, *found),
             at=standing.at + batch.size,
+        )
+        if not shown:
+            return after
+        finding = Finding.of(shown, standing.links)
+        return replace(
+            after,
+            gap=max(finding.least, after.gap),
+            links=standing.links.joined(shown),
+            idle=finding.idle(standing.idle, self.reached(after)),
         )

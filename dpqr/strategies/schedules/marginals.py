@@ -17,12 +17,13 @@ from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.coarsening import coarsened
 from dpqr.strategies.schedules.expected_error import ExpectedError, expected_error
-from dpqr.strategies.schedules.exploration import Batch, Exploration, Standing
+from dpqr.strategies.schedules.exploration import Exploration
 from dpqr.strategies.schedules.gap import NOISE
 from dpqr.strategies.schedules.levels import candidate_levels, joint
 from dpqr.strategies.schedules.purse import Purse
 from dpqr.strategies.schedules.reopening import OPENING, opening_counts, reopened
 from dpqr.strategies.schedules.rounds import LARGEST_PENALTY, forecast, one_way, proved
+from dpqr.strategies.schedules.standing import Batch, Standing
 from dpqr.strategies.schedules.whole_table import loss, measured_once, whole_table
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpqr.strategies.schedules.expected_error import ExpectedError
-from dpqr.strategies.schedules.gap import shown_gap
+from dpqr.strategies.schedules.gap import Gap, shown_gap
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.measurement import Measurement
@@ -23,29 +23,47 @@ class Law:
     deviation: float
 
 
-def shown(truth: np.ndarray, deviation: float, noise: float = 1.0) -> float:
-    told = truth + noise * np.rint(np.random.default_rng(3).normal(0.0, deviation, truth.shape))
+def shown(truth: np.ndarray, deviation: float, noise: float = 1.0, seed: int = 3) -> Gap:
+    told = truth + noise * np.rint(np.random.default_rng(seed).normal(0.0, deviation, truth.shape))
     measurement = Measurement(blocks=(PAIR,), values=(told.reshape(-1).astype(np.int64),), law=Law(deviation))
-    return shown_gap(
+    gap = shown_gap(
         Round(choice=0, measurement=measurement, charges=(), expected=(EVEN.reshape(-1),)), ERRORS, 10_000.0
     )
+    assert gap is not None
+    return gap
+
+
+HALVES = EVEN * np.where(np.arange(10) < 5, 1.5, 0.5)
+"""Off by 0.5 of the records."""
 
 
 def test_noise_alone_shows_next_to_no_gap() -> None:
-    assert all(shown(EVEN, deviation) < 0.03 for deviation in (1.0, 20.0, 1e6))
+    assert all(shown(EVEN, deviation).least < 0.03 for deviation in (1.0, 20.0, 1e6))
 
 
 def test_a_gap_is_shown_as_it_is_where_noise_is_small() -> None:
     """Noise may take a part of it, and adds nothing."""
-    truth = EVEN * np.where(np.arange(10) < 5, 1.5, 0.5)
-    assert shown(truth, 1.0) == pytest.approx(0.5, abs=0.02)
-    assert 0.25 < shown(truth, 20.0) < 0.55
+    assert shown(HALVES, 1.0).least == pytest.approx(0.5, abs=0.02)
+    assert 0.25 < shown(HALVES, 20.0).least < 0.55
 
 
 def test_noise_that_drowns_all_records_hides_it() -> None:
-    truth = EVEN * np.where(np.arange(10) < 5, 1.5, 0.5)
-    assert shown(truth, 1e6, noise=0.0) < 0.1
+    assert shown(HALVES, 1e6, noise=0.0).least < 0.1
+
+
+def test_in_squares_noise_of_its_size_hides_no_gap() -> None:
+    """The mean of 50 of them, at a deviation at which the least gap is half of the true one."""
+    gaps = [shown(HALVES, 30.0, seed=seed) for seed in range(50)]
+    assert np.mean([gap.least for gap in gaps]) < 0.3
+    assert np.mean([gap.squared for gap in gaps]) ** 0.5 == pytest.approx(0.5, rel=0.15)
+
+
+def test_where_there_is_no_gap_squares_spread_around_nothing_by_what_is_forecast() -> None:
+    squares = [shown(EVEN, 20.0, seed=seed).squared for seed in range(200)]
+    spread = shown(EVEN, 20.0).spread
+    assert abs(np.mean(squares)) < spread
+    assert np.std(squares) == pytest.approx(spread, rel=0.3)
 
 
 def test_a_lost_draw_shows_none() -> None:
-    assert shown_gap(Round(choice=0, measurement=None, charges=()), ERRORS, 10_000.0) == 0.0
+    assert shown_gap(Round(choice=0, measurement=None, charges=()), ERRORS, 10_000.0) is None

@@ -1,0 +1,105 @@
+"""How long a search among pairs goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpqr.strategies.schedules.expected_error import ExpectedError
+from dpqr.strategies.schedules.exploration import Exploration
+from dpqr.strategies.schedules.purse import Purse
+from dpqr.strategies.schedules.standing import Standing
+from dpqr.strategies.transcript import Round
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.measurement import Measurement
+
+COLUMNS, VALUES, RECORDS = 12, 12, 100_000.0
+EVEN = np.full((VALUES, VALUES), RECORDS / VALUES**2)
+COPIES = RECORDS * (0.7 * np.eye(VALUES) / VALUES + 0.3 / VALUES**2)
+"""One column copies 70 % of the other."""
+
+
+@dataclass(frozen=True)
+class Law:
+    deviation: float
+
+
+def block(*axes: int) -> QueryBlock:
+    return QueryBlock(name=str(axes), factors=tuple(Factor.identity(axis, VALUES) for axis in axes))
+
+
+HUB = tuple(block(0, axis) for axis in range(1, COLUMNS))
+"""Pairs of a column with all that copy it."""
+
+OTHERS = tuple(block(*axes) for axes in combinations(range(1, COLUMNS), 2))
+SINGLES = tuple(block(axis) for axis in range(COLUMNS))
+COUNTS = {axis: np.full(VALUES, RECORDS / VALUES) for axis in range(COLUMNS)}
+
+
+def exploration(concentrated: bool) -> Exploration:
+    pairs = HUB + OTHERS
+    purse = Purse(whole=Fraction(1), concentrated=concentrated, deviation=2.0)
+    errors = ExpectedError.of((*pairs, *SINGLES), COUNTS)
+    spent = (0.1 / COLUMNS,) * COLUMNS
+    return Exploration(
+        levels=(pairs,),
+        coarse=(),
+        singles=SINGLES,
+        asked=pairs,
+        errors=errors,
+        purse=purse,
+        records=RECORDS,
+        spent=spent,
+    )
+
+
+def searched(known: Exploration, order: tuple[QueryBlock, ...], off: float, seed: int = 5) -> int:
+    """How many pairs a search takes that finds pairs in this order: those of the hub as off as copies are, then others,
+    expected wrongly by `off` of the records."""
+    random, rounds, start = np.random.default_rng(seed), [], Standing(left=0.9)
+    waiting = iter(order)
+    while (walked := known.walk(start, rounds))[1] is not None:
+        found = next(waiting)
+        truth, expected = (COPIES, EVEN) if found in HUB else (EVEN, wrong(off, random))
+        deviation = walked[1].deviation
+        values = (truth + np.rint(random.normal(0.0, deviation, truth.shape))).astype(np.int64)
+        measurement = Measurement(blocks=(found,), values=(values.reshape(-1),), law=Law(deviation))
+        rounds.append(Round(choice=0, measurement=measurement, charges=(), expected=(expected.reshape(-1),)))
+    return len(rounds)
+
+
+def wrong(off: float, random: np.random.Generator) -> np.ndarray:
+    noise = random.normal(0.0, 1.0, EVEN.shape)
+    noise -= noise.mean(axis=0) + noise.mean(axis=1, keepdims=True) - noise.mean()
+    return np.maximum(EVEN + noise * off * RECORDS / np.abs(noise).sum(), 0.0)
+
+
+BUDGETS = pytest.mark.parametrize(("concentrated", "off"), [(True, 0.08), (False, 0.25)], ids=["rho", "epsilon"])
+"""And by how far noise in what was measured coarsely puts further pairs off."""
+
+
+@BUDGETS
+def test_a_search_ends_where_others_are_off_by_no_more_than_the_noise_of_strong_pairs(concentrated, off) -> None:
+    assert len(HUB) < searched(exploration(concentrated), HUB + OTHERS, off) <= 2 * len(HUB)
+
+
+@BUDGETS
+def test_it_goes_on_where_no_measured_pair_explains_as_large_gaps(concentrated, off) -> None:
+    assert searched(exploration(concentrated), OTHERS, off) > 2.5 * len(HUB)
+
+
+@BUDGETS
+def test_among_columns_that_tell_nothing_of_each_other_it_ends_soon(concentrated, off) -> None:
+    assert searched(exploration(concentrated), OTHERS, off=0.0) <= len(HUB)
+
+
+def test_a_search_whose_draws_were_lost_goes_on() -> None:
+    known = exploration(True)
+    lost = [Round(choice=0, measurement=None, charges=()) for _ in range(4)]
+    standing, batch = known.walk(Standing(left=0.9), lost)
+    assert (standing.at, standing.idle, standing.explored) == (4, 0, ())
+    assert batch is not None
