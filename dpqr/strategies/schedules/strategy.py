@@ -73,7 +73,7 @@ class Strategy:
             events=events,
             epsilon=proved(roles.accountant, events, budget),
             forecast=forecast(problem, roles, price, measured),
-            notes=tuple(choice.sentence(problem) for choice in chosen),
+            notes=tuple(choice.sentence(problem, among=len(chosen)) for choice in chosen),
         )
 
     def next(self, plan: Plan, transcript: Transcript) -> Step | None:
@@ -106,15 +106,16 @@ class _Choice:
         errors = {kinds: float(np.sqrt(cost / rows)) for kinds, cost in costs.items()}
         return cls(axes=axes, design=best, errors=errors)
 
-    def sentence(self, problem: Problem) -> str:
-        """Which strategy, and why: for the plan."""
+    def sentence(self, problem: Problem, among: int) -> str:
+        """Which strategy, and why: for the plan. among: groups that share the budget."""
         names = [problem.domain.attributes[axis].name for axis in self.axes]
         own = self.errors[self.design.kinds]
         others = ", ".join(f"{error:.4g} by {_words(kinds)}" for kinds, error in self.errors.items() if error > own)
         taken = _words(self.design.kinds)
         columns = ", ".join(names) or "the total"
         against = f" (against {others})" if others else ""
-        return f"strategy for {columns}: {taken}, expected error {own:.4g} a query{against}"
+        alone = " were it measured alone" if among > 1 else ""
+        return f"strategy for {columns}: {taken}, expected error {own:.4g} a query{alone}{against}"
 
 
 def _words(kinds: tuple[str, ...]) -> str:

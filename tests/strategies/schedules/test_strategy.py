@@ -77,6 +77,14 @@ def test_the_plan_says_which_strategy_and_what_the_others_would_come_to() -> Non
     assert "by hierarchy" in plan.notes[0]
 
 
+def test_an_error_that_holds_without_the_other_groups_alone_says_so() -> None:
+    """Two groups share the budget, so each answer carries more noise than its group would by itself."""
+    apart, together = planned(CDF), planned(CDF, marginal((0, 2), SHAPE))
+    alone = apart.notes[0].split(" (against")[0]
+    assert any(note.startswith(f"{alone} were it measured alone (against ") for note in together.notes)
+    assert sum(" were it measured alone" in note for note in together.notes) == 2
+
+
 def test_cells_alone_are_measured_as_they_are() -> None:
     plan = planned(marginal((0, 2), SHAPE))
     assert all(isinstance(factor.matrix, Identity) for factor in plan.opening[0][0].factors)
