@@ -134,10 +134,11 @@ class Exploration:
         return tuple(block for block in standing.explored if block.name in names)
 
     def sweeps(self, standing: Standing) -> bool:
-        """Whether so many of the asked blocks were worth it that the search ends and all are measured."""
+        """Whether so many of the asked blocks were worth it, the last ones too, that the search ends and all are
+        measured."""
         last = self.levels[-1]
         names = {block.name for block in last}.intersection(block.name for block in standing.explored)
-        if standing.level < len(self.levels) - 1 or len(names) < ENOUGH * len(last):
+        if standing.level < len(self.levels) - 1 or len(names) < ENOUGH * len(last) or standing.idle:
             return False
         return standing.gap >= SWEEP * self._reached(last, last, standing.left)
 
@@ -170,5 +171,11 @@ class Exploration:
             after,
             gap=max(finding.least, after.gap),
             links=standing.links.joined(shown),
-            idle=finding.idle(standing.idle, self.reached(after)),
+            idle=finding.idle(standing.idle, self.reached(after), self._price(standing, after)),
         )
+
+    def _price(self, before: Standing, after: Standing) -> float:
+        """What a further block would cost, L1 error over n: what measuring leaves in one, or what each of the last ones
+        has added to the sum over all explored ones, if that is more."""
+        (few, one), (many, other) = ((len(self._explored(each)), self.reached(each)) for each in (before, after))
+        return max(other, (many * other - few * one) / (many - few))

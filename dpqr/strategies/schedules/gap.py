@@ -27,13 +27,15 @@ class Gap:
     """What one measurement of a block shows, L1 errors over n.
 
     moved: how far the fit to that measurement alone moves from what was expected; error: what its noise leaves in the
-    block, by forecast; passed: the part of a gap that the fit passes on.
+    block, by forecast; passed: the part of a gap that the fit passes on; chance: how far as many records would be off
+    that were drawn from what was expected.
     """
 
     block: QueryBlock
     moved: float
     error: float
     passed: float
+    chance: float
 
     @property
     def least(self) -> float:
@@ -63,4 +65,10 @@ def shown_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None
     values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
     moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
     error = errors.at(block, deviation) / records
-    return Gap(block=block, moved=moved / records, error=error, passed=max(LEAST_PASSED, 1.0 - error))
+    return Gap(
+        block=block,
+        moved=moved / records,
+        error=error,
+        passed=max(LEAST_PASSED, 1.0 - error),
+        chance=NOISE * float(np.sqrt(expected).sum()) / records,
+    )

@@ -10,10 +10,12 @@ from dpqr.strategies.schedules.links import Links
 from dpqr.workload.block import Factor, QueryBlock
 
 
-def gap(first: int, second: int, off: float, error: float = 0.01, cells: int = 12) -> Gap:
+def gap(first: int, second: int, off: float, error: float = 0.01, cells: int = 12, chance: float = 0.0) -> Gap:
     factors = (Factor.identity(first, cells), Factor.identity(second, cells))
     moved = (off**2 + (0.8 * error) ** 2) ** 0.5
-    return Gap(block=QueryBlock(name=f"{first} {second}", factors=factors), moved=moved, error=error, passed=1.0)
+    return Gap(
+        block=QueryBlock(name=f"{first} {second}", factors=factors), moved=moved, error=error, passed=1.0, chance=chance
+    )
 
 
 STAR = Links().joined([gap(0, 1, off=1.8, error=0.3), gap(0, 2, off=1.8, error=0.3), gap(0, 3, off=1.8, error=0.3)])
@@ -34,21 +36,30 @@ def test_what_goes_beyond_it_is_and_so_is_all_that_columns_without_links_show() 
 
 
 def test_blocks_that_are_off_keep_the_search_going() -> None:
-    assert Finding.of([gap(4, 5, off=0.4)], STAR).idle(1, reached=0.1) == 0
+    assert Finding.of([gap(4, 5, off=0.4)], STAR).idle(1, reached=0.1, price=0.3) == 0
 
 
 def test_batches_that_find_nothing_add_up() -> None:
     found = Finding.of([gap(1, 2, off=0.2), gap(2, 3, off=0.2)], STAR)
-    assert [found.idle(before, reached=0.1) for before in (0, 1)] == [1, 2]
+    assert [found.idle(before, reached=0.1, price=0.1) for before in (0, 1)] == [1, 2]
 
 
-def test_a_batch_that_noise_blinds_is_passed_over() -> None:
-    """Its own noise, or noise that others carry, hides more than measuring would leave."""
-    own = Finding.of([gap(4, 5, off=0.0, error=0.3, cells=2)], STAR)
-    carried = Finding.of([gap(1, 2, off=0.0)], STAR)
-    for blind in (own, carried):
-        assert blind.real == 0.0
-        assert [blind.idle(before, reached=0.01) for before in (0, 1)] == [0, 1]
+def test_blocks_that_are_off_by_less_than_another_takes_from_all_do_not() -> None:
+    assert Finding.of([gap(4, 5, off=0.4)], STAR).idle(1, reached=0.1, price=0.5) == 2
+
+
+def test_what_chance_makes_of_so_many_records_is_real_whatever_noise_would_explain() -> None:
+    """But no more than was seen."""
+    assert Finding.of([gap(1, 2, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.1)
+    assert Finding.of([gap(1, 2, off=0.05, chance=0.1)], STAR).real == pytest.approx(0.05)
+    assert Finding.of([gap(4, 5, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.4)
+
+
+def test_a_batch_that_its_noise_blinds_is_passed_over() -> None:
+    """It may hide more than measuring would leave."""
+    blind = Finding.of([gap(4, 5, off=0.0, error=0.3, cells=2)], STAR)
+    assert blind.real == 0.0
+    assert [blind.idle(before, reached=0.01, price=0.01) for before in (0, 1)] == [0, 1]
 
 
 def test_many_blocks_tell_more_than_one() -> None:

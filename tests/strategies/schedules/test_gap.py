@@ -65,5 +65,11 @@ def test_where_there_is_no_gap_squares_spread_around_nothing_by_what_is_forecast
     assert np.std(squares) == pytest.approx(spread, rel=0.3)
 
 
+def test_chance_is_how_far_as_many_draws_are_off() -> None:
+    """From even cells of a hundred records."""
+    counts = np.random.default_rng(6).multinomial(10_000, np.full(100, 0.01))
+    assert shown(EVEN, 1.0).chance == pytest.approx(np.abs(counts - 100).sum() / 10_000, rel=0.2)
+
+
 def test_a_lost_draw_shows_none() -> None:
     assert shown_gap(Round(choice=0, measurement=None, charges=()), ERRORS, 10_000.0) is None

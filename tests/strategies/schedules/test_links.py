@@ -14,7 +14,7 @@ def gap(*axes: int, off: float, error: float = 0.1, cells: int = 10) -> Gap:
     """Of a block that was off by so much, measured without noise in the way."""
     block = QueryBlock(name=str(axes), factors=tuple(Factor.identity(axis, cells) for axis in axes))
     noise = 0.8 * error
-    return Gap(block=block, moved=(off**2 + noise**2) ** 0.5, error=error, passed=1.0)
+    return Gap(block=block, moved=(off**2 + noise**2) ** 0.5, error=error, passed=1.0, chance=0.0)
 
 
 STRONGEST = 1.8
