@@ -119,3 +119,17 @@ def test_it_never_measures_all_for_gaps_that_carried_noise_explains() -> None:
     explored = Standing(left=0.8, gap=0.5, explored=(HUB + OTHERS)[:30])
     assert known.sweeps(explored)
     assert not known.sweeps(replace(explored, idle=1))
+
+
+@pytest.mark.parametrize("concentrated", [True, False])
+def test_a_selection_costs_no_more_than_the_measurement_that_it_leads_to(concentrated: bool) -> None:
+    """Where noise is large the gap asks for a sharper selection than a block is worth."""
+    known = exploration(concentrated)
+    gaps = np.geomspace(1e-4, 1.0, 12)
+    batches = [known.batch(Standing(left=0.9, gap=float(gap))) for gap in gaps]
+    assert all(batch is None or batch.selection <= batch.measurement for batch in batches)
+    temperatures = [0.1 * gap * RECORDS for gap in gaps]
+    sharp = [known.purse.selection(temperature) for temperature in temperatures]
+    bound = [batch.selection < price for batch, price in zip(batches, sharp, strict=True) if batch is not None]
+    assert any(bound)
+    assert not all(bound)
