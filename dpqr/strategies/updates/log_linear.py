@@ -41,13 +41,14 @@ class LogLinear:
         tree: JunctionTree,
         base: Sequence[Table],
         total: float,
-        leanings: Sequence[float],
+        leanings: Sequence[float] | Sequence[FloatArray],
     ) -> LogLinear:
-        """base: logs over groups of attributes; total: records, more than 0; leanings: w, one an evidence."""
+        """base: logs over groups of attributes; total: records, more than 0; leanings: w, one an evidence or one
+        an entry of it."""
         sizes = [seen.values.size for seen in evidence]
         ends = np.cumsum(sizes)
         deviations = np.repeat([max(seen.deviation, SMALLEST_DEVIATION) / total for seen in evidence], sizes)
-        ridge = deviations * np.repeat(leanings, sizes)
+        ridge = deviations * np.concatenate([np.full(size, one) for one, size in zip(leanings, sizes, strict=True)])
         targets = np.concatenate([seen.values.reshape(-1) for seen in evidence]) / total
         return cls(
             evidence=tuple(evidence),
