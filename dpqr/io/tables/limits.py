@@ -22,7 +22,8 @@ BYTES = 2**40
 class Limits:
     """Caps of one run; going above one is a structural fault with a constant message.
 
-    cells: largest |X| that is kept as a dense array (8 bytes a cell); beyond it only occupied cells are kept.
+    cells: largest |X| that is kept as a dense array (8 bytes a cell); beyond it, and where the files are much smaller
+    than that, only occupied cells are kept.
     records: largest number of rows (of counts, where the table is a histogram); true answers are bounded by it. Where
     nobody states it, also `is_crowd`.
     columns: widest table that is opened, counting the columns that are not read.

@@ -20,7 +20,7 @@ from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parts import Parts
-from dpqr.io.tables.passes import group_count
+from dpqr.io.tables.passes import dense_cells, group_count
 from dpqr.io.tables.slots import Slots
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.splitter import Splitter
@@ -63,7 +63,7 @@ def load_table(
 
     A row with a cell whose rule is `drop` is left out; all others count once (or as the count column says). Rows in
     any order, cut into batches and files in any way, give the same histogram. Memory does not grow with the number
-    of rows: 8 bytes a cell up to `limits.cells`, a multiple of the occupied cells beyond.
+    of rows: 8 bytes a cell up to `dense_cells`, a multiple of the occupied cells beyond.
 
     Where the unit has a column, rows without a person are left out, and of each person's other rows K are kept by a
     uniform choice; order, batches and files do not change its law. Memory then grows with the persons, up to
@@ -103,7 +103,7 @@ def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: N
 def _load(table: Batches, noise: NoiseSource, declared: int | None, last: LastAxis | None) -> LoadedTable:
     domain, limits = table.domain, table.limits
     shape = domain.shape if last is None else (*domain.shape, last.count)
-    cells = tally(shape, math.prod(shape), limits.cells)
+    cells = tally(shape, math.prod(shape), dense_cells(table.source.files(), domain, limits))
     by_row = table.unit.column is None
     intake = RowIntake(cells=cells, last=last) if by_row else _of_persons(cells, table, noise, last)
     failed: set[str] = set()

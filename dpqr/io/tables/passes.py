@@ -1,6 +1,6 @@
-"""Passes: over how many groups of persons a table is read, so that each fits the declared memory.
+"""Passes: over how many groups of persons a table is read, and which histograms are dense, so that memory suffices.
 
-Public: a function of file sizes and declared limits. Standard input can be read once only, so there all persons must
+Public: functions of file sizes and declared limits. Standard input can be read once only, so there all persons must
 fit together.
 """
 
@@ -17,6 +17,8 @@ from dpqr.io.tables.source import TableFile
 _PACKED = 4
 _PERSON_WORDS = 4
 _ROW_WORDS = 2
+_CELLS_A_ROW = 16
+_SMALL = 2**16
 
 
 def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
@@ -32,6 +34,16 @@ def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> i
     rows = min(limits.records, sum(_rows(file, columns) for file in files))
     needed = PEAK * rows * 8 * (words + _ROW_WORDS + _PERSON_WORDS)
     return 1 if needed <= limits.memory else -(-5 * needed // (4 * limits.memory))
+
+
+def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
+    """Most cells of a histogram that is kept dense: `limits.cells`, or fewer where the files can well hold so few rows
+    that nearly all of them would be empty: few rows in many cells take less room, and less time, by occupied cells.
+    """
+    if any(file.bytes is None for file in files):
+        return limits.cells
+    rows = sum(_rows(file, len(domain.attributes)) for file in files)
+    return min(limits.cells, max(_SMALL, _CELLS_A_ROW * rows))
 
 
 def _rows(file: TableFile, columns: int) -> int:

@@ -295,3 +295,16 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch, kind) -> None
         tracemalloc.stop()
     assert len(held) >= 32
     assert max(held[8:]) <= max(held[:8]) + 2**18
+
+
+def test_few_rows_in_many_cells_take_little_memory(tmp_path) -> None:
+    domain = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(2)) for place in range(22)))
+    write_csv(tmp_path / "t.csv", [("0",) * 22, ("1",) * 22, ("1",) * 22], domain.names)
+    tracemalloc.start()
+    try:
+        counts = load_table(TableSource(paths=(str(tmp_path / "t.csv"),)), domain, Limits()).counts
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert counts._unseal(SealKey()).marginal((0, 21)).tolist() == [[1, 0], [0, 2]]
+    assert peak < 2**22 < 8 * domain.size

@@ -5,7 +5,7 @@ import pytest
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.passes import group_count
+from dpqr.io.tables.passes import dense_cells, group_count
 from dpqr.io.tables.source import TableFile
 
 
@@ -17,6 +17,11 @@ def groups(files, columns=2, **limits):
     """columns: of the domain, the persons' comes on top."""
     domain = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(2)) for place in range(columns)))
     return group_count(files, domain, Limits(**limits))
+
+
+def dense(files, columns=24, **limits):
+    domain = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(2)) for place in range(columns)))
+    return dense_cells(files, domain, Limits(**limits))
 
 
 def test_a_small_table_is_read_once_and_a_large_one_several_times() -> None:
@@ -46,3 +51,10 @@ def test_a_group_fits_with_a_quarter_to_spare(columns) -> None:
         rows, found = size / (2 * columns + 6), groups([csv(size)], columns=columns)
         if found > 1:
             assert rows / found * 6 * 8 * 7 * 1.25 <= 2**32
+
+
+def test_a_histogram_is_dense_only_where_the_files_could_fill_some_of_it() -> None:
+    assert 2**16 <= dense([csv(10**3)]) < dense([csv(10**6)]) < 2**24
+    assert dense([csv(5 * 10**5, f"{part}.csv") for part in range(2)]) == dense([csv(10**6)])
+    assert dense([csv(10**9)]) == dense([csv(None, "-")]) == 2**24
+    assert dense([csv(10**3)], cells=100) == 100
