@@ -32,8 +32,8 @@ class ExpectedError:
 
     @classmethod
     def of(cls, blocks: Sequence[QueryBlock], singles: Mapping[int, FloatArray]) -> ExpectedError:
-        """singles: noisy one-way marginals by attribute, records; their mean total is that of all products."""
-        total = max(1.0, float(np.mean([values.sum() for values in singles.values()])))
+        """singles: noisy one-way marginals by attribute, records; the total of all products is `records_told`."""
+        total = records_told(singles)
         shares = {axis: _shares(values) for axis, values in singles.items()}
         curves = [_curve(shares, total, block) for block in blocks]
         return cls(curves=np.array(curves), places={block.name: row for row, block in enumerate(blocks)})
@@ -62,6 +62,15 @@ class ExpectedError:
 def expected_error(blocks: tuple[QueryBlock, ...], singles: tuple[tuple[int, bytes], ...]) -> ExpectedError:
     """As `of`, kept for the next step; the counts are given as the bytes of float64 arrays."""
     return ExpectedError.of(blocks, {axis: np.frombuffer(counts, dtype=np.float64) for axis, counts in singles})
+
+
+def records_told(singles: Mapping[int, FloatArray]) -> float:
+    """n, 1 at least, as noisy one-way marginals of one deviation tell it: the mean of their sums, each weighing by its
+    number of cells inverted, for so many times that deviation's square is its variance. 1 where there are none."""
+    if not singles:
+        return 1.0
+    sums, sizes = zip(*((values.sum(), values.size) for values in singles.values()), strict=True)
+    return max(1.0, float(np.average(sums, weights=1.0 / np.array(sizes))))
 
 
 def _shares(values: FloatArray) -> FloatArray:

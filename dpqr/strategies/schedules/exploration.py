@@ -15,7 +15,9 @@ from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 
 PRECISION = 1.0
-"""A block is measured to within this much of the gap that the last one showed."""
+"""A block is measured to within this much of the gap that the last one showed, or of FIRST_GAP: a gap of most records,
+which noise can make, would have the next block drowned in noise. (5,000 records, a chain of 12 columns at epsilon 1 in
+pure differential privacy: a mean L1 error of 0.42, and of 0.47 without.)"""
 
 TOLD, PART = 0.1, 0.25
 """But so exactly that this share of the records is left in wrong cells, if that costs at most this part of an even
@@ -28,7 +30,8 @@ are measured for little, and more choices of them, each less sharp, find more. (
 epsilon 1: a mean L1 error of 0.0106, and of 0.0113 with sharper ones.)"""
 
 PATIENCE = 2
-"""Batches in a row that find nothing worth measuring, after which a level ends: one may have been unlucky."""
+"""Batches in a row that find nothing worth measuring, after which a level ends: one may have been unlucky.
+(Ending where the very first does is 2 to 5 % better on few records, and now and then half worse on skewed columns.)"""
 
 SWEEP = 1.25
 """Where all are to be measured, the last ones must have shown this many times the error that it would leave."""
@@ -98,7 +101,8 @@ class Exploration:
             return None
         size = min(1 + len(names) // BATCH, len(waiting))
         even = standing.left / len(blocks)
-        share = min(self._enough(waiting, standing.gap, PART * even), LARGEST_BITE * standing.left / size)
+        enough = self._enough(waiting, min(standing.gap, FIRST_GAP), PART * even)
+        share = min(enough, LARGEST_BITE * standing.left / size)
         selection = min(self.purse.selection(max(COLDNESS * standing.gap * self.records, 1e-6)), share)
         batch = Batch(size=size, deviation=self.purse.bought(share), selection=selection, measurement=share)
         return batch if batch.cost <= standing.left / 2 else None

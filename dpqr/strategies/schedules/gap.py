@@ -57,18 +57,24 @@ class Gap:
 
 
 def shown_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None:
-    """None: a draw was lost, or nothing had been expected."""
+    """None: a draw was lost, or nothing had been expected.
+
+    errors: of all blocks, `records` being n as they count it. Gaps are over the records that were expected: the
+    hypothesis knows n from more measurements, and where noise is most of what moves, an n that is a tenth too low would
+    look like a gap. (500 records, 8 columns: a mean L1 error of 0.71, and of 0.80 over the n of the first ones.)
+    """
     if drawn.measurement is None or not drawn.expected:
         return None
     block, deviation = drawn.measurement.blocks[0], drawn.measurement.law.deviation
     expected = np.maximum(drawn.expected[0], 0.0)
     values = np.asarray(drawn.measurement.values[0], dtype=np.float64)
+    total = max(1.0, float(expected.sum()))
     moved = float(np.abs(local_fit(expected, values, max(deviation, 1e-6)) - expected).sum())
     error = errors.at(block, deviation) / records
     return Gap(
         block=block,
-        moved=moved / records,
+        moved=moved / total,
         error=error,
         passed=max(LEAST_PASSED, 1.0 - error),
-        chance=NOISE * float(np.sqrt(expected).sum()) / records,
+        chance=NOISE * float(np.sqrt(expected).sum()) / total,
     )

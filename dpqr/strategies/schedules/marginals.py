@@ -7,8 +7,6 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import chain
 
-import numpy as np
-
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
@@ -16,7 +14,7 @@ from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.coarsening import coarsened
-from dpqr.strategies.schedules.expected_error import ExpectedError, expected_error
+from dpqr.strategies.schedules.expected_error import ExpectedError, expected_error, records_told
 from dpqr.strategies.schedules.exploration import Exploration
 from dpqr.strategies.schedules.gap import NOISE
 from dpqr.strategies.schedules.levels import candidate_levels, joint
@@ -174,7 +172,7 @@ def _exploration(plan: Plan, transcript: Transcript) -> tuple[Exploration, list[
     told = tuple((axis, values.tobytes()) for axis, values in counts.items())
     assert plan.opening_price is not None
     purse = Purse.of(plan.roles, problem.unit, singles[0], _whole_of(plan.opening_price, OPENING / len(singles)))
-    records = max(1.0, float(problem.n or np.mean([values.sum() for values in counts.values()])))
+    records = max(1.0, float(problem.n or records_told(counts)))
     errors: ExpectedError = expected_error((*chain(*levels), *singles), told)
     coarse = coarsened(levels[0], counts, errors, records, purse.bought(LAST / len(singles))) if levels else ()
     known = Exploration(

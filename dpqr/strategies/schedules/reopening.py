@@ -10,6 +10,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.expected_error import records_told
 from dpqr.strategies.schedules.exploration import Exploration
 from dpqr.strategies.transcript import Transcript
 
@@ -30,9 +31,9 @@ def opening_counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:
     for (block,), one in zip(plan.opening, transcript.rounds, strict=False):
         if one.measurement is not None:
             found[block.axes[0]] = np.asarray(one.measurement.values[0], dtype=np.float64)
-    total = float(np.mean([values.sum() for values in found.values()])) if found else 1.0
+    total = records_told(found)
     for (block,) in plan.opening:
-        found.setdefault(block.axes[0], np.full(block.cells, max(total, 1.0) / block.cells))
+        found.setdefault(block.axes[0], np.full(block.cells, total / block.cells))
     return found
 
 

@@ -99,6 +99,20 @@ def test_among_columns_that_tell_nothing_of_each_other_it_ends_soon(concentrated
     assert searched(exploration(concentrated), OTHERS, off=0.0) <= len(HUB)
 
 
+def test_one_batch_that_finds_nothing_is_forgiven() -> None:
+    known = exploration(True)
+    for place in (0, 5):
+        assert searched(known, HUB[:place] + OTHERS[:1] + HUB[place:] + OTHERS[1:], off=0.0) > len(HUB)
+
+
+@pytest.mark.parametrize("gap", [0.6, 1.0])
+def test_however_far_off_the_last_one_was_the_next_is_told_to_half_of_the_records(gap) -> None:
+    """Though the cheapest that tells that much: here exactness is dear."""
+    known = exploration(False, dearer=10.0)
+    batch = known.batch(Standing(left=0.9, gap=gap, explored=HUB[:1]))
+    assert known.errors.at(HUB[1], batch.deviation) <= 0.51 * RECORDS
+
+
 def test_the_dearer_measuring_gets_with_every_block_the_sooner_it_ends() -> None:
     """The same gaps; one, two and four times the noise for the same budget."""
     cheap, dear, dearest = (searched(exploration(False, dearer), OTHERS, off=0.25) for dearer in (1.0, 2.0, 4.0))

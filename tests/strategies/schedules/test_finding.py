@@ -62,6 +62,12 @@ def test_a_batch_that_its_noise_blinds_is_passed_over() -> None:
     assert [blind.idle(before, reached=0.01, price=0.01) for before in (0, 1)] == [0, 1]
 
 
+def test_one_batch_that_its_noise_drowns_is_enough() -> None:
+    drowned = Finding.of([gap(4, 5, off=0.0, error=0.9)], STAR)
+    assert drowned.idle(0, reached=0.9, price=0.9) == 2
+    assert Finding.of([gap(4, 5, off=1.5, error=0.9)], STAR).idle(0, reached=0.9, price=0.9) == 0
+
+
 def test_many_blocks_tell_more_than_one() -> None:
     one, four = (Finding.of([gap(4, 5, off=0.0, error=0.3)] * size, STAR) for size in (1, 4))
     assert four.blur == pytest.approx(one.blur / 2**0.5)

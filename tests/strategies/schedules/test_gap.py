@@ -23,12 +23,10 @@ class Law:
     deviation: float
 
 
-def shown(truth: np.ndarray, deviation: float, noise: float = 1.0, seed: int = 3) -> Gap:
+def shown(truth: np.ndarray, deviation: float, noise: float = 1.0, seed: int = 3, records: float = 10_000.0) -> Gap:
     told = truth + noise * np.rint(np.random.default_rng(seed).normal(0.0, deviation, truth.shape))
     measurement = Measurement(blocks=(PAIR,), values=(told.reshape(-1).astype(np.int64),), law=Law(deviation))
-    gap = shown_gap(
-        Round(choice=0, measurement=measurement, charges=(), expected=(EVEN.reshape(-1),)), ERRORS, 10_000.0
-    )
+    gap = shown_gap(Round(choice=0, measurement=measurement, charges=(), expected=(EVEN.reshape(-1),)), ERRORS, records)
     assert gap is not None
     return gap
 
@@ -45,6 +43,10 @@ def test_a_gap_is_shown_as_it_is_where_noise_is_small() -> None:
     """Noise may take a part of it, and adds nothing."""
     assert shown(HALVES, 1.0).least == pytest.approx(0.5, abs=0.02)
     assert 0.25 < shown(HALVES, 20.0).least < 0.55
+
+
+def test_gaps_are_over_the_records_that_were_expected() -> None:
+    assert shown(HALVES, 1.0, records=5_000.0).moved == pytest.approx(shown(HALVES, 1.0).moved)
 
 
 def test_noise_that_drowns_all_records_hides_it() -> None:
