@@ -91,10 +91,10 @@ def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Role
         QueryBlock(name=f"{pair}", factors=tuple(Factor.identity(axis, 2) for axis in pair))
         for pair in combinations(range(3), 2)
     )
-    here: dict[tuple[int, ...], int] = {(0, 0, 0): 80, (1, 1, 0): 60, (1, 1, 1): 60}
+    here: dict[tuple[int, ...], int] = {(0, 0, 0): 320, (1, 1, 0): 240, (1, 1, 1): 240}
     n, one = None, here
     if unit.neighbours is Neighbours.REPLACE:
-        n, one = 201, {**here, (1, 1, 0): 61}
+        n, one = 801, {**here, (1, 1, 0): 241}
     domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(SHAPE)))
     problem = Problem(domain=domain, workload=Workload(blocks), unit=unit, n=n)
     return Case(

@@ -56,6 +56,13 @@ class Gap:
         return SPREAD * (NOISE * self.error / self.passed) ** 2 / float(np.sqrt(self.block.rows))
 
 
+def largest_gap(block: QueryBlock) -> float:
+    """The most that a block of several columns can be off by, L1 error over n, where they were taken for independent:
+    one names the other's values."""
+    fewest = min(factor.matrix.rows for factor in block.factors)
+    return 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
+
+
 def shown_gap(drawn: Round, errors: ExpectedError, records: float) -> Gap | None:
     """None: a draw was lost, or nothing had been expected.
 

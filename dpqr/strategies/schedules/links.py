@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import combinations
 
 from dpqr.data.arrays import Axes
-from dpqr.strategies.schedules.gap import Gap
+from dpqr.strategies.schedules.gap import Gap, largest_gap
 
 FAINT = 1e-3
 """Strength of a link that showed none: its noise goes over others all the same."""
@@ -76,7 +76,5 @@ class Links:
 
 
 def _strength(gap: Gap) -> float:
-    """The gap's part of the largest that two columns, one naming the other, can have."""
-    fewest = min(factor.matrix.rows for factor in gap.block.factors)
-    largest = 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
-    return float(min(1.0, max(FAINT, max(gap.squared, 0.0) ** 0.5 / largest)))
+    """The gap's part of the largest that two columns can have."""
+    return float(min(1.0, max(FAINT, max(gap.squared, 0.0) ** 0.5 / largest_gap(gap.block))))

@@ -99,6 +99,14 @@ def test_among_columns_that_tell_nothing_of_each_other_it_ends_soon(concentrated
     assert searched(exploration(concentrated), OTHERS, off=0.0) <= len(HUB)
 
 
+@pytest.mark.parametrize("concentrated", [True, False])
+def test_where_noise_would_hide_the_largest_gaps_of_all_blocks_there_is_no_search(concentrated: bool) -> None:
+    start = Standing(left=0.9)
+    assert exploration(concentrated, dearer=10.0).walk(start, [])[1] is not None
+    standing, batch = exploration(concentrated, dearer=100.0).walk(start, [])
+    assert (standing.level, batch) == (1, None)
+
+
 def test_one_batch_that_finds_nothing_is_forgiven() -> None:
     known = exploration(True)
     for place in (0, 5):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpqr.strategies.schedules.expected_error import ExpectedError
-from dpqr.strategies.schedules.gap import Gap, shown_gap
+from dpqr.strategies.schedules.gap import Gap, largest_gap, shown_gap
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.measurement import Measurement
@@ -47,6 +47,10 @@ def test_a_gap_is_shown_as_it_is_where_noise_is_small() -> None:
 
 def test_gaps_are_over_the_records_that_were_expected() -> None:
     assert shown(HALVES, 1.0, records=5_000.0).moved == pytest.approx(shown(HALVES, 1.0).moved)
+
+
+def test_two_columns_that_name_each_other_have_the_largest_gap() -> None:
+    assert largest_gap(PAIR) == pytest.approx(np.abs(np.eye(10) / 10 - np.full((10, 10), 0.01)).sum())
 
 
 def test_noise_that_drowns_all_records_hides_it() -> None:
