@@ -157,9 +157,10 @@ def require_stated_rules(domain: Domain, unit: PrivacyUnit) -> None:
 
 
 def _memory(plan: Plan, request: PlanRequest) -> int:
-    """Peak bytes of the arrays of a run: hypothesis and update, dense histogram, largest marginal.
+    """Bytes that the arrays of a run take: hypothesis and update, dense histogram, largest marginal.
 
-    A histogram beyond the dense limit is left out: its size is that of the occupied cells, which is private.
+    A table of few rows is kept by its occupied cells, mostly less. A histogram beyond the dense limit is left out:
+    its size is that of the occupied cells, which is private.
     InfeasiblePlan where the update rule cannot keep that many cells.
     """
     problem = plan.problem

@@ -21,4 +21,6 @@ def test_a_hypothesis_that_wants_to_know_is_told_which_blocks_come() -> None:
 
 
 def test_any_other_needs_no_telling() -> None:
-    prepare(DenseDistribution.uniform((2, 2), 1.0), [marginal((1,), (2, 2))])
+    uniform = DenseDistribution.uniform((2, 2), 1.0)
+    prepare(uniform, [marginal((1,), (2, 2))])
+    assert uniform.marginal((1,)).tolist() == [0.5, 0.5]

@@ -38,7 +38,8 @@ def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> i
 
 def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
     """Most cells of a histogram that is kept dense: `limits.cells`, or fewer where the files can well hold so few rows
-    that nearly all of them would be empty: few rows in many cells take less room, and less time, by occupied cells.
+    that nearly all of them would be empty. Then the occupied ones take less room; a packed file that holds many more
+    rows than that, nearly all different, may take several times more.
     """
     if any(file.bytes is None for file in files):
         return limits.cells

@@ -57,7 +57,7 @@ class Gap:
 
 
 def largest_gap(block: QueryBlock) -> float:
-    """The most that a block of several columns can be off by, L1 error over n, where they were taken for independent:
+    """The most that a marginal of two columns can be off by, L1 error over n, where they were taken for independent:
     one names the other's values."""
     fewest = min(factor.matrix.rows for factor in block.factors)
     return 2.0 * (1.0 - 1.0 / fewest) if fewest > 1 else 2.0
