@@ -17,7 +17,8 @@ GRID = np.geomspace(1e-3, 1e7, 21)
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExpectedError:
-    """For blocks b and deviations s: sum over cells of s m / (s + m), m the product of one-way sums, records.
+    """For blocks b and deviations s: sum over cells of s m / (s + m), m the product of one-way sums, records; of a
+    block that is no marginal, over its answers.
 
     Why: a fit that leaves a residual of s log(m / base) passes the share m / (s + m) of the noise on, so a cell of
     many records keeps sqrt(2 / pi) s of it and a cell of few nearly none; what it holds back of the truth has the
@@ -86,7 +87,9 @@ def _shares(values: FloatArray) -> FloatArray:
 def _curve(shares: Mapping[int, FloatArray], total: float, block: QueryBlock) -> FloatArray:
     cells = np.asarray(total)
     for factor in block.factors:
-        own = shares[factor.axes[0]]
+        own = np.ones(1)
+        for axis in factor.axes:
+            own = np.multiply.outer(own, shares[axis]).reshape(-1)
         cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
     cells = cells[cells > 0.0].reshape(-1)
     return np.array([float((cells / (1.0 + cells / deviation)).sum()) for deviation in GRID])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from dpqr.data.arrays import Axes
 from dpqr.strategies.problem import Problem
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.strategies.schedules.stand_ins import marginal
+from dpqr.workload.block import QueryBlock
 
 
 def joint(problem: Problem) -> tuple[QueryBlock, ...]:
@@ -23,12 +23,6 @@ def candidate_levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
     asked = {tuple(sorted(block.axes)): block for block in blocks if block.is_marginal and len(block.axes) == 2}
     wide = tuple(block for block in blocks if len(block.axes) > 2)
     below = {pair for block in wide if block.is_marginal for pair in combinations(sorted(block.axes), 2)}
-    pairs = tuple(_pair(problem, axes) for axes in sorted(below.difference(asked)))
+    pairs = tuple(marginal(problem, axes, "below") for axes in sorted(below.difference(asked)))
     narrow = tuple(block for block in blocks if len(block.axes) == 2)
     return tuple(level for level in ((*narrow, *pairs), wide) if level)
-
-
-def _pair(problem: Problem, axes: Axes) -> QueryBlock:
-    attributes = [problem.domain.attributes[axis] for axis in axes]
-    factors = tuple(Factor.identity(axis, one.size) for axis, one in zip(axes, attributes, strict=True))
-    return QueryBlock(name=f"below({', '.join(one.name for one in attributes)})", factors=factors)

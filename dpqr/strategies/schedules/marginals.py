@@ -21,6 +21,7 @@ from dpqr.strategies.schedules.levels import candidate_levels, joint
 from dpqr.strategies.schedules.purse import Purse
 from dpqr.strategies.schedules.reopening import OPENING, opening_counts, reopened
 from dpqr.strategies.schedules.rounds import LARGEST_PENALTY, forecast, one_way, proved
+from dpqr.strategies.schedules.stand_ins import with_stand_ins
 from dpqr.strategies.schedules.standing import Batch, Standing
 from dpqr.strategies.schedules.whole_table import loss, measured_once, whole_table
 from dpqr.strategies.step import Step
@@ -45,7 +46,7 @@ LARGEST_TABLE = 2**22
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marginals:
-    """For workloads of marginals.
+    """For workloads of marginals, and of blocks that they tell: see `with_stand_ins`.
 
     table: cells of the one table of all columns, at most; 0: there is always a search.
 
@@ -85,7 +86,7 @@ class Marginals:
         So the plan states the sum that the filter allows: no other theorem, and no ledger, may count on single draws.
         """
         opening = one_way(problem)
-        rounds = max(1, min(2 * len(opening), len(joint(problem))))
+        rounds = max(1, min(2 * len(opening), len(joint(with_stand_ins(problem, roles.check)))))
         rest = (1 - OPENING) / rounds
         cut = roles.accountant.cut(
             budget,
@@ -166,7 +167,8 @@ def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: St
 def _exploration(plan: Plan, transcript: Transcript) -> tuple[Exploration, list[tuple[QueryBlock, float]]]:
     """What the first measurements of all attributes tell of the rest; and those that are measured again before the
     search, with their shares."""
-    problem, levels = plan.problem, candidate_levels(plan.problem)
+    problem = with_stand_ins(plan.problem, plan.roles.check)
+    levels = candidate_levels(problem)
     singles = tuple(candidate[0] for candidate in plan.opening)
     counts = opening_counts(plan, transcript)
     told = tuple((axis, values.tobytes()) for axis, values in counts.items())

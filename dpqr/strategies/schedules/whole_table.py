@@ -17,7 +17,8 @@ from dpqr.workload.block import Factor, QueryBlock
 def whole_table(problem: Problem) -> QueryBlock:
     """All asked columns together; the workload's own block where it is one."""
     axes = problem.workload.axes
-    own = next((block for block in problem.workload.blocks if set(block.axes) == set(axes)), None)
+    full = (block for block in problem.workload.blocks if block.is_marginal and set(block.axes) == set(axes))
+    own = next(full, None)
     factors = tuple(Factor.identity(axis, problem.domain.attributes[axis].size) for axis in axes)
     return own or QueryBlock(name="table of all columns", factors=factors)
 

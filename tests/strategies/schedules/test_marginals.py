@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 
@@ -22,9 +23,11 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.marginals import Marginals
+from dpqr.strategies.schedules.whole_table import whole_table
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.measurement import Measurement
 from dpqr.workload.workload import Workload
 
@@ -175,6 +178,52 @@ def test_a_small_table_of_all_columns_is_measured_once():
     assert "60 cells" in plan.notes[0]
     steps, _, _ = played(plan, table((3, 4, 5), 500))
     assert len(steps) == 1
+
+
+def test_a_predicate_on_all_columns_is_no_table_of_them():
+    sizes = (3, 4)
+    corner = QueryBlock(name="corner", factors=tuple(only_first(axis, size) for axis, size in enumerate(sizes)))
+    asked = replace(problem(sizes), workload=Workload((corner, *marginals(sizes, 1))))
+    assert whole_table(asked).rows == 12
+
+
+def only_first(axis, size):
+    return Factor(axes=(axis,), sizes=(size,), matrix=Dense(np.eye(1, size, dtype=np.int64)))
+
+
+def prefixes(sizes):
+    """Of each column by every later one."""
+    return tuple(
+        QueryBlock(
+            name=f"prefixes{axes}",
+            factors=(
+                Factor(axes=axes[:1], sizes=(sizes[axes[0]],), matrix=Prefix(sizes[axes[0]])),
+                Factor.identity(axes[1], sizes[axes[1]]),
+            ),
+        )
+        for axes in combinations(range(len(sizes)), 2)
+    )
+
+
+@pytest.mark.parametrize("accountant", BUDGETS)
+def test_prefixes_are_told_from_the_pairs_that_they_add_up(accountant):
+    """They would be measured with up to 24 times the noise of a pair."""
+    asked = replace(problem(), workload=Workload(prefixes(WIDE)))
+    plan = Marginals().plan(asked, BUDGETS[accountant], roles(accountant))
+    steps, state, _ = played(plan, TABLE)
+    assert all(block.is_marginal for _, blocks in steps for block in blocks)
+    assert {(0, 1), (0, 2), (0, 3)} & {blocks[0].axes for step, blocks in steps if step.select is not None}
+    first = asked.workload.blocks[0]
+    assert np.abs(state.answer(first) - first.answer(TABLE)).mean() < 0.001 * 100_000
+
+
+def test_predicates_that_tie_columns_together_are_searched_as_well():
+    either = np.ones((1, WIDE[0] * WIDE[1]), dtype=np.int64)
+    either[0, :100] = 0
+    tied = QueryBlock(name="or", factors=(Factor(axes=(0, 1), sizes=WIDE[:2], matrix=Dense(either)),))
+    asked = replace(problem(), workload=Workload((tied, *marginals(WIDE, 2))))
+    steps, _, _ = played(Marginals().plan(asked, BUDGETS["zcdp"], roles("zcdp")), TABLE)
+    assert {tied.name} < {block.name for step, _ in steps if step.select for block in step.candidates.blocks}
 
 
 def test_one_way_marginals_alone_are_not_searched():
