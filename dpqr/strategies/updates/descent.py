@@ -12,6 +12,8 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 
 Objective = Callable[[FloatArray], tuple[float, FloatArray]]
+Inverse = Callable[[FloatArray], FloatArray]
+Past = deque[tuple[FloatArray, FloatArray, float]]
 
 MEMORY = 10
 SUFFICIENT = 1e-4
@@ -32,15 +34,19 @@ class Descent:
     steps: int
     memory: int = MEMORY
 
-    def run(self, objective: Objective, start: FloatArray) -> FloatArray:
-        """The last point reached; never worse than `start`."""
+    def run(self, objective: Objective, start: FloatArray, inverse: Inverse | None = None) -> FloatArray:
+        """The last point reached; never worse than `start`.
+
+        inverse: the inverse Hessian as far as it is known beforehand, up to a factor, times a vector: linear,
+        symmetric, positive; the identity where it is not stated. What past steps tell is built on it.
+        """
         point = start
         value, gradient = objective(point)
-        past: deque[tuple[FloatArray, FloatArray, float]] = deque(maxlen=self.memory)
+        past: Past = deque(maxlen=self.memory)
         for _ in range(self.steps):
             if (np.abs(gradient) <= self.tolerance).all():
                 break
-            direction = _direction(gradient, past)
+            direction = _direction(gradient, past, inverse or _same)
             moved = _line_search(objective, point, value, gradient, direction)
             if moved is None:
                 break
@@ -53,11 +59,15 @@ class Descent:
         return point
 
 
-def _direction(gradient: FloatArray, past: deque[tuple[FloatArray, FloatArray, float]]) -> FloatArray:
+def _same(vector: FloatArray) -> FloatArray:
+    return vector
+
+
+def _direction(gradient: FloatArray, past: Past, inverse: Inverse) -> FloatArray:
     """Minus the inverse Hessian estimate times the gradient (the two-loop recursion)."""
     direction = -gradient
     if not past:
-        scaled: FloatArray = direction / max(math.sqrt(inner(gradient, gradient)), 1.0)
+        scaled: FloatArray = inverse(direction) / max(math.sqrt(inner(gradient, gradient)), 1.0)
         return scaled
     weights = []
     for move, bend, curvature in reversed(past):
@@ -65,7 +75,7 @@ def _direction(gradient: FloatArray, past: deque[tuple[FloatArray, FloatArray, f
         direction -= weight * bend
         weights.append(weight)
     _, bend, curvature = past[-1]
-    direction *= curvature / inner(bend, bend)
+    direction = inverse(direction) * (curvature / inner(bend, inverse(bend)))
     for (move, bend, curvature), weight in zip(past, reversed(weights), strict=True):
         direction += (weight - inner(bend, direction) / curvature) * move
     return direction

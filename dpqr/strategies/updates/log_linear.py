@@ -9,6 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.factored.junction_tree import JunctionTree
+from dpqr.strategies.updates.cancellations import Cancellations
 from dpqr.strategies.updates.descent import inner
 from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION, Evidence
 from dpqr.strategies.updates.propagation import Propagation, Table
@@ -33,6 +34,7 @@ class LogLinear:
     ridge: FloatArray
     targets: FloatArray
     scales: FloatArray
+    cancellations: Cancellations
 
     @classmethod
     def of(
@@ -50,14 +52,16 @@ class LogLinear:
         deviations = np.repeat([max(seen.deviation, SMALLEST_DEVIATION) / total for seen in evidence], sizes)
         ridge = deviations * np.concatenate([np.full(size, one) for one, size in zip(leanings, sizes, strict=True)])
         targets = np.concatenate([seen.values.reshape(-1) for seen in evidence]) / total
+        slots = tuple(slice(int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True))
         return cls(
             evidence=tuple(evidence),
             propagation=Propagation.of(tree, [seen.axes for seen in evidence], base),
-            slots=tuple(slice(int(end) - size, int(end)) for end, size in zip(ends, sizes, strict=True)),
+            slots=slots,
             deviations=deviations,
             ridge=ridge,
             targets=targets,
             scales=1.0 / np.sqrt(np.clip(targets, 0.0, 1.0) + ridge),
+            cancellations=Cancellations.of(evidence, ridge, slots),
         )
 
     def tolerances(self, deviations: float) -> FloatArray:
@@ -72,6 +76,11 @@ class LogLinear:
         value = mass + inner(0.5 * costs - self.targets, potentials)
         answers = [seen.ask(marginal) for seen, marginal in zip(self.evidence, marginals, strict=True)]
         return value, (np.concatenate(answers) - self.targets + costs) * self.scales
+
+    def inverse(self, vector: FloatArray) -> FloatArray:
+        """The inverse Hessian in z, as far as it is known beforehand, times a vector: 1 in every entry, and that of the
+        ridge along moves that cancel out."""
+        return vector + self.cancellations.eased(vector / self.scales) / self.scales
 
     def tables(self, point: FloatArray) -> list[Table]:
         """The logs that the potentials add, evidence by evidence."""

@@ -184,7 +184,7 @@ class MultiplicativeWeights:
                 "cell by cell; leave columns out of the domain file or merge bins"
             )
             return Footprint(bytes=0, refusal=refusal)
-        return Footprint(bytes=8 * (8 * size + 2 * (MEMORY + 4) * problem.workload.rows))
+        return Footprint(bytes=8 * (8 * size + 2 * (MEMORY + 6) * problem.workload.rows))
 
 
 def _at_one_record(hypothesis: Distribution) -> Callable[[QueryBlock], FloatArray]:

@@ -27,6 +27,27 @@ def test_stops_at_the_tolerance_and_not_before():
     assert seen[-1] <= 1e-3 < min(seen[:-1])
 
 
+def test_what_is_known_of_the_inverse_beforehand_saves_most_steps():
+    """A tenth of all directions is a million times flatter than the others."""
+    scales = np.where(np.arange(50) % 10 == 0, 1e-6, 1.0)
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(50, 50)))[0]
+    matrix = turn @ np.diag(scales * np.linspace(1, 2, 50)) @ turn.T
+    offset = matrix @ np.linspace(-1, 1, 50)
+
+    def evaluations(inverse):
+        seen = []
+
+        def objective(x):
+            seen.append(x)
+            return quadratic(matrix, offset)(x)
+
+        found = Descent(tolerance=1e-8, steps=1000).run(objective, np.zeros(50), inverse)
+        assert np.abs(matrix @ found - offset).max() <= 1e-8
+        return len(seen)
+
+    assert evaluations(lambda vector: turn @ ((turn.T @ vector) / scales)) < 20 < evaluations(None)
+
+
 def test_a_start_at_the_minimum_is_kept():
     start = np.zeros(3)
     assert Descent(tolerance=1e-9, steps=9).run(quadratic(np.eye(3), np.zeros(3)), start) is start
