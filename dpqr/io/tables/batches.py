@@ -1,4 +1,4 @@
-"""Batches: one pass over every file of a table, in Arrow record batches of the columns that are read."""
+"""Batches: one pass over every file of a table, in batches of the columns that are read, of text or in Arrow form."""
 
 from __future__ import annotations
 

@@ -37,16 +37,21 @@ def place_whole(values: AnyArray, cuts: list[int]) -> AnyArray:
     return _places(np.array(reachable, dtype=values.dtype), values)
 
 
-def place_floats(values: AnyArray, bins: Bins) -> AnyArray:
-    """Places of floating-point numbers; NaN comes last.
+def float_cuts(bins: Bins, dtype: np.dtype[Any]) -> AnyArray:
+    """Thresholds for floating-point numbers of that type.
 
     Edges are first rounded to the column's type, as its cells were when they were written, so that a cell that
     reads 0.3 lies on the edge 0.3. Exact with respect to those rounded edges.
     """
     with np.errstate(over="ignore"):
-        rounded = np.array([_float(edge) for edge in bins.edges]).astype(values.dtype)
+        rounded = np.array([_float(edge) for edge in bins.edges]).astype(dtype)
     strict = [above for _, above in edges(bins)]
-    cuts = np.where(strict, np.nextafter(rounded, values.dtype.type(np.inf)), rounded)
+    found: AnyArray = np.where(strict, np.nextafter(rounded, dtype.type(np.inf)), rounded)
+    return found
+
+
+def place_floats(values: AnyArray, cuts: AnyArray) -> AnyArray:
+    """Places of floating-point numbers among `float_cuts` of their type; NaN comes last."""
     return _places(cuts, values)
 
 

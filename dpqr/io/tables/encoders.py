@@ -1,7 +1,7 @@
 """Encoders: the cells of one column become codes of one attribute.
 
-Total functions: whatever a cell holds, it gets a code by the declared rules. Cells of a text table (CSV) come as
-Arrow strings; typed ones (Parquet) as the types that `refusal` lets pass.
+Total functions: whatever a cell holds, it gets a code by the declared rules. These are for typed columns (Parquet), as
+Arrow arrays of the types that `refusal` lets pass; for text see `text_encoders`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
 from dpqr.io.tables import cuts
 from dpqr.io.tables.fault_codes import Encoded, FaultCodes
-from dpqr.io.tables.text_cells import day, moment, numbers, parsed
 
 _MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
 _DAY = Fraction(24 * 3600 * 10**6)
@@ -30,7 +29,7 @@ class Encoder(Protocol):
         ...
 
     def encode(self, cells: Any) -> Encoded:
-        """Codes of an Arrow array without nulls, whose type is text or was let pass."""
+        """Codes of an Arrow array without nulls, whose type was let pass."""
         ...
 
 
@@ -92,11 +91,8 @@ class CodeEncoder:
         return None if fits else "whole numbers (codes), in an integer or floating-point type"
 
     def encode(self, cells: Any) -> Encoded:
-        if _is_text(cells.type):
-            values, good = numbers(cells)
-            return _spoil(self._floats(values), ~good, self.faults.unparsable)
         values = cells.to_numpy()
-        return self._floats(values) if values.dtype.kind == "f" else self._integers(values)
+        return whole_floats(values, self.axis, self.faults) if values.dtype.kind == "f" else self._integers(values)
 
     def _integers(self, values: AnyArray) -> Encoded:
         """Codes that all fit are taken as they are, without a copy: the common case of a coded table."""
@@ -108,13 +104,6 @@ class CodeEncoder:
             values = np.minimum(values, np.uint64(np.iinfo(np.int64).max))
         places = values.astype(np.int64).clip(-1, self.axis.size)
         return self.faults.settle(places, self.axis.size, places)
-
-    def _floats(self, values: AnyArray) -> Encoded:
-        values = values.astype(np.float64, copy=False)
-        whole = np.floor(values) == values
-        places = np.where(np.isnan(values), -1, values).clip(-1, self.axis.size).astype(np.int64)
-        fraction = ~whole & ~np.isnan(values)
-        return _spoil(self.faults.settle(places, self.axis.size, values), fraction, self.faults.unparsable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,16 +122,13 @@ class NumberEncoder:
     def encode(self, cells: Any) -> Encoded:
         from pyarrow import types
 
-        if _is_text(cells.type):
-            values, good = numbers(cells)
-            placed = self.faults.settle(cuts.place_floats(values, self.axis), self.axis.size, values)
-            return _spoil(placed, ~good, self.faults.unparsable)
         if types.is_decimal(cells.type):
             places = cuts.place_decimals(cells, self.axis)
             return self.faults.settle(places, self.axis.size, places)
         values = cells.to_numpy()
         if values.dtype.kind == "f":
-            return self.faults.settle(cuts.place_floats(values, self.axis), self.axis.size, values)
+            places = cuts.place_floats(values, cuts.float_cuts(self.axis, values.dtype))
+            return self.faults.settle(places, self.axis.size, values)
         places = cuts.place_whole(values, cuts.whole_cuts(self.axis))
         return self.faults.settle(places, self.axis.size, values)
 
@@ -166,14 +152,9 @@ class MomentEncoder:
         import pyarrow as pa
         from pyarrow import types
 
-        dates = self.axis.kind == "date"
-        if _is_text(cells.type):
-            values, good = parsed(cells, day if dates else moment, np.int64)
-            placed = self._placed(values, cuts.whole_cuts(self.axis))
-            return _spoil(placed, ~good, self.faults.unparsable)
         unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
         values = cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()).to_numpy()
-        if dates:
+        if self.axis.kind == "date":
             return self._placed(values, [int(cut * _DAY / unit) for cut in cuts.whole_cuts(self.axis)])
         return self._placed(values, cuts.whole_cuts(self.axis, unit))
 
@@ -191,11 +172,13 @@ def encoder(attribute: Attribute) -> Encoder:
     return NumberEncoder(axis, faults) if axis.kind == "number" else MomentEncoder(axis, faults)
 
 
-def _spoil(encoded: Encoded, where: AnyArray, code: int) -> Encoded:
-    """The same codes with `code` wherever `where` is true."""
-    if not where.any():
-        return encoded
-    return Encoded(np.where(where, code, encoded.codes), clean=False)
+def whole_floats(values: AnyArray, axis: Codes, faults: FaultCodes) -> Encoded:
+    """Codes that are written as floating-point numbers."""
+    values = values.astype(np.float64, copy=False)
+    whole = np.floor(values) == values
+    places = np.where(np.isnan(values), -1, values).clip(-1, axis.size).astype(np.int64)
+    fraction = ~whole & ~np.isnan(values)
+    return faults.settle(places, axis.size, values).spoilt(fraction, faults.unparsable)
 
 
 def _is_text(kind: Any) -> bool:

@@ -20,6 +20,12 @@ class Encoded:
     codes: AnyArray
     clean: bool
 
+    def spoilt(self, where: AnyArray, code: int) -> Encoded:
+        """The same codes with `code` wherever `where` is true."""
+        if not where.any():
+            return self
+        return Encoded(np.where(where, code, self.codes), clean=False)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaultCodes:

@@ -28,7 +28,7 @@ class Limits:
     nobody states it, also `is_crowd`.
     columns: widest table that is opened, counting the columns that are not read.
     bytes: most bytes read, and most bytes that they may unpack to; where nobody states it, also `is_bomb`.
-    row_bytes: longest CSV row; CSV is read in pieces of this size.
+    row_bytes: longest CSV row.
     batch_rows: rows of Parquet that are decoded at a time.
     memory: bytes that bounding the rows of persons may need; a table that needs more is read in several passes.
     """

@@ -19,10 +19,14 @@ def person_refusal(kind: Any) -> str | None:
 def persons(cells: Any) -> tuple[Any, AnyArray]:
     """Persons of a batch's rows, an Arrow array without nulls (int64 or bytes of text), and which rows have one.
 
-    A null and an empty text are nobody. Everything else is a person by its exact text ("7" is not "07" or " 7").
+    cells: texts, or an Arrow array. A null and an empty text are nobody. Everything else is a person by its exact text
+    ("7" is not "07" or " 7").
     """
+    import pyarrow as pa
     from pyarrow import compute, types
 
+    if isinstance(cells, list):
+        cells = pa.array(cells, pa.string())
     if types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     if types.is_integer(cells.type) and not types.is_uint64(cells.type):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
-from dpqr.io.tables.encoders import Encoder, encoder
-from dpqr.io.tables.fault_codes import FAILED, Encoded, FaultCodes
+from dpqr.io.tables.fault_codes import FAILED, Encoded
 from dpqr.io.tables.text_cells import numbers
+from dpqr.io.tables.text_column import TextColumn
+from dpqr.io.tables.typed_column import TypedColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,47 +39,10 @@ class CodedRows:
         return self.rows if self.counts is None else _total(self.counts)
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """One attribute's encoder, with what every kind shares: nulls, missing texts, dictionaries."""
+class Column(Protocol):
+    """Encodes the cells of one attribute."""
 
-    encoder: Encoder
-    null: int
-    missing: tuple[str, ...]
-
-    def encode(self, cells: Any) -> Encoded:
-        from pyarrow import types
-
-        if types.is_dictionary(cells.type):
-            return self._looked_up(self.encode(cells.dictionary), cells.indices)
-        present = self._present(cells)
-        if present is None:
-            return self.encoder.encode(cells)
-        codes = np.full(len(cells), self.null, dtype=np.int64)
-        if present.any():
-            codes[present] = self.encoder.encode(cells.filter(_mask(present))).codes
-        return Encoded(codes, clean=False)
-
-    def _present(self, cells: Any) -> AnyArray | None:
-        """Which cells are not null; None where all are there. Text tables have missing texts in place of nulls."""
-        import pyarrow as pa
-        from pyarrow import compute
-
-        absent = None
-        if self.missing:
-            absent = compute.is_in(cells, value_set=pa.array(self.missing, type=cells.type))
-        elif cells.null_count:
-            absent = cells.is_null()
-        if absent is None or not compute.any(absent, min_count=0).as_py():
-            return None
-        present: AnyArray = np.logical_not(absent.to_numpy(zero_copy_only=False))
-        return present
-
-    def _looked_up(self, table: Encoded, indices: Any) -> Encoded:
-        """Rows by their dictionary entries. An entry that no row uses has no effect on any row's code."""
-        codes = np.append(table.codes.astype(np.int64), self.null)
-        places = indices.cast("int64").fill_null(len(table.codes)).to_numpy()
-        return Encoded(codes[places], clean=table.clean and indices.null_count == 0)
+    def encode(self, cells: Any) -> Encoded: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +53,14 @@ class RowEncoder:
     """
 
     names: tuple[str, ...]
-    columns: tuple[_Column, ...]
+    columns: tuple[Column, ...]
     count_cap: int | None
 
     @classmethod
     def of(cls, domain: Domain, *, text: bool, count_cap: int | None) -> RowEncoder:
         """text: the cells come from a text table, where the attribute's missing texts stand for null."""
-        return cls(domain.names, tuple(_column(attribute, text=text) for attribute in domain.attributes), count_cap)
+        column: Callable[[Attribute], Column] = TextColumn.of if text else TypedColumn.of
+        return cls(domain.names, tuple(column(attribute) for attribute in domain.attributes), count_cap)
 
     def encode(self, batch: Any) -> CodedRows:
         """Codes of one batch. A broken contract of the count column leaves `counts` unused and is told in `failed`."""
@@ -105,7 +70,7 @@ class RowEncoder:
         if self.count_cap is not None:
             counts = record_counts(batch.column(len(self.columns)), self.count_cap)
             if counts is None:
-                failed.add(batch.schema.names[-1])
+                failed.add(batch.column_names[-1])
                 counts = np.zeros(batch.num_rows, dtype=np.int64)
         read = batch.num_rows if counts is None else _total(counts)
         codes, places = tuple(each.codes for each in encoded), _passed(encoded)
@@ -123,20 +88,28 @@ class RowEncoder:
 
 
 def record_counts(cells: Any, cap: int) -> IntArray | None:
-    """Whole numbers from 0 to `cap` as int64; None if any cell is something else."""
-    from pyarrow import types
-
-    if cells.null_count or types.is_null(cells.type):
+    """Whole numbers from 0 to `cap` as int64; None if any cell is something else. cells: texts, or an Arrow array."""
+    values = _counted_texts(cells) if isinstance(cells, list) else _counted(cells)
+    if values is None:
         return None
-    if types.is_string(cells.type):
-        values, good = numbers(cells)
-        values = np.where(good, values, -1)
-    else:
-        values = cells.to_numpy()
     fits = (values >= 0) & (values <= cap)
     if values.dtype.kind == "f":
         fits &= np.floor(values) == values
     return values.astype(np.int64) if fits.all() else None
+
+
+def _counted(cells: Any) -> AnyArray | None:
+    from pyarrow import types
+
+    if cells.null_count or types.is_null(cells.type):
+        return None
+    values: AnyArray = cells.to_numpy()
+    return values
+
+
+def _counted_texts(cells: list[str]) -> AnyArray | None:
+    values, good = numbers(cells)
+    return values if good.all() else None
 
 
 def count_refusal(kind: Any) -> str | None:
@@ -144,10 +117,6 @@ def count_refusal(kind: Any) -> str | None:
     from pyarrow import types
 
     return None if types.is_integer(kind) or types.is_floating(kind) else "record counts, in an integer type"
-
-
-def _column(attribute: Attribute, *, text: bool) -> _Column:
-    return _Column(encoder(attribute), FaultCodes.of(attribute).null, attribute.missing if text else ())
 
 
 def _has_failed(encoded: Encoded) -> bool:
@@ -164,9 +133,3 @@ def _passed(encoded: Sequence[Encoded]) -> AnyArray | None:
 def _total(counts: IntArray) -> int:
     """The sum as an exact integer; the halves of 32 bits cannot overflow in one batch."""
     return (int((counts >> 32).sum()) << 32) + int((counts & 0xFFFFFFFF).sum())
-
-
-def _mask(present: AnyArray) -> Any:
-    import pyarrow as pa
-
-    return pa.array(present)

@@ -6,9 +6,8 @@ A cell's meaning depends on its own text alone, never on its neighbours, so rows
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from dpqr.data.arrays import AnyArray
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_MANY = 2**7
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -49,27 +49,26 @@ def day(text: str) -> int | None:
     return None if found is None else found // (24 * 3600 * 10**6)
 
 
-def parsed(texts: Any, parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:
-    """Values of an Arrow text array without nulls, and which of them parsed. Each distinct text is parsed once."""
-    distinct = texts.dictionary_encode()
-    found = [parse(text) for text in distinct.dictionary.to_pylist()]
+def parsed(texts: Sequence[str], parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:
+    """The texts' values, and which of them parsed."""
+    found = [parse(text) for text in texts]
     values: AnyArray = np.array([0 if value is None else value for value in found], dtype=dtype)
-    good = np.array([value is not None for value in found], dtype=bool)
-    places = distinct.indices.to_numpy()
-    return values[places], good[places]
+    return values, np.array([value is not None for value in found], dtype=bool)
 
 
-def numbers(texts: Any) -> tuple[AnyArray, AnyArray]:
-    """float64 values of an Arrow text array without nulls, and which cells are numbers.
+def numbers(texts: Sequence[str]) -> tuple[AnyArray, AnyArray]:
+    """The texts' values as float64, and which of them are numbers.
 
-    The whole array is converted at once where every cell is plain and finite; Arrow and `number` agree on those.
+    Very many are converted at once, in a tenth of the time, where all are plain and finite; Arrow and `number` agree
+    on those.
     """
+    if len(texts) < _MANY:
+        return parsed(texts, number, np.float64)
     import pyarrow as pa
-    from pyarrow import compute
 
     values: AnyArray
     try:
-        values = compute.cast(texts, pa.float64()).to_numpy()
+        values = pa.array(texts, pa.string()).cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid:
         return parsed(texts, number, np.float64)
     if not np.isfinite(values).all():

@@ -15,7 +15,7 @@ from dpqr.io.tables.source import TableSource
 def rows(path, names, *, delimiter=None, **limits) -> list[tuple]:
     (file,) = TableSource(paths=(str(path),), delimiter=delimiter).files()
     batches = list(csv_batches(file, names, Limits(**limits), lambda count: None))
-    return [row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
+    return [row for batch in batches for row in zip(*batch.columns, strict=True)]
 
 
 def written(tmp_path, content: bytes, name="t.csv"):
@@ -107,10 +107,11 @@ BAD = {
     "more or fewer": [
         b"a,b\n1,2,4711secret\n",
         b"a,b\n4711secret\n",
-        b'a,b\n"4711secret,2\n',
         b"a,b\n1,2\n" * 1000 + b"4711secret",
     ],
     "never closed": [
+        b'a,b\n"4711secret,2\n',
+        b'a,"b\n4711secret,2\n',
         b'a,b\n1,"4711secret\n2,3\n',
         b'a,b\n1,"' + b"4711secret\n" * 300,
         b'a,b\n"' + SECRET * 300 + b'",2\n',

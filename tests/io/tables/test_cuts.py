@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpqr.data.attribute import Bins
-from dpqr.io.tables.cuts import place_decimals, place_floats, place_whole, whole_cuts
+from dpqr.io.tables.cuts import float_cuts, place_decimals, place_floats, place_whole, whole_cuts
 
 SIDES = st.sampled_from(["left", "right"])
 FINE = st.fractions(min_value=-300, max_value=300, max_denominator=8)
@@ -63,28 +63,24 @@ def test_floats_against_edges_of_their_own_type(edges, closed, data, kind) -> No
     cells = np.array(values, dtype=kind)
     if len(rounded.edges) == len(bins.edges):
         expected = [place(Fraction(float(cell)), rounded) for cell in cells]
-        assert place_floats(cells, bins).tolist() == expected
+        assert place_floats(cells, float_cuts(bins, cells.dtype)).tolist() == expected
 
 
 @pytest.mark.parametrize(("closed", "expected"), [("left", [0, 1, 2, 2]), ("right", [0, 0, 1, 2])])
 def test_a_decimal_cell_lies_on_the_edge_that_reads_the_same(closed, expected) -> None:
     bins = bins_of(["0.1", "0.3", "0.7", "0.9"], closed)
     for kind in (np.float32, np.float64):
-        assert place_floats(np.array(["0.1", "0.3", "0.7", "0.9"]).astype(kind), bins).tolist() == expected
+        cells = np.array(["0.1", "0.3", "0.7", "0.9"]).astype(kind)
+        assert place_floats(cells, float_cuts(bins, cells.dtype)).tolist() == expected
 
 
 def test_floats_beside_an_edge_and_special_ones() -> None:
-    bins = bins_of([0, 1, 2])
-    beside = np.nextafter(1.0, [0.0, 2.0])
-    assert place_floats(beside, bins).tolist() == [0, 1]
-    assert place_floats(np.array([-np.inf, np.inf, np.nan, 2.0, np.nextafter(2.0, 3)]), bins).tolist() == [
-        -1,
-        2,
-        2,
-        1,
-        2,
-    ]
-    assert place_floats(np.array([1e308]), bins_of([0, 10**400])).tolist() == [0]
+    double = np.dtype(np.float64)
+    cuts = float_cuts(bins_of([0, 1, 2]), double)
+    assert place_floats(np.nextafter(1.0, [0.0, 2.0]), cuts).tolist() == [0, 1]
+    special = np.array([-np.inf, np.inf, np.nan, 2.0, np.nextafter(2.0, 3)])
+    assert place_floats(special, cuts).tolist() == [-1, 2, 2, 1, 2]
+    assert place_floats(np.array([1e308]), float_cuts(bins_of([0, 10**400]), double)).tolist() == [0]
 
 
 @pytest.mark.parametrize("closed", ["left", "right"])

@@ -5,6 +5,7 @@ import pytest
 from dpqr.data.attribute import Attribute, Codes, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.io.tables.row_encoder import RowEncoder, record_counts
+from dpqr.io.tables.text_batch import TextBatch
 
 
 def domain(null_a: Rule = Rule.DROP, null_b: Rule = Rule.CELL) -> Domain:
@@ -17,7 +18,8 @@ def domain(null_a: Rule = Rule.DROP, null_b: Rule = Rule.CELL) -> Domain:
 
 
 def encode(batch: dict, declared: Domain, *, text: bool = False, cap: int | None = None):
-    return RowEncoder.of(declared, text=text, count_cap=cap).encode(pa.record_batch(batch))
+    rows = TextBatch(tuple(batch), list(batch.values())) if text else pa.record_batch(batch)
+    return RowEncoder.of(declared, text=text, count_cap=cap).encode(rows)
 
 
 def rows(coded) -> list[tuple[int, ...]]:
@@ -44,7 +46,7 @@ def test_every_broken_fail_rule_is_told() -> None:
 
 
 def test_missing_texts_stand_for_null_in_text_tables_only() -> None:
-    text = {"a": pa.array(["0", "", "2"]), "b": pa.array(["NA", "x", ""])}
+    text = {"a": ["0", "", "2"], "b": ["NA", "x", ""]}
     assert rows(encode(text, domain(), text=True)) == [(0, 2), (2, 2)]
     typed = {"a": pa.array([0, 1]), "b": pa.array(["NA", "x"])}
     assert rows(encode(typed, domain())) == [(1, 0)]
@@ -70,7 +72,7 @@ def test_a_column_without_any_value() -> None:
 
 @pytest.mark.parametrize(
     "cells",
-    [pa.array([0, 3, 10]), pa.array([0, 3, 10], pa.uint8()), pa.array([0.0, 3.0, 10.0]), pa.array(["0", "3", "1e1"])],
+    [pa.array([0, 3, 10]), pa.array([0, 3, 10], pa.uint8()), pa.array([0.0, 3.0, 10.0]), ["0", "3", "1e1"]],
 )
 def test_record_counts(cells) -> None:
     found = record_counts(cells, 10)
@@ -79,12 +81,18 @@ def test_record_counts(cells) -> None:
 
 @pytest.mark.parametrize(
     "cells",
-    [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], ["x"], [""], ["-1"], ["2.5"], [None]],
+    [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]],
 )
 def test_cells_that_are_no_record_counts(cells) -> None:
     assert record_counts(pa.array(cells), 10) is None
     batch = {"a": pa.array([0] * len(cells)), "b": pa.array(["x"] * len(cells)), "n": pa.array(cells)}
     assert encode(batch, domain(), cap=10).failed == {"n"}
+
+
+@pytest.mark.parametrize("cell", ["x", "", "-1", "2.5", "11", "nan"])
+def test_texts_that_are_no_record_counts(cell) -> None:
+    assert record_counts(["1", cell], 10) is None
+    assert encode({"a": ["0"], "b": ["x"], "n": [cell]}, domain(), text=True, cap=10).failed == {"n"}
 
 
 def test_a_total_beyond_64_bits_is_exact() -> None:
