@@ -7,29 +7,27 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dpqr.construction.release import BlockAnswers, Release
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.column_names import beside
+from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy
 from dpqr.workload.naming import detailed_rows, named_axes, row_names
 
 FIGURES = ("estimate", "measured", "noise_deviation", "lower", "upper")
 OWN_COLUMNS = ("query", "detail", *FIGURES)
-NOTHING = -1
-"""Dictionary index of a null."""
-PIECE = 2**14
+PIECE = 2**12
 """Answers that are written at a time."""
 
 
-def answers_table(release: Release) -> Any:
-    """The answers of `release` as an Arrow table, rows in workload order.
+def answers_table(release: Release) -> Tidy:
+    """The answers of `release`, rows in workload order.
 
     query: the block's name. One column for every attribute that some block keeps apart, in domain order, with the
-    titles of its cells; null where the query sums over it. detail: what else tells the query from its neighbours
+    titles of its cells; nothing where the query sums over it. detail: what else tells the query from its neighbours
     ("<= 30"). estimate: the hypothesis' answer. measured, noise_deviation: the unbiased noisy answer and its noise's
-    standard deviation; null where the query was not measured. lower, upper: they enclose the true answer with the
-    probability that release.json states, query by query; null where the query was not measured, or more than once.
+    standard deviation; nothing where the query was not measured. lower, upper: they enclose the true answer with the
+    probability that release.json states, query by query; nothing where the query was not measured, or more than once.
     Figures are in records, or in the unit of a summed column. Names that clash with attributes: `column_names`.
 
     Privacy: post-processing of a release.
@@ -37,8 +35,8 @@ def answers_table(release: Release) -> Any:
     return next(answer_tables(release, sum(answers.block.rows for answers in release.answers)))
 
 
-def answer_tables(release: Release, rows: int = PIECE) -> Iterator[Any]:
-    """The same table in pieces of one schema, so that millions of answers can be written in the memory of a few.
+def answer_tables(release: Release, rows: int = PIECE) -> Iterator[Tidy]:
+    """The same table in pieces of the same columns, so that millions of answers can be written in the memory of a few.
 
     rows: the fewest of a piece, the last one excepted; blocks are not cut.
     """
@@ -53,25 +51,7 @@ def answer_tables(release: Release, rows: int = PIECE) -> Iterator[Any]:
 
 def answer_records(release: Release) -> list[dict[str, Any]]:
     """The same rows as plain dicts, for JSON: strings, finite floats and None."""
-    return table_records(answers_table(release))
-
-
-def table_records(table: Any) -> list[dict[str, Any]]:
-    """Rows of an Arrow table as dicts, built column by column."""
-    names = table.column_names
-    columns = [column_values(column) for column in table.columns]
-    return [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-
-
-def column_values(column: Any) -> list[Any]:
-    """The column as Python values. Dictionary texts are looked up by array: Arrow makes an object of each scalar."""
-    if not pa.types.is_dictionary(column.type):
-        values: list[Any] = column.to_pylist()
-        return values
-    array = column.combine_chunks()
-    texts = np.array([*array.dictionary.to_pylist(), None], dtype=object)
-    looked_up: list[Any] = texts[array.indices.fill_null(len(texts) - 1).to_numpy()].tolist()
-    return looked_up
+    return answers_table(release).records()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,46 +68,46 @@ class _Layout:
         sizes: dict[int | str, int] = {axis: domain.attributes[axis].size for axis in axes}
         return cls(domain=domain, texts={"query": len(blocks), **sizes, "detail": sum(map(detailed_rows, blocks))})
 
-    def table(self, answers: Sequence[BlockAnswers]) -> Any:
+    def table(self, answers: Sequence[BlockAnswers]) -> Tidy:
         draft = _Draft(sum(one.block.rows for one in answers), self.texts)
         for one in answers:
             draft.add(one)
-        return pa.table(dict(self._columns(draft)))
+        return Tidy(draft.filled, dict(self._columns(draft)))
 
-    def _columns(self, draft: _Draft) -> Iterator[tuple[str, Any]]:
-        for column, codes in draft.codes.items():
+    def _columns(self, draft: _Draft) -> Iterator[tuple[str, Column]]:
+        for column, places in draft.places.items():
             if isinstance(column, int):
                 attribute = self.domain.attributes[column]
-                yield beside(OWN_COLUMNS, attribute.name), _dictionary(codes, list(attribute.titles()))
+                yield beside(OWN_COLUMNS, attribute.name), Texts(places, attribute.titles())
             else:
-                yield column, _dictionary(codes, draft.names if column == "query" else draft.details)
+                yield column, Texts(places, draft.names if column == "query" else draft.details)
         for name, values in draft.figures.items():
             values += 0.0  # no negative zeros
-            yield name, pa.array(values, from_pandas=True)
+            yield name, values
 
 
 class _Draft:
-    """The columns of one piece while they are filled, block after block: dictionary indices and floats.
+    """The columns of one piece while they are filled, block after block: places of texts, and floats.
 
-    Indices are as narrow as they go: 14 million answers about 45 attributes would take 2.5 GB in words of four bytes.
+    Places are as narrow as they go: 14 million answers about 45 attributes would take 2.5 GB in words of four bytes.
     """
 
     def __init__(self, rows: int, texts: Mapping[int | str, int]) -> None:
         self.filled = 0
         self.names: list[str] = []
         self.details: list[str] = []
-        self.codes = {column: np.full(rows, NOTHING, dtype=_index_type(most)) for column, most in texts.items()}
+        self.places = {column: np.full(rows, NOTHING, dtype=_index_type(most)) for column, most in texts.items()}
         self.figures = {name: np.full(rows, np.nan) for name in FIGURES}
 
     def add(self, answers: BlockAnswers) -> None:
         place = slice(self.filled, self.filled + answers.block.rows)
-        self.codes["query"][place] = len(self.names)
+        self.places["query"][place] = len(self.names)
         self.names.append(answers.block.name)
         names = row_names(answers.block)
         for axis, codes in names.cells.items():
-            self.codes[axis][place] = codes
+            self.places[axis][place] = codes
         if names.detail is not None:
-            self.codes["detail"][place] = names.detail + len(self.details)
+            self.places["detail"][place] = names.detail + len(self.details)
             self.details.extend(names.details)
         noisy = answers.noisy
         self.figures[FIGURES[0]][place] = answers.estimate
@@ -140,14 +120,3 @@ class _Draft:
 
 def _index_type(texts: int) -> Any:
     return next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
-
-
-def _dictionary(indices: Any, titles: list[str]) -> Any:
-    """A column of texts; every text is stored once. Texts may repeat (details of several blocks)."""
-    distinct = list(dict.fromkeys(titles))
-    if len(distinct) < len(titles):
-        position = {title: index for index, title in enumerate(distinct)}
-        moved = np.array([position[title] for title in titles], dtype=np.int32)
-        indices = np.where(indices == NOTHING, NOTHING, moved[indices])
-    shown = pa.array(indices, mask=indices == NOTHING)
-    return pa.DictionaryArray.from_arrays(shown, pa.array(distinct, type=pa.string()))

@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.json_layout import document_text
 from dpqr.io.outputs.single_file import SingleFile
 from dpqr.io.outputs.table_files import TableFormat, write_table
+from dpqr.io.outputs.tidy import Column, Texts, Tidy
 
 FORMS: dict[str, TableFormat] = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
 
@@ -30,17 +30,24 @@ def record_path(given: str) -> str:
     return f"{given}.record.json"
 
 
-def predictions_table(predictions: AnyArray, scores: FloatArray | None, releases: int = 1) -> Any:
+def predictions_table(predictions: AnyArray, scores: FloatArray | None, releases: int = 1) -> Tidy:
     """One row a point, in the points' order, release after release. scores: of the positive label, where they were
     released too."""
-    texts = predictions.dtype.kind in "UO"
-    named: dict[str, Any] = {"prediction": pa.array(predictions.tolist()).dictionary_encode() if texts else predictions}
+    named: dict[str, Column] = {}
     if releases > 1:
-        named = {"release": np.repeat(np.arange(1, releases + 1), len(predictions) // releases)} | named
-    return pa.table(named if scores is None else named | {"score": scores})
+        named["release"] = np.repeat(np.arange(1, releases + 1), len(predictions) // releases)
+    named["prediction"] = _texts(predictions) if predictions.dtype.kind in "UO" else predictions
+    if scores is not None:
+        named["score"] = scores
+    return Tidy(len(predictions), named)
 
 
-def write_predictions(target: SingleFile, table: Any) -> None:
+def _texts(predictions: AnyArray) -> Texts:
+    labels, places = np.unique(predictions.astype(str), return_inverse=True)
+    return Texts(places, labels.tolist())
+
+
+def write_predictions(target: SingleFile, table: Tidy) -> None:
     """Write predictions in the form that the file's name asks for."""
     form = table_form(target.given)
     target.write(lambda path: write_table(table, path, form))

@@ -9,7 +9,7 @@ from dpqr.io.outputs.json_layout import document_text
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_document import release_document
 from dpqr.io.outputs.synthetic import BinText, Form, synthesise
-from dpqr.io.outputs.table_files import TableFormat, write_table, write_tables
+from dpqr.io.outputs.table_files import TableFormat, write_tables
 
 SYNTHETIC = "synthetic.parquet"
 
@@ -30,5 +30,7 @@ def write_release(
     with target.filled() as place:
         write_tables(answer_tables(release), place / answers_name, answers)
         if drawn:
-            write_table(drawn.table, place / SYNTHETIC, "parquet")
+            from dpqr.io.outputs.parquet_file import write_parquet
+
+            write_parquet(iter((drawn.table,)), place / SYNTHETIC)
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pyarrow as pa
-
 _FORMULA = re.compile(r"'*[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]")
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?")
 
@@ -22,18 +20,3 @@ def inert(text: str) -> str:
     if _FORMULA.match(text) and not _NUMBER.fullmatch(text):
         return "'" + text
     return text
-
-
-def inert_table(table: pa.Table) -> pa.Table:
-    """Every text and every column name of `table` made inert; numbers are numbers and stay."""
-    columns = [_inert_column(column) for column in table.columns]
-    return pa.table(columns, names=[inert(name) for name in table.column_names])
-
-
-def _inert_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Texts are dictionary-encoded, so each distinct one is looked at once."""
-    if not pa.types.is_dictionary(column.type):
-        return column
-    array = column.combine_chunks()
-    texts = pa.array([inert(text) for text in array.dictionary.to_pylist()], type=pa.string())
-    return pa.DictionaryArray.from_arrays(array.indices, texts)

@@ -10,7 +10,6 @@ from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from dpqr.construction.release import Release
 from dpqr.data.arrays import CodeArray, IntArray
@@ -64,6 +63,8 @@ def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthet
     positive weight with its `weight` in records. Cells carry their titles; with bins="midpoint" a bin carries its
     public midpoint (a number, a date or a time), and the cells for null, unparsable and so on become null.
     """
+    import pyarrow as pa
+
     hypothesis = release.hypothesis
     if not isinstance(hypothesis, Sampleable):
         raise InfeasiblePlan("the hypothesis of this release is no distribution; leave --synthetic out")
@@ -97,6 +98,8 @@ def _settle(release: Release, codes: CodeArray) -> float:
 
 
 def _cells(release: Release, hypothesis: Sampleable, bins: BinText) -> Synthetic:
+    import pyarrow as pa
+
     weights = hypothesis.weights()
     occupied = np.nonzero(weights > 0)
     columns = {
@@ -108,6 +111,8 @@ def _cells(release: Release, hypothesis: Sampleable, bins: BinText) -> Synthetic
 
 
 def _column(attribute: Attribute, codes: IntArray, bins: BinText) -> Any:
+    import pyarrow as pa
+
     indices = pa.array(np.ascontiguousarray(codes, dtype=np.int32))
     if bins == "midpoint" and isinstance(attribute.axis, Bins):
         return _midpoints(attribute.axis, len(attribute.own_cells)).take(indices)
@@ -116,6 +121,8 @@ def _column(attribute: Attribute, codes: IntArray, bins: BinText) -> Any:
 
 def _midpoints(axis: Bins, own_cells: int) -> Any:
     """One value a cell; days and microseconds are rounded down."""
+    import pyarrow as pa
+
     middles = [axis.midpoint(index) for index in range(axis.size)]
     nothing = [None] * own_cells
     if axis.kind == "date":

@@ -3,13 +3,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-import pyarrow as pa
 
 from dpqr.construction.noisy import Noisy
 from dpqr.construction.release import BlockAnswers
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.answers import FIGURES, OWN_COLUMNS, answer_records, answer_tables, answers_table
+from dpqr.io.outputs.tidy import plain_values
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -32,9 +32,9 @@ def with_blocks(release, domain, blocks):
 
 def test_columns_come_in_order_and_only_for_attributes_that_some_block_keeps_apart(release):
     table = answers_table(release)
-    assert table.column_names == ["query", "sex", "age", "detail", *FIGURES]
-    assert table.num_rows == release.plan.problem.workload.rows
-    assert table.schema.field("sex").type == pa.dictionary(pa.int8(), pa.string())
+    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES]
+    assert table.rows == release.plan.problem.workload.rows
+    assert table.columns["sex"].places.dtype == np.int8
 
 
 def test_every_row_says_what_it_answers(release):
@@ -88,27 +88,26 @@ def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(relea
     domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in names))
     blocks = (QueryBlock(name="m", factors=tuple(Factor.identity(axis, 2) for axis in range(len(names)))),)
     table = answers_table(with_blocks(release, domain, blocks))
-    moved = table.column_names[1 : -len(FIGURES) - 1]
+    moved = list(table.columns)[1 : -len(FIGURES) - 1]
     assert moved == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
-    assert table["column_column_query"].to_pylist()[:3] == ["0", "1", "0"]
+    assert plain_values(table.columns["column_column_query"])[:3] == ["0", "1", "0"]
 
 
-def test_equal_details_of_two_blocks_are_one_label(release):
+def test_two_blocks_may_have_equal_details(release):
     prefix = release.answers[1].block.factors[0]
     blocks = tuple(QueryBlock(name=name, factors=(replace(prefix, labels=("a", "b", "a")),)) for name in "xy")
     table = answers_table(with_blocks(release, release.plan.problem.domain, blocks))
-    assert table["detail"].to_pylist() == ["a", "b", "a"] * 2
-    assert len(table["detail"].chunk(0).dictionary) == 2
+    assert plain_values(table.columns["detail"]) == ["a", "b", "a"] * 2
 
 
 def test_nothing_is_written_as_minus_nothing(release):
     first = replace(release.answers[0], estimate=np.full(9, -0.0))
     table = answers_table(replace(release, answers=(first, *release.answers[1:])))
-    assert str(table["estimate"][0].as_py()) == "0.0"
+    assert str(plain_values(table.columns["estimate"])[0]) == "0.0"
 
 
 def test_the_table_is_the_same_each_time(release):
-    assert answers_table(release).equals(answers_table(release))
+    assert answers_table(release).records() == answers_table(release).records()
 
 
 def test_a_large_workload_is_built_by_arrays_and_not_row_by_row(release):
@@ -121,26 +120,25 @@ def test_a_large_workload_is_built_by_arrays_and_not_row_by_row(release):
         *(QueryBlock(name=f"p{axis}", factors=(cells[axis], cuts)) for axis in range(3)),
     )
     large = with_blocks(release, domain, blocks)
-    answers_table(release)  # Arrow's own imports are not measured
     start = time.process_time()
     table = answers_table(large)
     assert time.process_time() - start < 0.5
-    assert table.num_rows == 125_000 + 3 * 2_500
+    assert table.rows == 125_000 + 3 * 2_500
 
 
-def test_pieces_make_the_whole_table_and_share_its_schema(release):
+def test_pieces_make_the_whole_table_and_share_its_columns(release):
     """Blocks of 9, 3, 1, 3, 2 and 1 rows; the fewest of a piece are 4."""
     pieces = list(answer_tables(release, 4))
-    assert [piece.num_rows for piece in pieces] == [9, 4, 5, 1]
+    assert [piece.rows for piece in pieces] == [9, 4, 5, 1]
     whole = answers_table(release)
-    assert {piece.schema for piece in pieces} == {whole.schema}
-    assert pa.concat_tables(pieces).to_pylist() == whole.to_pylist()
+    assert {tuple(piece.columns) for piece in pieces} == {tuple(whole.columns)}
+    assert [row for piece in pieces for row in piece.records()] == whole.records()
 
 
-def test_indices_are_of_the_narrowest_type_that_holds_the_texts_of_all_pieces(release):
+def test_places_are_of_the_narrowest_type_that_holds_the_texts_of_all_pieces(release):
     """One row a block, 300 blocks."""
     ones = tuple(QueryBlock(name=f"b{place}", factors=()) for place in range(300))
     pieces = list(answer_tables(with_blocks(release, release.plan.problem.domain, ones), 100))
-    assert [piece.num_rows for piece in pieces] == [100] * 3
-    assert {piece.schema.field("query").type for piece in pieces} == {pa.dictionary(pa.int16(), pa.string())}
-    assert pieces[2]["query"].to_pylist()[-1] == "b299"
+    assert [piece.rows for piece in pieces] == [100] * 3
+    assert {piece.columns["query"].places.dtype for piece in pieces} == {np.dtype(np.int16)}
+    assert plain_values(pieces[2].columns["query"])[-1] == "b299"

@@ -50,7 +50,7 @@ def test_a_written_release_can_be_replaced_by_the_next(release, tmp_path):
 def test_csv_has_one_line_an_answer(release, tmp_path):
     write_release(release, reserve(str(tmp_path / "out")))
     with (tmp_path / "out" / "answers.csv").open(newline="", encoding="utf-8") as file:
-        assert len(list(csv.reader(file))) == answers_table(release).num_rows + 1
+        assert len(list(csv.reader(file))) == answers_table(release).rows + 1
 
 
 def test_files_can_be_read_as_the_umask_says(release, tmp_path):

@@ -1,0 +1,65 @@
+"""Tidy: a table of texts and figures, one row an answer, as it is written to files and shown."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray
+
+NOTHING = -1
+"""The place of no text."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Texts:
+    """A column of texts. places: of each row's text in `titles`, or NOTHING, shape (rows,). Titles may repeat."""
+
+    places: AnyArray
+    titles: Sequence[str]
+
+    def shown(self, show: Callable[[str], str], nothing: str | None) -> Shown:
+        """Each row's text as `show` gives it, or `nothing`; each title is shown once."""
+        return Shown(self.places, np.array([*map(show, self.titles), nothing], dtype=object))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shown:
+    """Texts as somebody wants them. The last of `looked_up` stands for no text."""
+
+    places: AnyArray
+    looked_up: AnyArray
+
+    def rows(self, chosen: slice = slice(None)) -> list[Any]:
+        found: list[Any] = self.looked_up[self.places[chosen]].tolist()
+        return found
+
+
+Column = Texts | AnyArray
+"""An array holds whole numbers, or floats of which NaN is none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tidy:
+    """Columns by name, in order, all as long as `rows`."""
+
+    rows: int
+    columns: Mapping[str, Column]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Rows as plain dicts of strings, numbers and None, built column by column."""
+        values = [plain_values(column) for column in self.columns.values()]
+        return [dict(zip(self.columns, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def plain_values(column: Column) -> list[Any]:
+    """A column as strings, numbers and None."""
+    if isinstance(column, Texts):
+        return column.shown(str, None).rows()
+    values: list[Any] = column.tolist()
+    if column.dtype.kind == "f" and np.isnan(column).any():
+        return [None if value != value else value for value in values]
+    return values
