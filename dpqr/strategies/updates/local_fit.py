@@ -42,35 +42,36 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float, faces: Seq
         place = np.where(base > 0.0, np.log(base) - np.log(ridge) + values / ridge, -np.inf)
     for _ in range(SWEEPS if faces else 0):
         for axis, wanted in enumerate(faces):
-            place += _shift(place, (axis,), wanted / ridge)
+            place += shift(place, (axis,), wanted / ridge)
     total = base.sum()
     for _ in range(0 if faces else STEPS):
-        place += _shift(place, (), total / ridge)
-        if abs(ridge * _omega(place).sum() - total) <= CLOSE * total:
+        place += shift(place, (), total / ridge)
+        if abs(ridge * omega(place).sum() - total) <= CLOSE * total:
             break
-    found: FloatArray = ridge * _omega(place)
+    found: FloatArray = ridge * omega(place)
     found *= total / found.sum() if found.sum() > 0.0 else 0.0
     return found if found.any() else base
 
 
-def _shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
+def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
     """A Newton step towards the sums `wanted` of W over all other axes, to be added to every cell above each of them.
 
     W is convex and rises, so steps from above end at the solution; one from below may pass it, but not the place at
     which the largest cell alone would make the sum.
     """
     others = tuple(other for other in range(place.ndim) if other not in axes)
-    omega, largest = _omega(place), place.max(axis=others)
+    found, largest = omega(place), place.max(axis=others)
     goal = np.maximum(wanted, np.exp(LOWEST_LOG))
     most = goal + np.log(goal) - largest
-    slopes = np.maximum((omega / (1.0 + omega)).sum(axis=others), np.exp(LOWEST_LOG))
+    slopes = np.maximum((found / (1.0 + found)).sum(axis=others), np.exp(LOWEST_LOG))
     with np.errstate(over="ignore"):
-        step = (goal - omega.sum(axis=others)) / slopes
+        step = (goal - found.sum(axis=others)) / slopes
     step = np.where(step > 0.0, np.minimum(step, most), step)
     return np.expand_dims(np.where(np.isfinite(largest), step, 0.0), others)
 
 
-def _omega(place: FloatArray) -> FloatArray:
+def omega(place: FloatArray) -> FloatArray:
+    """W(x), W + log W = x; 0 at minus infinity."""
     with np.errstate(under="ignore"):
-        omega: FloatArray = wrightomega(place)
-    return omega
+        found: FloatArray = wrightomega(place)
+    return found

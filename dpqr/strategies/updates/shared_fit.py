@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import wrightomega
 
 from dpqr.data.arrays import Axes, FloatArray
-from dpqr.strategies.updates.local_fit import strength
+from dpqr.strategies.updates.local_fit import omega, shift, strength
 
 SWEEPS = 100
 """At most. Tables that contradict each other make the last tenths slow; each sweep is a descent."""
@@ -42,8 +41,11 @@ def shared_fit(base: FloatArray, held: Sequence[Axes], told: Sequence[Told], tol
 
     Method: the dual's blocks in turn, each solved in closed form: a held part by scaling (iterative proportional
     fitting, Deming and Stephan 1940), a noisy part by the Wright omega function, as in `local_fit`, on the table
-    without that part's own factor. Coordinate ascent of a concave function; post-processing of released answers.
+    without that part's own factor. Coordinate ascent of a concave function; post-processing of released answers. One
+    noisy table of everything leaves only the held parts' factors to find, see `_of_whole`.
     """
+    if len(told) == 1 and len(told[0].places) == base.ndim - 1:
+        return _of_whole(base, held, told[0], tolerance)
     cells = base.copy()
     told = [_agreed(part, base, held) for part in told]
     factors = [np.zeros_like(part.values) for part in told]
@@ -53,6 +55,29 @@ def shared_fit(base: FloatArray, held: Sequence[Axes], told: Sequence[Told], tol
         moved = np.zeros(len(base))
         for index, part in enumerate(told):
             moved = np.maximum(moved, _draw(cells, part, factors[index]))
+        for places, sums in zip(held, wanted, strict=True):
+            moved = np.maximum(moved, _scale(cells, places, _summed(cells, places), sums))
+        if (moved <= tolerance * records).all():
+            break
+    return cells
+
+
+def _of_whole(base: FloatArray, held: Sequence[Axes], part: Told, tolerance: float) -> FloatArray:
+    """The same for one noisy table over all places: Newton steps on the held parts' factors, as in `local_fit`.
+
+    Why: each step solves for the noise as well. (47 tables of Adult's pairs at epsilon 10, on faces known better: one
+    to three sweeps and 0.1 CPU seconds, not 30 to 100 and 1.5; a quarter as many records off the exact fit.)
+    """
+    cells, ridge = base, _ridge(part)
+    with np.errstate(divide="ignore", under="ignore"):
+        place = np.where(base > 0.0, np.log(base) - np.log(ridge) + part.values / ridge, -np.inf)
+    records = np.maximum(base.reshape(len(base), -1).sum(axis=1), LEAST)
+    wanted = [_summed(base, places) for places in held]
+    for _ in range(SWEEPS):
+        for places, sums in zip(held, wanted, strict=True):
+            axes = (0, *(own + 1 for own in places))
+            place += shift(place, axes, sums / ridge.reshape(-1, *[1] * len(places)))
+        cells, moved = ridge * omega(place), np.zeros(len(base))
         for places, sums in zip(held, wanted, strict=True):
             moved = np.maximum(moved, _scale(cells, places, _summed(cells, places), sums))
         if (moved <= tolerance * records).all():
@@ -74,13 +99,16 @@ def _agreed(part: Told, base: FloatArray, held: Sequence[Axes]) -> Told:
 def _draw(cells: FloatArray, part: Told, factors: FloatArray) -> FloatArray:
     """Solve for one noisy part's factors, in place; returns the records that moved, a figure a table."""
     sums = np.maximum(_summed(cells, part.places), LEAST)
-    ridge = np.array([strength(float(deviation)) for deviation in part.deviations])
-    ridge = ridge.reshape(-1, *[1] * len(part.places))
-    with np.errstate(under="ignore"):
-        found = ridge * wrightomega(np.log(sums / ridge) - factors + part.values / ridge)
-    found = np.maximum(found, LEAST)
+    ridge = _ridge(part)
+    found = np.maximum(ridge * omega(np.log(sums / ridge) - factors + part.values / ridge), LEAST)
     factors += np.log(found / sums)
     return _scale(cells, part.places, sums, found)
+
+
+def _ridge(part: Told) -> FloatArray:
+    """r, along the part's values."""
+    ridge = np.array([strength(float(deviation)) for deviation in part.deviations])
+    return ridge.reshape(-1, *[1] * len(part.places))
 
 
 def _scale(cells: FloatArray, places: Axes, sums: FloatArray, wanted: FloatArray) -> FloatArray:

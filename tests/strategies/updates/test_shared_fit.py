@@ -33,6 +33,31 @@ def test_one_noisy_table_of_all_attributes_is_a_local_fit():
     assert found == pytest.approx(np.array(expected), rel=1e-3, abs=1e-3)
 
 
+HOLDINGS = {"faces": FACES, "a face and a pair": ((0,), (1, 2)), "overlapping pairs": ((0, 1), (1, 2))}
+
+
+@pytest.mark.parametrize("held", HOLDINGS.values(), ids=HOLDINGS.keys())
+def test_a_noisy_table_of_everything_needs_few_sweeps_and_comes_to_the_same(held, monkeypatch):
+    """A part of one attribute with noise that tells nothing sends it the long way, where 4 sweeps are far too few."""
+    part, nothing = told((0, 1, 2), 3.0), Told(places=(0,), values=BASE.sum(axis=(2, 3)), deviations=np.full(2, 1e9))
+    exact = shared_fit(BASE, held, [part, nothing], 1e-12)
+    monkeypatch.setattr("dpqr.strategies.updates.shared_fit.SWEEPS", 4)
+    gaps = [np.abs(shared_fit(BASE, held, parts, 0.0) - exact).sum() for parts in ([part], [part, nothing])]
+    assert gaps[0] < 0.1 < gaps[1]
+
+
+def test_of_a_noisy_table_of_everything_impossible_cells_and_empty_faces_stay_so():
+    base = BASE.copy()
+    base[:, 0, 0, 0] = 0.0
+    base[1, :, 1, :] = 0.0
+    part = told((0, 1, 2), 0.5)
+    found = shared_fit(base, FACES, [part], 1e-9)
+    assert (found[base == 0.0] == 0.0).all()
+    assert found.sum(axis=(1, 3)) == pytest.approx(base.sum(axis=(1, 3)))
+    nothing = shared_fit(np.zeros_like(base), FACES, [part], 1e-9)
+    assert not nothing.any()
+
+
 def test_it_is_the_minimum():
     """A general minimiser of the stated function, without held parts, comes to the same tables."""
     parts = [told((0, 1), 4.0), told((1, 2), 2.0)]
