@@ -10,7 +10,7 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray
+from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.counts import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.limits import RECORDS, refuse_beyond
@@ -30,7 +30,7 @@ class BlockScores:
     """score_c = floor(multiplier_c (L1 error of candidate c - penalty_c)), an integer; larger is worse answered.
 
     candidates: groups of blocks that would be measured together; the L1 error sums |true - expected| over all their
-    rows, each in its block's own grid. expected: the hypothesis' answers on that grid, int64, public.
+    rows, each in its block's own grid. expected: the hypothesis' answers on that grid, integers, public.
     multipliers, penalties: public; see `fair_multipliers`. A penalty is the error that measuring would leave.
     Errors: InfeasiblePlan where a score could reach 2^62: sum |true| <= records times the largest column L1 norm (each
     record adds one column), sum |expected| is public, and the multiplier is applied in unbounded integers.
@@ -43,7 +43,7 @@ class BlockScores:
     """
 
     candidates: tuple[Group, ...]
-    expected: tuple[tuple[IntArray, ...], ...]
+    expected: tuple[tuple[AnyArray, ...], ...]
     multipliers: tuple[Fraction, ...]
     penalties: tuple[int, ...]
     records: int = RECORDS

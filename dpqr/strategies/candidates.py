@@ -10,7 +10,7 @@ from typing import Protocol, final
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray
+from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.mechanisms.block_scores import (
@@ -99,7 +99,7 @@ class BlockCandidates:
             records=self.records,
         )
 
-    def _expected(self, block: QueryBlock, hypothesis: Hypothesis) -> IntArray:
+    def _expected(self, block: QueryBlock, hypothesis: Hypothesis) -> AnyArray:
         """The hypothesis on the block's grid, shrunk where it stands for more than any table could hold.
 
         After that sum |expected| <= largest total + half a unit a row, which the check at birth allowed for. No
@@ -108,10 +108,16 @@ class BlockCandidates:
         room = max(1, largest_total((block,), self.records))
         answers = np.nan_to_num(hypothesis.answer(block), nan=0.0, posinf=room, neginf=-room)
         total = float(np.abs(answers / room).sum())
-        return rounded(answers / max(total, 1.0), room)
+        return _narrow(rounded(answers / max(total, 1.0), room))
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return scores_sensitivity(self._groups, self._multipliers, unit)
+
+
+def _narrow(answers: IntArray) -> AnyArray:
+    """The same integers in words of four bytes where they fit: those of all blocks are held at a time."""
+    fits = np.abs(answers).max(initial=0) <= np.iinfo(np.int32).max
+    return answers.astype(np.int32) if fits else answers
 
 
 @final

@@ -118,6 +118,12 @@ def test_clipping_leaves_every_plausible_hypothesis_alone() -> None:
         assert not scores.evaluate(full).any()
 
 
+def test_answers_of_many_blocks_are_held_in_short_words_where_they_fit() -> None:
+    for value, kind in ((-(2**31) + 1, np.int32), (2**31 - 1, np.int32), (2**31, np.int64), (-(2**31), np.int64)):
+        ((held,),) = BlockCandidates(blocks=(MARGINAL,)).scores(constant(value)).expected
+        assert (held.dtype, set(held.tolist())) == (kind, {value})
+
+
 @pytest.mark.parametrize("kind", [BlockCandidates, QueryCandidates])
 def test_what_could_overflow_is_refused_in_the_plan(kind) -> None:
     large = Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[0, 2**26], [1, 0]])))

@@ -9,7 +9,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.strategies.schedules.expected_error import ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.workload.ranges import Ranges
 
 DROWNED = 0.15
 """Share of the records in wrong cells from which on a coarser block is offered as well."""
@@ -48,10 +48,9 @@ def coarsened(
 def _merged(factor: Factor, counts: FloatArray, runs: int) -> Factor:
     if factor.matrix.cells <= runs:
         return factor
-    places = _runs(counts, runs)
-    table = np.zeros((int(places[-1]) + 1, places.size), dtype=np.int64)
-    table[places, np.arange(places.size)] = 1
-    return Factor(axes=factor.axes, sizes=factor.sizes, matrix=Dense(table))
+    starts = np.flatnonzero(np.diff(_runs(counts, runs), prepend=-1))
+    stops = np.append(starts[1:], counts.size)
+    return Factor(axes=factor.axes, sizes=factor.sizes, matrix=Ranges(starts, stops, counts.size))
 
 
 def _runs(counts: FloatArray, runs: int) -> np.ndarray:
