@@ -38,7 +38,7 @@ class OutputRequest:
     directory: str | None = None
     format: Literal["csv", "parquet", "json"] = "csv"
     synthetic: Literal["rows", "cells"] | None = None
-    bins: Literal["title", "midpoint"] = "title"
+    bins: Literal["title", "midpoint", "sampled"] = "title"
     force: bool = False
 
 

@@ -11,7 +11,7 @@ from dpqr.cli import options
 from dpqr.errors import UsageFault
 
 _pay, _out, _say = options.under("Budget for life"), options.under("Output"), options.under("Screen")
-_forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint"])
+_forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
 _modes = click.Choice(["auto", "json", "none"])
 
 
@@ -28,7 +28,7 @@ _modes = click.Choice(["auto", "json", "none"])
 @_out("--out", metavar="DIR", help="Write the release into this new directory.")
 @_out("--format", "answers", type=_forms, help="Form of the answers in DIR. [default: csv]")
 @_out("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR.")
-@_out("--bins", type=_bins, help="How synthetic data shows a bin. [default: title]")
+@_out("--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]")
 @_out("--force", is_flag=True, help="Replace the release that is in DIR.")
 @_out("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
@@ -88,4 +88,6 @@ def _output(given: dict[str, Any]) -> Any:
         raise UsageFault(f"--{next(iter(stated))} is about the files of a release; add --out DIR")
     if given["bins"] and not given["synthetic"]:
         raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
+    if given["bins"] == "sampled" and given["synthetic"] == "cells":
+        raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
     return OutputRequest(directory=given["out"], **stated)

@@ -97,6 +97,7 @@ USAGE = [
     ("max-records-beyond-the-cap", "--max-records", ("--max-records", str(2**37))),
     ("max-bytes-in-words", "--max-bytes", ("--max-bytes", "1GB")),
     ("format-unknown", "'xlsx' is not one of 'csv', 'parquet', 'json'", ("--format", "xlsx")),
+    ("sampled-cells", "choose --synthetic rows", ("--bins", "sampled", "--synthetic", "cells")),
     ("bins-without-synthetic", "add --synthetic rows", ("--bins", "midpoint")),
     ("progress-unknown", "--progress", ("--progress", "loud")),
     ("no-such-option", "no such option '--epsilon'", ("--epsilon", "1")),

@@ -65,7 +65,7 @@ def test_the_errors_are_those_of_the_answers(desk):
     assert worst["over_n"]["largest"] == pytest.approx(worst["largest"] / 3)
 
 
-@pytest.mark.parametrize("bins", ["title", "midpoint"])
+@pytest.mark.parametrize("bins", ["title", "midpoint", "sampled"])
 def test_the_rows_of_a_release_are_judged_in_either_form(desk, bins):
     desk.write(plain__csv=PLAIN)
     desk.release("--out", "out", "--synthetic", "rows", "--bins", bins, eps=CERTAIN, data="plain.csv")

@@ -5,23 +5,26 @@ Privacy: post-processing of a release; records are drawn with public randomness 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 import numpy as np
 
 from dpqr.construction.release import Release
-from dpqr.data.arrays import CodeArray, IntArray
+from dpqr.data.arrays import CodeArray, FloatArray, IntArray
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.factored.distribution import LARGEST_LISTING
 from dpqr.hypotheses.hypothesis import Sampleable, Settling
+from dpqr.io.outputs.bin_values import midpoints, sampled
 from dpqr.io.outputs.column_names import beside
+from dpqr.noise.public import public_generator
 from dpqr.strategies.plan import Plan
 
 Form = Literal["rows", "cells"]
-BinText = Literal["title", "midpoint"]
+BinText = Literal["title", "midpoint", "sampled"]
+Uniforms = Callable[[int], FloatArray]
 WEIGHT = "weight"
 ROW_LIMIT = 5_000_000
 """Records drawn at most; beyond it the record says how many records of the table each one stands for."""
@@ -61,7 +64,8 @@ def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthet
     rows: as many records as the hypothesis holds, one column an attribute, under its own name; those of a hypothesis
     that answers better than its rows are moved towards the answers to the workload's blocks. cells: every cell of
     positive weight with its `weight` in records. Cells carry their titles; with bins="midpoint" a bin carries its
-    public midpoint (a number, a date or a time), and the cells for null, unparsable and so on become null.
+    public midpoint (a number, a date or a time), with "sampled", for rows, each record a value drawn evenly from its
+    bin by the public seed, and the cells for null, unparsable and so on become null.
     """
     import pyarrow as pa
 
@@ -75,8 +79,9 @@ def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthet
     seed = release.plan.problem.seed
     codes = hypothesis.rows(drawn, seed)
     moved = _settle(release, codes)
+    uniforms = public_generator(seed).spawn(1)[0].random
     columns = {
-        attribute.name: _column(attribute, codes[:, axis], bins)
+        attribute.name: _column(attribute, codes[:, axis], bins, uniforms)
         for axis, attribute in enumerate(release.plan.problem.domain.attributes)
     }
     stands_for = count / drawn if drawn else 1.0
@@ -110,25 +115,13 @@ def _cells(release: Release, hypothesis: Sampleable, bins: BinText) -> Synthetic
     return Synthetic(table=pa.table(columns), record={"form": "cells", "bins": bins})
 
 
-def _column(attribute: Attribute, codes: IntArray, bins: BinText) -> Any:
+def _column(attribute: Attribute, codes: IntArray, bins: BinText, uniforms: Uniforms | None = None) -> Any:
     import pyarrow as pa
 
+    axis = attribute.axis
+    if bins == "sampled" and isinstance(axis, Bins) and uniforms is not None:
+        return sampled(axis, codes, uniforms(len(codes)))
     indices = pa.array(np.ascontiguousarray(codes, dtype=np.int32))
-    if bins == "midpoint" and isinstance(attribute.axis, Bins):
-        return _midpoints(attribute.axis, len(attribute.own_cells)).take(indices)
+    if bins == "midpoint" and isinstance(axis, Bins):
+        return midpoints(axis, len(attribute.own_cells)).take(indices)
     return pa.DictionaryArray.from_arrays(indices, pa.array(attribute.titles(), type=pa.string()))
-
-
-def _midpoints(axis: Bins, own_cells: int) -> Any:
-    """One value a cell; days and microseconds are rounded down."""
-    import pyarrow as pa
-
-    middles = [axis.midpoint(index) for index in range(axis.size)]
-    nothing = [None] * own_cells
-    if axis.kind == "date":
-        days = [date(1970, 1, 1) + timedelta(days=int(middle // 1)) for middle in middles]
-        return pa.array([*days, *nothing], type=pa.date32())
-    if axis.kind == "datetime":
-        moments = [datetime(1970, 1, 1) + timedelta(microseconds=int(middle // 1)) for middle in middles]
-        return pa.array([*moments, *nothing], type=pa.timestamp("us"))
-    return pa.array([*map(float, middles), *nothing], type=pa.float64())
