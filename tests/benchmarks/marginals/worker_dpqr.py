@@ -25,9 +25,6 @@ USED = (
     "dpqr.strategies.schedules.marginals",
     "dpqr.strategies.schedules.rounds",
     "dpqr.strategies.updates.multiplicative_weights",
-    "pyarrow.compute",
-    "pyarrow.csv",
-    "pyarrow.parquet",
     "scipy.optimize",
     "scipy.special",
 )
