@@ -20,12 +20,6 @@ from dpqr.strategies.updates.local_fit import local_fit
 from dpqr.strategies.updates.log_linear import LogLinear
 from dpqr.strategies.updates.propagation import Propagation, Table
 
-LARGE, ROUGH = 2**16, 1.0
-"""A fit to more entries than LARGE stops at the tolerance ROUGH. (Adult, 91 pairs of 14 columns: the same errors at
-epsilon 1 and 10, 0.061 and 0.020, in four fifths of the time; one entry of so many would decide otherwise.) Where all
-pairs of columns have more cells, tables lean alike in all of theirs, in every fit of a run. (Leaning by cells takes
-half as long again there at epsilon 10, for 0.0203 in place of 0.0206.)"""
-
 Potentials = Mapping[Hashable, FloatArray]
 
 
@@ -58,7 +52,7 @@ class EntropyFit:
     error of 0.176, and of 0.196 without.)
 
     tolerance: the fit stops where it is the exact fit to answers that differ from the measured ones by at most this
-    many deviations in every entry; by ROUGH where there are very many entries.
+    many deviations in every entry.
     steps: most descent steps a stage; a fit that is cut there is still a distribution.
     """
 
@@ -81,18 +75,16 @@ class EntropyFit:
         """
         known = facts or PublicFacts()
         evidence = (*cleared(evidence, known), *totals(known, shape))
-        wide = (sum(shape) ** 2 - sum(size**2 for size in shape)) // 2 > LARGE
         settled: list[Table] = barred(known)
         fitted = _base(shape, settled)
         found: dict[Hashable, FloatArray] = {}
         whole = None if settled else _holding_all(evidence)
         for stage, seen in enumerate(_neighbourly(_stages(evidence, whole), self.chain)):
             tree = JunctionTree.over(shape, [*(one.axes for one in seen), *(axes for axes, _ in settled)])
-            leanings = leaning.even(seen, total) if wide else leaning.by_cell(seen, fitted, total)
+            leanings = leaning.by_cell(seen, fitted, total)
             model = LogLinear.of(seen, tree, settled, total, leanings)
             start = model.joined([warm.get((stage, one.key)) for one in seen])
-            tolerance = self.tolerance if start.size <= LARGE else max(self.tolerance, ROUGH)
-            descent = Descent(tolerance=model.tolerances(tolerance), steps=self.steps)
+            descent = Descent(tolerance=model.tolerances(self.tolerance), steps=self.steps)
             end = descent.run(model.objective, start, model.inverse)
             found.update({(stage, one.key): part for one, part in zip(seen, model.split(end), strict=True)})
             settled += model.tables(end)

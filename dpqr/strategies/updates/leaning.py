@@ -53,7 +53,8 @@ def by_cell(evidence: Sequence[Evidence], base: FactoredDistribution, total: flo
     v is what the table itself shows: its mean square contingency against the base, less the noise's, over the cells
     that stand out of it. (A potential of two, as between a column and its copy, costs two deviations at w = 1: more
     than noise does, and every pair along a chain of copies inherits it. Refitted to the same answers at epsilon 1, all
-    pairs: a star of copies 0.88 of the error, made-up skewed classes 0.94, a chain 0.98, Adult 0.99 and at 0.1 0.996.)
+    pairs: a star of copies 0.88 of the error, made-up skewed classes 0.94, a chain 0.98, Adult 0.99 and at 0.1 0.996.
+    Whole releases of Adult's 91 pairs at epsilon 10: 0.0203, not 0.0206, in a tenth more time.)
 
     base: what the lower orders say, at one record.
     """

@@ -110,6 +110,19 @@ def test_tables_that_share_attributes_take_few_steps():
     assert np.abs(cut - exact).sum() * total < 1
 
 
+def test_what_a_table_shows_counts_however_many_cells_other_columns_have():
+    """A copy leans less in its large cells, beside a column of 2 values and beside one of 7,000."""
+    copy = np.rint(20_000 * (0.7 * np.eye(10) / 10 + 0.3 / 100))
+
+    def told(size):
+        shape = (10, 10, size)
+        blocks, values = [marginal(group, shape) for group in ((0, 1), (2,))], [copy.reshape(-1), np.full(size, 2)]
+        evidence = gather([measured(blocks, values, 20.0)], shape)
+        return EntropyFit(tolerance=1e-4).run(evidence, shape, 20_000.0, {}).marginal((0, 1))
+
+    assert np.allclose(told(2), told(7000), atol=1e-6)
+
+
 WEIRD = {
     "all negative": [[-50, -70], [-9, -9, -9], [-1] * 6],
     "zeros": [[0, 0], [0, 0, 0], [0] * 6],
