@@ -68,13 +68,15 @@ class BlockScores:
     def _score(self, index: int, counts: Counts) -> int:
         pairs = zip(self.candidates[index], self.expected[index], strict=True)
         error = sum(int(np.abs(block.answer(counts) - answers).sum()) for block, answers in pairs)
-        return math.floor(self.multipliers[index] * (error - self.penalties[index]))
+        times = self.multipliers[index]
+        return times.numerator * (error - self.penalties[index]) // times.denominator
 
 
 def scores_sensitivity(candidates: Sequence[Group], multipliers: Sequence[Fraction], unit: PrivacyUnit) -> int:
     """max over candidates of ceil(multiplier times L1 sensitivity)."""
     pairs = zip(candidates, multipliers, strict=True)
-    return max((math.ceil(times * sensitivity(group, Norm.L1, unit)) for group, times in pairs), default=0)
+    kinds = {(times, sensitivity(group, Norm.L1, unit)) for group, times in pairs}
+    return max((math.ceil(times * width) for times, width in kinds), default=0)
 
 
 def fair_multipliers(candidates: Sequence[Group], unit: PrivacyUnit) -> tuple[Fraction, ...]:
@@ -86,16 +88,17 @@ def fair_multipliers(candidates: Sequence[Group], unit: PrivacyUnit) -> tuple[Fr
     RESOLUTION, and `floor` costs less than 1 / RESOLUTION of it; no candidate's share is lost however unlike they are.
     A group weighs as much as its heaviest block. Public: a function of the workload.
     """
-    widths = [max(1, sensitivity(group, Norm.L1, unit)) for group in candidates]
-    weights = [max(block.weight for block in group) for group in candidates]
-    ratios = [weight / width for weight, width in zip(weights, widths, strict=True)]
-    denominator = math.lcm(*(ratio.denominator for ratio in ratios))
-    whole = [int(ratio * denominator) for ratio in ratios]
-    common = math.gcd(*whole) or 1
-    exact = [Fraction(number // common) for number in whole]
-    if max((times * width for times, width in zip(exact, widths, strict=True)), default=0) <= RESOLUTION:
-        return tuple(exact)
-    return tuple(RESOLUTION * ratio / max(weights) for ratio in ratios)
+    kinds = [(max(block.weight for block in group), max(1, sensitivity(group, Norm.L1, unit))) for group in candidates]
+    ratios = {(weight, width): weight / width for weight, width in set(kinds)}
+    denominator = math.lcm(*(ratio.denominator for ratio in ratios.values()))
+    whole = {kind: int(ratio * denominator) for kind, ratio in ratios.items()}
+    common = math.gcd(*whole.values()) or 1
+    exact = {kind: Fraction(number // common) for kind, number in whole.items()}
+    if max((times * width for (_, width), times in exact.items()), default=0) <= RESOLUTION:
+        return tuple(exact[kind] for kind in kinds)
+    heaviest = max(weight for weight, _ in kinds)
+    scaled = {kind: RESOLUTION * ratio / heaviest for kind, ratio in ratios.items()}
+    return tuple(scaled[kind] for kind in kinds)
 
 
 def largest_total(group: Group, records: int) -> int:
@@ -106,4 +109,5 @@ def largest_total(group: Group, records: int) -> int:
 def refuse_large_score(group: Group, times: Fraction, penalty: int, *, expected: int, records: int) -> None:
     """InfeasiblePlan where the group's error or score could reach 2^62, given sum |expected|."""
     error = largest_total(group, records) + expected + abs(penalty)
-    refuse_beyond(max(times, Fraction(1)) * error + 1, group[0].name, records)
+    score = error * times.numerator // times.denominator + 1
+    refuse_beyond(max(score, error) + 1, group[0].name, records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -106,8 +107,11 @@ class BlockCandidates:
         hypothesis of a real run is that large; the shrinking only makes overflow impossible.
         """
         room = max(1, largest_total((block,), self.records))
-        answers = np.nan_to_num(hypothesis.answer(block), nan=0.0, posinf=room, neginf=-room)
-        total = float(np.abs(answers / room).sum())
+        answers = hypothesis.answer(block)
+        total = float(np.abs(answers).sum()) / room
+        if not math.isfinite(total):
+            answers = np.nan_to_num(answers, nan=0.0, posinf=room, neginf=-room)
+            total = float(np.abs(answers / room).sum())
         return _narrow(rounded(answers / max(total, 1.0), room))
 
     def sensitivity(self, unit: PrivacyUnit) -> int:

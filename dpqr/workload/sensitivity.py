@@ -46,7 +46,7 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
     return times * _together(tuple(blocks), norm, unit.neighbours)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=2**16)
 def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours) -> int:
     """Of one row. Kept by the blocks' identity (they are frozen): a long run asks for it in every round."""
     of_block = _added_column if neighbours is Neighbours.ADD_REMOVE else _replaced_column

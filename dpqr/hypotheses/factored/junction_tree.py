@@ -39,12 +39,15 @@ class JunctionTree:
     shape: tuple[int, ...]
     cliques: tuple[Clique, ...]
     entrances: tuple[int, ...] = field(init=False, repr=False)
+    _holders: tuple[frozenset[int], ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        first: dict[int, int] = {}
+        holders: list[set[int]] = [set() for _ in self.shape]
         for index, clique in enumerate(self.cliques):
-            first.update({axis: index for axis in clique.axes if axis not in first})
-        object.__setattr__(self, "entrances", tuple(first[axis] for axis in range(len(self.shape))))
+            for axis in clique.axes:
+                holders[axis].add(index)
+        object.__setattr__(self, "entrances", tuple(min(cliques) for cliques in holders))
+        object.__setattr__(self, "_holders", tuple(map(frozenset, holders)))
 
     @classmethod
     def over(cls, shape: tuple[int, ...], groups: Iterable[Axes]) -> JunctionTree:
@@ -63,8 +66,8 @@ class JunctionTree:
 
     def home(self, group: Iterable[int]) -> int | None:
         """The smallest clique that holds all of `group`; None if none does."""
-        wanted = set(group)
-        holding = [index for index, clique in enumerate(self.cliques) if wanted.issubset(clique.axes)]
+        wanted = [self._holders[axis] for axis in group]
+        holding = wanted[0].intersection(*wanted[1:]) if wanted else range(len(self.cliques))
         return min(holding, key=lambda index: (math.prod(self.sizes(self.cliques[index])), index), default=None)
 
 
