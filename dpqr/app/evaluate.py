@@ -23,7 +23,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
-from dpqr.privacy.ledger import DataKind
+from dpqr.privacy.ledger import DataKind, Ledger
 
 NOT_FOR_RELEASE = (
     "NOT FOR RELEASE: exact errors, without noise. They are for public or synthetic tables; of a private table they "
@@ -91,11 +91,22 @@ def require_public(request: EvaluationRequest, paid: str | None, environment: Ma
 
     ledger = configured_ledger(request.ledger, request.anchor)
     for name in names:
-        if ledger.account(name).terms.kind is DataKind.PRIVATE:
+        if _kind(ledger, name, paid, request) is DataKind.PRIVATE:
             raise BudgetRefused(
                 f"dataset {name!r} is private, by the ledger, and exact errors would disclose it; nothing was opened\n"
                 "evaluate on public or synthetic data (dpqr budget init NAME --kind public)"
             )
+
+
+def _kind(ledger: Ledger, name: str, paid: str | None, request: EvaluationRequest) -> DataKind:
+    """What the ledger says of a dataset. UsageFault where it cannot tell: then a name that nobody gave is explained."""
+    try:
+        return ledger.account(name).terms.kind
+    except UsageFault as fault:
+        if name != paid or "\n" in str(fault):
+            raise
+        told = f"{request.release}: dataset {paid!r} paid for this release; name its ledger with --ledger FILE"
+        raise UsageFault(f"{fault}\n{told}") from None
 
 
 def require_goals(request: EvaluationRequest, found: Accuracy) -> None:

@@ -142,7 +142,8 @@ def _note(error: BaseException) -> None:
 
 def _usage(error: click.ClickException) -> str:
     """click's sentence in the house's form: no capital, no full stop, one line, and where to read on."""
-    words = " ".join(error.format_message().split()).rstrip(".").replace("integer range", "whole number")
+    words = " ".join(error.format_message().split()).rstrip(".")
+    words = words.replace("integer range", "whole number").replace("float range", "number")
     context = getattr(error, "ctx", None)
     see = f"\nsee: {context.command_path} --help" if context else ""
     return f"{words[:1].lower()}{words[1:]}{see}"

@@ -91,6 +91,12 @@ def test_a_goal_that_is_missed_ends_with_6_after_the_figures(desk, goal):
     assert evaluate(desk, goal, "0.34", "--rows", truth="plain.csv", release="rows.csv").code == 0
 
 
+def test_a_goal_is_a_number(desk):
+    ended = evaluate(desk, "--max-l1", "much")
+    assert ended.code == 2
+    assert "'much' is not a valid number" in ended.err
+
+
 class TestLedger:
     @pytest.fixture
     def ledger(self, made):
@@ -120,6 +126,7 @@ class TestLedger:
         ended = evaluate(ledger, release="paid")
         assert ended.code in {2, 7}
         assert ended.out == ""
+        assert ended.err.endswith("paid: dataset 'survey' paid for this release; name its ledger with --ledger FILE\n")
 
     def test_a_configured_ledger_is_not_passed_by(self, ledger, monkeypatch):
         assert evaluate(ledger, "--ledger", "l.sqlite").code == 2
