@@ -17,7 +17,8 @@ from itertools import chain
 from dpqr.errors import DataError
 from dpqr.io.tables.text_stream import TextStream
 
-_PIECE = 2**15
+_PIECE, _OF_COLUMN = 2**15, 2**9
+"""Bytes that are read at a time: at least so many, and so many a column, for every column of a piece has a price."""
 _QUOTE = b'"'
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PARQUET_MAGIC = b"PAR1"
@@ -47,7 +48,7 @@ class CsvRows:
         self._refuse_other_formats()
         while not self._ended:
             used = 0
-            for row, used in self._parsed(self._more()):
+            for row, used in self._parsed(self._more(_PIECE)):
                 if row:
                     self._held = self._held[used:]
                     return [name.encode(errors="surrogateescape").decode(errors="replace") for name in row]
@@ -65,12 +66,12 @@ class CsvRows:
             yield found
             if self._ended:
                 return
-            text = self._more()
+            text = self._more(max(_PIECE, _OF_COLUMN * width))
 
-    def _more(self) -> bytes:
+    def _more(self, size: int) -> bytes:
         """Reads on; the whole lines of what is held then, which begins where a row begins. What is held doubles while
         one row goes on, so that a long row costs no more than many short ones."""
-        piece = self.stream.read(max(_PIECE, len(self._held)))
+        piece = self.stream.read(max(size, len(self._held)))
         self._ended = not piece
         self._held += piece or b"\n"
         return self._lines()
