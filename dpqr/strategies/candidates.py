@@ -34,6 +34,9 @@ from dpqr.workload.stacking import all_answers, stacked
 FEWEST_SEARCHED = 2**16
 """Fewer queries are scored one by one, which takes no longer."""
 
+Answers = dict[QueryBlock, AnyArray]
+"""Of one hypothesis, by block, on the blocks' grids."""
+
 Candidate = tuple[QueryBlock, ...]
 """Blocks that are measured together if they are chosen."""
 
@@ -60,7 +63,8 @@ class BlockCandidates:
     """Each block is one candidate, scored by its L1 error per unit of sensitivity, times its weight.
 
     unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
-    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
+    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none. answers: filled
+    with what the hypothesis says, for candidates that will be scored against the same one.
     Errors: InfeasiblePlan where a score could overflow whatever the hypothesis.
     """
 
@@ -68,6 +72,7 @@ class BlockCandidates:
     unit: PrivacyUnit = field(default_factory=PrivacyUnit)
     penalties: tuple[int, ...] = ()
     records: int = RECORDS
+    answers: Answers = field(default_factory=dict, repr=False)
     _multipliers: tuple[Fraction, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -91,10 +96,12 @@ class BlockCandidates:
         return (self.blocks[index],)
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
-        prepare(hypothesis, self.blocks)
+        fresh = [block for block in self.blocks if block not in self.answers]
+        prepare(hypothesis, fresh)
+        self.answers.update((block, self._expected(block, hypothesis)) for block in fresh)
         return BlockScores(
             candidates=self._groups,
-            expected=tuple((self._expected(block, hypothesis),) for block in self.blocks),
+            expected=tuple((self.answers[block],) for block in self.blocks),
             multipliers=self._multipliers,
             penalties=self._charged,
             records=self.records,

@@ -149,17 +149,21 @@ def _search(plan: Plan, transcript: Transcript) -> Step | None:
 
 def _choice(plan: Plan, transcript: Transcript, known: Exploration, standing: Standing, batch: Batch) -> Step:
     """One of a batch's choices, among blocks that were not measured; each block's score is lowered by the error that
-    measuring it would leave."""
+    measuring it would leave. All of a batch are made against one hypothesis, which is asked once."""
     drawn = transcript.rounds[standing.at :]
+    last = len(drawn) == batch.size - 1
+    answers = transcript.kept.setdefault("answers", {})
+    if last:
+        del transcript.kept["answers"]
     taken = {block.name for block in standing.explored}
     taken |= {one.measurement.blocks[0].name for one in drawn if one.measurement is not None}
     offered = tuple(block for block in known.offered(standing.level) if block.name not in taken)
     penalties = tuple(round(min(NOISE * known.errors.at(block, batch.deviation), LARGEST_PENALTY)) for block in offered)
     return Step(
-        candidates=BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=penalties),
+        candidates=BlockCandidates(blocks=offered, unit=plan.problem.unit, penalties=penalties, answers=answers),
         select=known.purse.price(batch.selection),
         measure=known.purse.price(batch.measurement),
-        mend=len(drawn) == batch.size - 1,
+        mend=last,
         compare=True,
     )
 
