@@ -1,8 +1,8 @@
 """CsvRows: a CSV stream as its header and then, piece by piece, as columns of text.
 
 Every row counts alike however the stream is cut into pieces. A piece without a quote is cut at its delimiters and line
-ends; one with quotes is read by the standard library. Both give the same cells wherever both could be used, and tables
-without quotes are read twice as fast.
+ends; one with quotes is read by the standard library. Both give the same cells wherever both could be used, and the
+first takes three fifths of the time.
 """
 
 from __future__ import annotations
