@@ -18,7 +18,7 @@ from scripted import ScriptedNoise
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.io.tables.bounding import Bounding
+from dpqr.io.tables.persons.bounding import Bounding
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.workload.block import QueryBlock
 

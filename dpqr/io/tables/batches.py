@@ -9,12 +9,12 @@ from typing import Any
 
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
-from dpqr.io.tables.csv_table import csv_batches
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet_table import Accepts, parquet_batches
+from dpqr.io.tables.parquet.table import Accepts, parquet_batches
 from dpqr.io.tables.row_encoder import RowEncoder
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import wanted_columns
+from dpqr.io.tables.text.csv_table import csv_batches
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -71,3 +71,10 @@ class FaultCodes:
             codes = np.where(np.isnan(values[astray]), self.nan, codes)
         places[astray] = codes
         return Encoded(places, clean=False)
+
+    def whole(self, values: AnyArray, size: int) -> Encoded:
+        """Codes 0 .. size - 1 that are written as floating-point numbers; fractions are unparsable."""
+        values = values.astype(np.float64, copy=False)
+        fraction = (np.floor(values) != values) & ~np.isnan(values)
+        places = np.where(np.isnan(values), -1, values).clip(-1, size).astype(np.int64)
+        return self.settle(places, size, values).spoilt(fraction, self.unparsable)

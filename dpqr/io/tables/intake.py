@@ -9,10 +9,10 @@ import numpy as np
 
 from dpqr.data.arrays import IntArray
 from dpqr.data.packing import Packing
-from dpqr.io.tables.bounding import Bounded, Bounding
-from dpqr.io.tables.person import persons
+from dpqr.io.tables.persons.bounding import Bounded, Bounding
+from dpqr.io.tables.persons.person import persons
+from dpqr.io.tables.persons.splitter import Splitter
 from dpqr.io.tables.row_encoder import CodedRows, RowEncoder
-from dpqr.io.tables.splitter import Splitter
 from dpqr.io.tables.tally import Tally
 from dpqr.noise.source import NoiseSource
 

@@ -21,9 +21,9 @@ from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parts import Parts
 from dpqr.io.tables.passes import dense_cells, group_count
-from dpqr.io.tables.slots import Slots
+from dpqr.io.tables.persons.slots import Slots
+from dpqr.io.tables.persons.splitter import Splitter
 from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.splitter import Splitter
 from dpqr.io.tables.tally import Tally, tally
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpqr.data.arrays import IntArray
-from dpqr.io.tables.bounding import Bounded
+from dpqr.io.tables.persons.bounding import Bounded
 from dpqr.io.tables.row_encoder import CodedRows
 from dpqr.noise.source import NoiseSource
 from dpqr.noise.uniform import uniforms_below

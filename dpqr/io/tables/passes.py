@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from dpqr.data.domain import Domain
 from dpqr.data.packing import Packing
-from dpqr.io.tables.bounding import PEAK
 from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.persons.bounding import PEAK
 from dpqr.io.tables.source import TableFile
 
 _PACKED = 4

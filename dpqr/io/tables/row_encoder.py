@@ -12,9 +12,9 @@ from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
 from dpqr.io.tables.fault_codes import FAILED, Encoded
-from dpqr.io.tables.text_cells import numbers
-from dpqr.io.tables.text_column import TextColumn
-from dpqr.io.tables.typed_column import TypedColumn
+from dpqr.io.tables.parquet.column import TypedColumn
+from dpqr.io.tables.text.cells import numbers
+from dpqr.io.tables.text.column import TextColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,14 +7,14 @@ from typing import Any
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
-from dpqr.io.tables.csv_table import csv_names
-from dpqr.io.tables.encoders import encoder
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet_table import Accepts, parquet_schema
+from dpqr.io.tables.parquet.encoders import encoder
+from dpqr.io.tables.parquet.table import Accepts, parquet_schema
 from dpqr.io.tables.passes import group_count
-from dpqr.io.tables.person import person_refusal
+from dpqr.io.tables.persons.person import person_refusal
 from dpqr.io.tables.row_encoder import count_refusal
 from dpqr.io.tables.source import TableFile, TableSource
+from dpqr.io.tables.text.csv_table import csv_names
 
 _LARGEST_ATTRIBUTE = 2**32
 _ROW = PrivacyUnit()

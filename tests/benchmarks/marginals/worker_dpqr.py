@@ -15,7 +15,7 @@ USED = (
     "dpqr.cli.release",
     "dpqr.cli.screen",
     "dpqr.cli.progress",
-    "dpqr.io.tables.csv_table",
+    "dpqr.io.tables.text.csv_table",
     "dpqr.report.release_view",
     "dpqr.report.plan_view",
     "dpqr.strategies.checks.gaussian",

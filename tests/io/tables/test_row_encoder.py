@@ -5,7 +5,7 @@ import pytest
 from dpqr.data.attribute import Attribute, Codes, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.io.tables.row_encoder import RowEncoder, record_counts
-from dpqr.io.tables.text_batch import TextBatch
+from dpqr.io.tables.text.batch import TextBatch
 
 
 def domain(null_a: Rule = Rule.DROP, null_b: Rule = Rule.CELL) -> Domain:

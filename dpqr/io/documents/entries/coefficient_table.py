@@ -26,7 +26,7 @@ from dpqr.io.documents.entries.frame import Frame
 from dpqr.io.documents.json_text import read_regular_file, regular_size
 from dpqr.io.documents.place import Place, nearest
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet_table import parquet_batches, parquet_schema
+from dpqr.io.tables.parquet.table import parquet_batches, parquet_schema
 from dpqr.io.tables.source import TableFile
 
 VALUE, QUERY = "coefficient", "query"

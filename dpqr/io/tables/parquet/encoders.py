@@ -1,0 +1,184 @@
+"""Encoders: the cells of one column become codes of one attribute.
+
+Total functions: whatever a cell holds, it gets a code by the declared rules. These are for typed columns (Parquet), as
+Arrow arrays of the types that `refusal` lets pass; for text see `text.encoders`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray
+from dpqr.data.attribute import Attribute, Bins, Codes, Labels
+from dpqr.io.tables import cuts
+from dpqr.io.tables.fault_codes import Encoded, FaultCodes
+
+_MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
+_DAY = Fraction(24 * 3600 * 10**6)
+
+
+class Encoder(Protocol):
+    """Codes of one kind of axis."""
+
+    def refusal(self, kind: Any) -> str | None:
+        """None if a typed column may have the Arrow type `kind`, or else the types that it may have, in words."""
+        ...
+
+    def encode(self, cells: Any) -> Encoded:
+        """Codes of an Arrow array without nulls, whose type was let pass."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LabelEncoder:
+    """Exact text (folded: in lower case); whole numbers by their decimal text, booleans as "true" and "false", dates
+    in ISO form."""
+
+    axis: Labels
+    faults: FaultCodes
+
+    def refusal(self, kind: Any) -> str | None:
+        from pyarrow import types
+
+        fits = _is_text(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_date(kind)
+        return None if fits else "text, whole numbers, booleans or dates (labels)"
+
+    def encode(self, cells: Any) -> Encoded:
+        import pyarrow as pa
+        from pyarrow import compute, types
+
+        if types.is_integer(cells.type):
+            return self._integers(cells)
+        if not (types.is_string(cells.type) or types.is_large_string(cells.type)):
+            cells = cells.cast(pa.string())
+        if self.axis.folded:
+            cells = compute.ascii_lower(cells)
+        found = compute.index_in(cells, value_set=pa.array(self.axis.values, type=cells.type))
+        places = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return self.faults.settle(places, self.axis.size, places)
+
+    def _integers(self, cells: Any) -> Encoded:
+        """By value: of the labels, those that are the decimal text of a number of this type."""
+        values = cells.to_numpy()
+        bounds = np.iinfo(values.dtype)
+        numbers = {int(text): place for place, text in enumerate(self.axis.values) if _is_whole(text)}
+        known = sorted(value for value in numbers if bounds.min <= value <= bounds.max)
+        if not known:
+            places = np.full(len(values), -1, dtype=np.int64)
+        else:
+            ordered = np.array(known, dtype=values.dtype)
+            nearest = np.searchsorted(ordered, values).clip(max=len(known) - 1)
+            labels = np.array([numbers[value] for value in known], dtype=np.int64)
+            places = np.where(ordered[nearest] == values, labels[nearest], -1)
+        return self.faults.settle(places, self.axis.size, places)
+
+
+@dataclass(frozen=True, slots=True)
+class CodeEncoder:
+    """Whole numbers 0 .. size-1; other whole numbers are outside, fractions unparsable. 3.0 is 3."""
+
+    axis: Codes
+    faults: FaultCodes
+
+    def refusal(self, kind: Any) -> str | None:
+        from pyarrow import types
+
+        fits = types.is_integer(kind) or types.is_floating(kind)
+        return None if fits else "whole numbers (codes), in an integer or floating-point type"
+
+    def encode(self, cells: Any) -> Encoded:
+        values = cells.to_numpy()
+        return self.faults.whole(values, self.axis.size) if values.dtype.kind == "f" else self._integers(values)
+
+    def _integers(self, values: AnyArray) -> Encoded:
+        """Codes that all fit are taken as they are, without a copy: the common case of a coded table."""
+        # Read as unsigned, a negative number is larger than every positive one of its type: one comparison serves.
+        fitting = min(self.axis.size, int(np.iinfo(values.dtype).max) + 1)
+        if not len(values) or values.view(f"u{values.itemsize}").max() < fitting:
+            return Encoded(values, clean=True)
+        if values.dtype == np.uint64:
+            values = np.minimum(values, np.uint64(np.iinfo(np.int64).max))
+        places = values.astype(np.int64).clip(-1, self.axis.size)
+        return self.faults.settle(places, self.axis.size, places)
+
+
+@dataclass(frozen=True, slots=True)
+class NumberEncoder:
+    """Numbers by bins; an integral axis places other numbers by the same edges."""
+
+    axis: Bins
+    faults: FaultCodes
+
+    def refusal(self, kind: Any) -> str | None:
+        from pyarrow import types
+
+        fits = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        return None if fits else "numbers (bins), in an integer, floating-point or decimal type"
+
+    def encode(self, cells: Any) -> Encoded:
+        from pyarrow import types
+
+        if types.is_decimal(cells.type):
+            places = cuts.place_decimals(cells, self.axis)
+            return self.faults.settle(places, self.axis.size, places)
+        values = cells.to_numpy()
+        if values.dtype.kind == "f":
+            places = cuts.place_floats(values, cuts.float_cuts(self.axis, values.dtype))
+            return self.faults.settle(places, self.axis.size, values)
+        places = cuts.place_whole(values, cuts.whole_cuts(self.axis))
+        return self.faults.settle(places, self.axis.size, values)
+
+
+@dataclass(frozen=True, slots=True)
+class MomentEncoder:
+    """Days or moments by bins. A moment in a column of dates counts by its date, a date in one of moments by its
+    midnight; a zoned moment by its instant in UTC.
+    """
+
+    axis: Bins
+    faults: FaultCodes
+
+    def refusal(self, kind: Any) -> str | None:
+        from pyarrow import types
+
+        fits = types.is_date(kind) or types.is_timestamp(kind)
+        return None if fits else f"a date or a timestamp ({self.axis.kind} bins)"
+
+    def encode(self, cells: Any) -> Encoded:
+        import pyarrow as pa
+        from pyarrow import types
+
+        unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
+        values = cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()).to_numpy()
+        if self.axis.kind == "date":
+            return self._placed(values, [int(cut * _DAY / unit) for cut in cuts.whole_cuts(self.axis)])
+        return self._placed(values, cuts.whole_cuts(self.axis, unit))
+
+    def _placed(self, values: AnyArray, thresholds: list[int]) -> Encoded:
+        return self.faults.settle(cuts.place_whole(values, thresholds), self.axis.size, values)
+
+
+def encoder(attribute: Attribute) -> Encoder:
+    """The encoder of an attribute's kind of axis."""
+    axis, faults = attribute.axis, FaultCodes.of(attribute)
+    if isinstance(axis, Labels):
+        return LabelEncoder(axis, faults)
+    if isinstance(axis, Codes):
+        return CodeEncoder(axis, faults)
+    return NumberEncoder(axis, faults) if axis.kind == "number" else MomentEncoder(axis, faults)
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    return cast(bool, types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def _is_whole(text: str) -> bool:
+    """Whether the text is what a whole number prints as ("7" and "-7", not "07" or "+7")."""
+    digits = text.removeprefix("-")
+    return digits.isdecimal() and digits.isascii() and str(int(text)) == text

@@ -1,0 +1,168 @@
+"""Parquet tables: the schema's contract, and the wanted columns as Arrow batches.
+
+Types and names are public by declaration. The footer's statistics and the dictionaries are private and decide
+nothing; its row count is only compared with the declared cap.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from dpqr.errors import DataError
+from dpqr.io.tables.discreet import discreetly
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet.budget import ParquetBudget
+from dpqr.io.tables.parquet.footer import BadParquet, Footer, read_footer
+from dpqr.io.tables.source import TableFile
+
+_BUFFER = 2**20
+_TYPE_WIDTH = 60
+
+Accepts = Callable[[Any], str | None]
+"""Given an Arrow type: None if the column may have it, or else the types that it may have, in words."""
+
+
+def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Any:
+    """The Arrow schema, which must hold `columns`; the footer's sizes must keep to the limits. Errors: DataError."""
+
+    def look() -> Any:
+        with _opened(file, columns, limits, coded=False) as (table, _):
+            return table.schema_arrow
+
+    return discreetly(look, _explainer(file))
+
+
+def parquet_batches(
+    file: TableFile,
+    columns: Mapping[str, Accepts],
+    limits: Limits,
+    progress: Callable[[int], None],
+    *,
+    spelt: str | None = None,
+) -> Iterator[Any]:
+    """Arrow record batches, one column a name in `columns`. Errors: DataError, constant in words.
+
+    Texts stay in dictionary form where they can: it is faster to encode, and spelt out they could fill the memory.
+    spelt: the column whose texts will be spelt out all the same.
+    progress: is given the bytes of each row group that is begun; together they are the file's size.
+    """
+    explain, left = _explainer(file), file.bytes or 0
+    with ExitStack() as stack:
+        table, footer = discreetly(lambda: stack.enter_context(_opened(file, columns, limits)), explain)
+        budget = discreetly(lambda: _budget(file, table, limits, stack), explain)
+        rows = _row_groups(table, footer, list(columns), budget, spelt)
+        while (found := discreetly(lambda: next(rows, None), explain)) is not None:
+            batch, packed = found
+            progress(min(left, packed))
+            left -= min(left, packed)
+            yield batch
+    progress(left)
+
+
+def _budget(file: TableFile, table: Any, limits: Limits, stack: ExitStack) -> ParquetBudget:
+    from pyarrow import types
+
+    descriptor = os.open(file.path, os.O_RDONLY)
+    stack.callback(os.close, descriptor)
+    coded = {field.name for field in table.schema_arrow if types.is_dictionary(field.type)}
+    return ParquetBudget(file=file, descriptor=descriptor, coded=coded, limits=limits)
+
+
+def _row_groups(
+    table: Any, footer: Footer, names: list[str], budget: ParquetBudget, spelt: str | None
+) -> Iterator[tuple[Any, int]]:
+    """Batches, the first one of each row group with the packed bytes of what is read from that group."""
+    for place, group in enumerate(footer.groups):
+        packed = sum(chunk.packed for chunk in group.chunks)
+        left, most = group.rows, budget.rows(group)
+        for batch in table.iter_batches(batch_size=most, row_groups=[place], columns=names):
+            if batch.schema.names != names:
+                raise DataError("a column and a nested field of the table share one name; rename one of them")
+            left -= batch.num_rows
+            if left < 0:
+                raise BadParquet
+            for piece in [batch] if spelt is None else budget.pieces(batch, spelt):
+                yield piece, packed
+                packed = 0
+
+
+@contextmanager
+def _opened(
+    file: TableFile, columns: Mapping[str, Accepts], limits: Limits, *, coded: bool = True
+) -> Iterator[tuple[Any, Footer]]:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    with pa.OSFile(os.fsencode(file.path), "rb") as raw:  # as bytes: names need not be UTF-8
+        known = parquet.read_metadata(raw)
+        if known.num_columns > limits.columns:
+            raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")
+        leaves = [known.schema.column(place).path for place in range(known.num_columns)]
+        footer = _footer(file, leaves, set(columns))
+        _check_sizes(file, footer, limits)
+        with parquet.ParquetFile(
+            raw,
+            metadata=known,
+            read_dictionary=_codable(footer) if coded else None,
+            pre_buffer=False,
+            buffer_size=_BUFFER,
+            coerce_int96_timestamp_unit="us",
+        ) as table:
+            _check_schema(file, table.schema_arrow, columns)
+            yield table, footer
+
+
+def _footer(file: TableFile, leaves: list[str], wanted: set[str]) -> Footer:
+    descriptor = os.open(file.path, os.O_RDONLY)
+    try:
+        return read_footer(descriptor, leaves, wanted)
+    finally:
+        os.close(descriptor)
+
+
+def _codable(footer: Footer) -> list[str]:
+    """The columns that the decoder can keep in dictionary form: all but those with texts written as differences."""
+    chunks = [chunk for group in footer.groups for chunk in group.chunks]
+    return sorted({chunk.name for chunk in chunks} - {chunk.name for chunk in chunks if chunk.delta})
+
+
+def _check_sizes(file: TableFile, footer: Footer, limits: Limits) -> None:
+    """Declared caps against the footer, before anything is decoded."""
+    rows = sum(group.rows for group in footer.groups)
+    if max(footer.rows, rows) > limits.records:
+        raise DataError(f"{file.path} has more rows than the declared limit; raise the limit on records")
+    if rows != footer.rows:
+        raise BadParquet
+    if limits.is_crowd(file.bytes or 0, rows):
+        raise DataError(
+            f"{file.path} has more than 32 rows for each of its bytes; state --max-records if that is meant"
+        )
+    if sum(chunk.unpacked for group in footer.groups for chunk in group.chunks) > limits.bytes:
+        raise DataError(f"{file.path} holds more bytes than the declared limit; raise the limit or split the table")
+
+
+def _check_schema(file: TableFile, schema: Any, columns: Mapping[str, Accepts]) -> None:
+    times = Counter(schema.names)
+    for name, accepts in columns.items():
+        if not times[name]:
+            raise DataError(f"{file.path} has no column {name!r}; correct its name in the domain file or in the table")
+        if times[name] > 1:
+            raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")
+        found = schema.field(name).type
+        allowed = accepts(found)
+        if allowed is not None:
+            raise DataError(
+                f"{file.path}: column {name!r} has the Parquet type {str(found)[:_TYPE_WIDTH]}\n"
+                f"the domain declares it such that it must hold {allowed}"
+            )
+
+
+def _explainer(file: TableFile) -> Callable[[Exception], str]:
+    def explain(_: Exception) -> str:
+        return f"{file.path} cannot be read as Parquet; it is damaged, cut short, or of a form that is not supported"
+
+    return explain

@@ -1,0 +1,64 @@
+"""Slots: at which step of a stream each record is learned from, for learners that look at one record after another."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.io.tables.persons.bounding import Bounded
+from dpqr.io.tables.row_encoder import CodedRows
+from dpqr.noise.source import NoiseSource
+from dpqr.noise.uniform import uniforms_below
+
+KEY = 1 << 62
+
+
+@dataclass(slots=True, kw_only=True)
+class Slots:
+    """One of `count` slots for each row: rows have the one of their place among all rows read, those included that a
+    rule drops, which leave theirs empty. Persons have `most` slots each, one after the other, their rows in the order
+    of their codes; which ones is drawn, for a place in a file would tell how many rows others have.
+
+    **Privacy** (replace; `count` is public.) Rows: a row that takes another one's place takes its slot, or leaves it
+    empty, and moves no other. Persons: their places are a uniform permutation, whatever numbers they came in with, so
+    that of the tables' common persons can be made alike, and whoever replaces a person takes that one's slots. A
+    person's rows are sorted among themselves only.
+    """
+
+    count: int
+    most: int
+    noise: NoiseSource
+    _read: int = 0
+    _places: IntArray | None = field(default=None, repr=False)
+
+    def of_rows(self, coded: CodedRows) -> IntArray:
+        """A slot for each kept row of the next batch."""
+        places = np.arange(coded.rows) if coded.places is None else coded.places
+        found = (self._read + places) % self.count  # more rows than declared end in an error once all are read
+        self._read += coded.read
+        return np.asarray(found, dtype=np.int64)
+
+    def of_persons(self, bounded: Bounded) -> IntArray:
+        """A slot for each row of the next group of persons."""
+        persons = self.count // self.most
+        if self._places is None:
+            self._places = _permutation(persons, self.noise)
+        mine = self._places[(self._read + np.arange(bounded.persons)) % persons]
+        self._read += bounded.persons
+        ordered = np.lexsort((*bounded.rows, bounded.owners))
+        owners = bounded.owners[ordered]
+        starts = np.flatnonzero(np.diff(owners, prepend=-1))
+        ranks = np.arange(len(owners)) - np.repeat(starts, np.diff(starts, append=len(owners)))
+        found = np.empty(len(owners), dtype=np.int64)
+        found[ordered] = mine[owners] * self.most + ranks
+        return found
+
+
+def _permutation(count: int, noise: NoiseSource) -> IntArray:
+    """Uniform: the order of distinct uniform keys."""
+    while True:
+        keys = uniforms_below(KEY, count, noise)
+        if len(np.unique(keys)) == count:
+            return np.argsort(keys)

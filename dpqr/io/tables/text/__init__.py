@@ -1,0 +1,1 @@
+"""Text tables (CSV): rows of text become columns of text, and these become codes."""

@@ -1,0 +1,179 @@
+from datetime import date, datetime
+from fractions import Fraction
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpqr.data.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule
+from dpqr.io.tables.fault_codes import DROPPED, FAILED
+from dpqr.io.tables.parquet.encoders import encoder
+
+NAN, INF = float("nan"), float("inf")
+OWN: dict[Fault, Rule] = dict.fromkeys(("null", "unparsable", "nan", "infinite", "outside"), Rule.CELL)  # type: ignore[misc]
+"""With three declared cells: null 3, unparsable 4, nan 5, infinite 6, outside 7."""
+LABELS = Labels(("b", "7", "true"))
+TENS = Bins(tuple(map(Fraction, (0, 10, 20, 30))))
+
+
+def codes(axis: Axis, cells: pa.Array, rules: dict[Fault, Rule] = OWN) -> list[int]:
+    encoded = encoder(Attribute(name="x", axis=axis, rules=rules)).encode(cells)
+    assert not (encoded.clean and (encoded.codes < 0).any())
+    return encoded.codes.tolist()
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_labels_are_compared_as_exact_text(kind) -> None:
+    assert codes(LABELS, pa.array(["7", "b", " b", "B", "", "07", "7.0"], kind)) == [1, 0, 7, 7, 7, 7, 7]
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_text_of_a_boolean_column_counts_in_any_case(kind) -> None:
+    cells = pa.array(["True", "FALSE", "true", "fAlse", "1", " true", "t"], kind)
+    assert codes(Labels(("false", "true"), folded=True), cells) == [1, 0, 1, 0, 6, 6, 6]
+
+
+@pytest.mark.parametrize("kind", [pa.int8(), pa.uint8(), pa.int64(), pa.uint64()])
+def test_labels_of_whole_numbers(kind) -> None:
+    assert codes(LABELS, pa.array([7, 8, 0, 127, 7], kind)) == [1, 7, 7, 7, 1]
+    assert codes(Labels(("99999999999999999999999", "x", "-3")), pa.array([7], kind)) == [7]
+
+
+def test_labels_of_negative_numbers_in_any_order() -> None:
+    assert codes(Labels(("5", "-3", "+2")), pa.array([-3, 5, 2, 4], pa.int32())) == [1, 0, 7, 7]
+
+
+def test_labels_of_booleans() -> None:
+    assert codes(LABELS, pa.array([True, False])) == [2, 7]
+
+
+@pytest.mark.parametrize(
+    "kind", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.float16(), pa.float32(), pa.float64()]
+)
+def test_codes_of_any_signed_type(kind) -> None:
+    cells = pa.array(np.array([2, 0, -1, 3, 1], dtype=kind.to_pandas_dtype()))
+    assert codes(Codes(3), cells) == [2, 0, 7, 7, 1]
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.date64()])
+def test_labels_of_dates(kind) -> None:
+    cells = pa.array([date(2024, 1, 31), date(1969, 1, 1), date(2024, 2, 1)], kind)
+    assert codes(Labels(("1969-01-01", "x", "2024-01-31")), cells) == [2, 0, 7]
+
+
+def test_codes_of_unsigned_types() -> None:
+    assert codes(Codes(3), pa.array([2, 2**64 - 1, 3], pa.uint64())) == [2, 7, 7]
+    clip: dict[Fault, Rule] = {"outside": Rule.CLIP}
+    assert codes(Codes(3), pa.array([2**64 - 1, 2**63], pa.uint64()), clip) == [2, 2]
+    assert codes(Codes(300), pa.array([255, 0], pa.uint8())) == [255, 0]
+    assert codes(Codes(300), pa.array([127, -1], pa.int8()), clip) == [127, 0]
+
+
+def test_codes_as_floating_point_numbers() -> None:
+    cells = pa.array([1.0, 1.5, NAN, INF, -INF, -0.0, 1e300, -0.5, 3.5])
+    assert codes(Codes(3), cells) == [1, 4, 5, 6, 6, 0, 7, 4, 4]
+
+
+FLOATS = pa.array([0.0, 9.99, 10.0, 30.0, 30.5, -0.1, NAN, INF, -INF])
+
+
+def test_numbers_and_their_faults() -> None:
+    assert codes(TENS, FLOATS) == [0, 0, 1, 2, 7, 7, 5, 6, 6]
+
+
+def test_clip_sends_numbers_to_the_nearest_bin() -> None:
+    rules: dict[Fault, Rule] = {"outside": Rule.CLIP, "infinite": Rule.CLIP, "nan": Rule.FAIL}
+    assert codes(TENS, FLOATS, rules) == [0, 0, 1, 2, 2, 0, FAILED, 2, 0]
+
+
+def test_clip_of_outside_alone_leaves_infinities_to_their_rule() -> None:
+    assert codes(TENS, pa.array([40.0, INF, -INF]), {"outside": Rule.CLIP}) == [2, DROPPED, DROPPED]
+    assert codes(TENS, pa.array([40.0, INF, -INF]), {"infinite": Rule.CLIP}) == [DROPPED, 2, 0]
+
+
+@pytest.mark.parametrize("kind", [pa.int16(), pa.uint64(), pa.decimal128(30, 3)])
+def test_numbers_of_exact_types(kind) -> None:
+    assert codes(TENS, pa.array([0, 10, 30, 31], pa.int64()).cast(kind)) == [0, 1, 2, 7]
+    assert codes(TENS, pa.array([40, 5], pa.int64()).cast(kind), {"outside": Rule.CLIP}) == [2, 0]
+
+
+def test_an_integral_axis_places_fractions_by_its_edges() -> None:
+    ages = Bins(tuple(map(Fraction, (18, 19, 20, 21))), integral=True)
+    assert codes(ages, pa.array([18.0, 18.7, 21.0])) == [0, 0, 2]
+
+
+DAYS = Bins(tuple(map(Fraction, (0, 1, 2, 3))), kind="date", integral=True)
+"""1 January 1970 to the 4th: the last edge belongs to the last bin."""
+WHEN = [datetime(1970, 1, 1), datetime(1970, 1, 2, 23, 59), datetime(1970, 1, 4, 12), datetime(1969, 12, 31, 23)]
+SPAN = [0, 1, 2, 7]
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Berlin"])
+def test_days_of_timestamps(unit, zone) -> None:
+    """A zoned timestamp counts by its instant in UTC, wherever the zone's days begin."""
+    cells = pa.array(WHEN, pa.timestamp("us")).cast(pa.timestamp(unit)).cast(pa.timestamp(unit, zone))
+    assert codes(DAYS, cells) == SPAN
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pa.array([each.date() for each in WHEN], pa.date32()),
+        pa.array([each.date() for each in WHEN], pa.date64()),
+    ],
+)
+def test_days_of_dates(cells) -> None:
+    assert codes(DAYS, cells) == SPAN
+
+
+HOURS = Bins(tuple(Fraction(hour * 3600 * 10**6) for hour in (0, 24, 47, 48)), kind="datetime", closed="right")
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_moments_of_timestamps(unit) -> None:
+    when = [
+        datetime(1970, 1, 1),
+        datetime(1970, 1, 2),
+        datetime(1970, 1, 2, 0, 0, 1),
+        datetime(1970, 1, 3),
+        datetime(1970, 1, 4),
+    ]
+    cells = pa.array(when, pa.timestamp("us")).cast(pa.timestamp(unit))
+    assert codes(HOURS, cells) == [0, 0, 1, 2, 7]
+
+
+def test_moments_of_dates_are_their_midnights() -> None:
+    for kind in (pa.date32(), pa.date64()):
+        assert codes(HOURS, pa.array([date(1970, 1, 1), date(1970, 1, 2), date(1970, 1, 3)], kind)) == [0, 0, 2]
+
+
+def test_moments_between_microseconds() -> None:
+    bins = Bins((Fraction(0), Fraction(1), Fraction(2), Fraction(3)), kind="datetime", closed="right")
+    assert codes(bins, pa.array([0, 999, 1000, 1001, 3000, 3001], pa.timestamp("ns"))) == [0, 0, 0, 1, 2, 7]
+
+
+@pytest.mark.parametrize(
+    ("axis", "good", "bad"),
+    [
+        (
+            LABELS,
+            [pa.string(), pa.bool_(), pa.int8(), pa.large_string()],
+            [pa.float64(), pa.timestamp("s"), pa.binary()],
+        ),
+        (Codes(3), [pa.int8(), pa.uint64(), pa.float32()], [pa.string(), pa.bool_(), pa.decimal128(3, 0)]),
+        (TENS, [pa.int8(), pa.float16(), pa.decimal256(50, 3)], [pa.string(), pa.date32(), pa.list_(pa.int8())]),
+        (DAYS, [pa.date32(), pa.date64(), pa.timestamp("ns", "UTC")], [pa.string(), pa.int64(), pa.time32("s")]),
+    ],
+)
+def test_typed_columns_that_may_and_may_not_be_read(axis, good, bad) -> None:
+    refusal = encoder(Attribute(name="x", axis=axis)).refusal
+    assert [refusal(kind) for kind in good] == [None] * len(good)
+    assert all(refusal(kind) for kind in bad)
+
+
+@pytest.mark.parametrize(
+    ("axis", "kind"), [(LABELS, pa.string()), (Codes(3), pa.int8()), (TENS, pa.float32()), (DAYS, pa.date32())]
+)
+def test_no_cells(axis, kind) -> None:
+    assert codes(axis, pa.array([], kind)) == []

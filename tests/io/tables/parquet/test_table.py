@@ -1,0 +1,116 @@
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from dpqr.errors import DataError
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet.table import parquet_batches, parquet_schema
+from dpqr.io.tables.source import TableSource
+
+
+def anything(_) -> None:
+    return None
+
+
+def only_integers(kind) -> str | None:
+    return None if pa.types.is_integer(kind) else "whole numbers"
+
+
+def file_of(path):
+    return TableSource(paths=(str(path),)).files()[0]
+
+
+def written(tmp_path, table, **options):
+    path = tmp_path / "t.parquet"
+    parquet.write_table(table if isinstance(table, pa.Table) else pa.table(table), path, **options)
+    return path
+
+
+def rows(path, columns, told=None, **limits) -> list[tuple]:
+    wanted = dict.fromkeys(columns, anything)
+    batches = parquet_batches(file_of(path), wanted, Limits(**limits), (told if told is not None else []).append)
+    return [row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
+
+
+@pytest.mark.parametrize("batch_rows", [1, 3, 2**17])
+@pytest.mark.parametrize("group", [1, 4, 100])
+def test_wanted_columns_in_the_order_of_the_domain(tmp_path, batch_rows, group) -> None:
+    table = {"a": range(10), "b.c": [f"t{each % 3}" for each in range(10)], "s": [{"c": 1}] * 10, "d": [None] * 10}
+    path = written(tmp_path, table, row_group_size=group)
+    expected = [(f"t{each % 3}", None, each) for each in range(10)]
+    assert rows(path, ("b.c", "d", "a"), batch_rows=batch_rows) == expected
+
+
+def test_text_columns_keep_their_dictionary_form(tmp_path) -> None:
+    path = written(tmp_path, {"a": ["x", "y", "x"]})
+    (batch,) = parquet_batches(file_of(path), {"a": anything}, Limits(), lambda count: None)
+    assert pa.types.is_dictionary(batch.schema.field("a").type)
+
+
+def test_no_rows(tmp_path) -> None:
+    assert rows(written(tmp_path, pa.schema({"a": pa.int8()}).empty_table()), ("a",)) == []
+
+
+def test_the_bytes_that_are_told_add_up_to_the_file(tmp_path) -> None:
+    path = written(tmp_path, {"a": np.arange(10_000), "b": np.arange(10_000)}, row_group_size=1000)
+    told: list[int] = []
+    rows(path, ("a",), told)
+    assert sum(told) == path.stat().st_size
+    assert len(told) == 11
+
+
+def test_old_timestamps_of_96_bits(tmp_path) -> None:
+    when = pa.array([-(10**15), 10**17], pa.timestamp("us"))
+    path = written(tmp_path, {"a": when}, use_deprecated_int96_timestamps=True)
+    (batch,) = parquet_batches(file_of(path), {"a": anything}, Limits(), lambda count: None)
+    assert batch.column(0).cast(pa.int64()).to_pylist() == [-(10**15), 10**17]
+
+
+def test_faults_of_the_schema(tmp_path) -> None:
+    path = written(tmp_path, {"a": [1], "b": ["4711secret"]})
+    with pytest.raises(DataError, match="has no column 'c'"):
+        parquet_schema(file_of(path), {"c": anything}, Limits())
+    with pytest.raises(DataError, match=r"column 'b' has the Parquet type string\n.*whole numbers"):
+        parquet_schema(file_of(path), {"b": only_integers}, Limits())
+    twice = written(tmp_path, pa.table([pa.array([1]), pa.array([2])], names=["a", "a"]))
+    with pytest.raises(DataError, match="the column 'a' twice"):
+        parquet_schema(file_of(twice), {"a": anything}, Limits())
+    nested = written(tmp_path, {"a": [{"x" * 300: 1}]})
+    with pytest.raises(DataError, match="has the Parquet type struct") as caught:
+        parquet_schema(file_of(nested), {"a": only_integers}, Limits())
+    assert len(str(caught.value).splitlines()[0]) < 200
+    with pytest.raises(DataError, match=r"has no column 'a\.x'"):
+        parquet_schema(file_of(written(tmp_path, {"a": [{"x": 1}]})), {"a.x": anything}, Limits())
+
+
+def test_a_name_that_is_also_a_nested_field(tmp_path) -> None:
+    path = written(tmp_path, {"a": [{"x": 1}], "a.x": [2], "b": [3]})
+    with pytest.raises(DataError, match="share one name"):
+        rows(path, ("a.x", "b"))
+    assert rows(path, ("b",)) == [(3,)]
+
+
+def test_declared_sizes_are_checked_before_anything_is_decoded(tmp_path) -> None:
+    path = written(tmp_path, {"a": np.zeros(1000, dtype=np.int64), "b": np.arange(1000)}, row_group_size=100)
+    for message, limits in {"rows": {"records": 999}, "columns": {"columns": 1}, "bytes": {"bytes": 500}}.items():
+        with pytest.raises(DataError, match=f"more {message} than the declared limit"):
+            parquet_schema(file_of(path), {"a": anything}, Limits(**limits))
+    parquet_schema(file_of(path), {"a": anything}, Limits(records=1000, columns=2, bytes=2000))
+
+
+def test_damaged_files_are_told_in_constant_words(tmp_path) -> None:
+    path = written(tmp_path, {"a": [f"4711secret{each}" for each in range(1000)]})
+    whole = path.read_bytes()
+    noise = np.random.default_rng(1).integers(0, 256, 2000, dtype=np.uint8).tobytes()
+    told = set()
+    for damaged in (whole[:-1], whole[: len(whole) // 2], b"PAR1", b"a,b\n1,2\n", b"PAR1" + noise + b"PAR1"):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError) as caught:
+            rows(path, ("a",))
+        told.add(str(caught.value))
+        assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    path.write_bytes(whole[:50] + noise[:1000] + whole[1050:])
+    with pytest.raises(DataError) as caught:
+        rows(path, ("a",))
+    assert told == {str(caught.value)}

@@ -1,0 +1,83 @@
+"""Bounding against a dictionary: who is kept, how often, and what is left out."""
+
+from collections import Counter, defaultdict
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpqr.errors import DataError
+from dpqr.io.tables.persons import bounding
+from dpqr.io.tables.persons.bounding import Bounding
+from dpqr.noise.source import SeededNoise
+
+PLENTY = 2**32
+
+
+def bounded(most, batches, *, memory=PLENTY, seed=1):
+    """batches: lists of (person, code), code None where a rule drops the row."""
+    made = Bounding(most, 1, memory, SeededNoise(seed))
+    for batch in batches:
+        people = pa.array([person for person, _ in batch], pa.int64())
+        passed = np.array([place for place, (_, code) in enumerate(batch) if code is not None], dtype=np.int64)
+        codes = np.array([[code for _, code in batch if code is not None]], dtype=np.uint64)
+        made.add(people, passed, codes)
+    return made.finish()
+
+
+def rows_of(seed, count=400, people=40):
+    generator = np.random.default_rng(seed)
+    codes = [None if generator.integers(4) == 0 else number for number in range(count)]
+    return list(zip(generator.integers(0, people, count).tolist(), codes, strict=True))
+
+
+@pytest.mark.parametrize("most", [1, 3, 50])
+@pytest.mark.parametrize("size", [1, 7, 400])
+@pytest.mark.parametrize("row_bytes", [2**9, PLENTY // 50])
+def test_of_each_person_as_many_rows_as_there_are_up_to_the_bound(monkeypatch, most, size, row_bytes) -> None:
+    """Whether rows are merged in many times or once."""
+    monkeypatch.setattr(bounding, "_ROW", row_bytes)
+    rows = rows_of(3)
+    found = bounded(most, [rows[start : start + size] for start in range(0, len(rows), size)])
+    valid, read = defaultdict(list), Counter(person for person, _ in rows)
+    for person, code in rows:
+        valid[person] += [] if code is None else [code]
+    owner = {code: person for person, codes in valid.items() for code in codes}
+    kept = Counter(owner[code] for code in found.rows[0].tolist())
+    assert len(set(found.rows[0].tolist())) == found.rows.shape[1]
+    assert kept == {person: min(most, len(codes)) for person, codes in valid.items() if codes}
+    assert found.persons == len(read)
+    assert found.lost == sum(min(most, count - kept[person]) for person, count in read.items())
+
+
+@pytest.mark.parametrize("row_bytes", [2**9, PLENTY // 5])
+def test_early_and_late_rows_are_kept_alike(monkeypatch, row_bytes) -> None:
+    """One of 12 rows of each of 6,000 persons, in 12 batches that are merged one by one: a chi-square of 11 degrees
+    of freedom stays below 75 but for 1e-11."""
+    monkeypatch.setattr(bounding, "_ROW", row_bytes)
+    found = bounded(1, [[(person, turn) for person in range(6000)] for turn in range(12)])
+    seen = np.bincount(found.rows[0].astype(np.int64), minlength=12)
+    assert ((seen - 500) ** 2 / 500).sum() < 75
+
+
+def test_nobody_and_persons_of_whom_nothing_passes() -> None:
+    assert (bounded(2, []).persons, bounded(2, []).rows.shape, bounded(2, []).lost) == (0, (1, 0), 0)
+    found = bounded(2, [[(5, None), (5, None), (5, None), (6, None)]])
+    assert (found.persons, found.rows.shape, found.lost) == (2, (1, 0), 3)
+
+
+def test_persons_beyond_the_declared_memory_are_refused_in_constant_words() -> None:
+    rows = [(person, 0) for person in range(3000)]
+    assert bounded(1, [rows], memory=10**6).persons == 3000
+    said = set()
+    for extra in (0, 1000):
+        with pytest.raises(DataError) as caught:
+            bounded(1, [[(person, 0) for person in range(6000 + extra)]], memory=10**6)
+        said.add(str(caught.value))
+    assert len(said) == 1
+
+
+def test_rows_that_are_lost_take_no_memory() -> None:
+    """A hundred thousand rows of few persons pass where a hundred thousand persons would not."""
+    batches = [[(row % 10, row) for row in range(1000)] for _ in range(100)]
+    assert bounded(2, batches, memory=10**6).rows.shape == (1, 20)

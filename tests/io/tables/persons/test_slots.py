@@ -1,0 +1,59 @@
+import numpy as np
+
+from dpqr.io.tables.persons.bounding import Bounded
+from dpqr.io.tables.persons.slots import Slots
+from dpqr.io.tables.row_encoder import CodedRows
+from dpqr.noise.source import SeededNoise
+
+
+def rows(read, places=None):
+    kept = read if places is None else len(places)
+    return CodedRows(
+        codes=(),
+        rows=kept,
+        counts=None,
+        read=read,
+        failed=frozenset(),
+        places=None if places is None else np.array(places),
+    )
+
+
+def people(owners, codes, persons):
+    return Bounded(rows=np.array([codes], dtype=np.uint64), owners=np.array(owners), persons=persons, lost=0)
+
+
+def test_a_row_has_the_slot_of_its_place_and_a_dropped_one_leaves_its_own_empty():
+    slots = Slots(count=9, most=1, noise=SeededNoise(1))
+    found = [slots.of_rows(batch).tolist() for batch in (rows(3), rows(4, [1, 3]), rows(2))]
+    assert found == [[0, 1, 2], [4, 6], [7, 8]]
+
+
+def test_more_rows_than_declared_stay_within_the_slots():
+    assert Slots(count=2, most=1, noise=SeededNoise(1)).of_rows(rows(5)).max() < 2
+
+
+def test_persons_have_slots_of_their_own_in_a_drawn_order_and_their_rows_are_sorted():
+    slots = Slots(count=12, most=3, noise=SeededNoise(2))
+    first = slots.of_persons(people([0, 1, 0], [9, 5, 2], 2))
+    second = slots.of_persons(people([1, 0], [7, 7], 2))
+    assert first[2] % 3 == first[1] % 3 == 0
+    assert first[0] == first[2] + 1
+    assert len({int(slot) // 3 for slot in (*first, *second)}) == 4
+
+
+def test_who_sits_where_does_not_depend_on_what_others_brought():
+    """Another person in place of one: everybody else keeps the slots, with the same draw."""
+
+    def others(brought):
+        slots = Slots(count=12, most=4, noise=SeededNoise(5))
+        owners, codes = [0] * brought + [1, 2, 1], [*[8, 1, 4, 3][:brought], 5, 6, 7]
+        return slots.of_persons(people(owners, codes, 3))[brought:].tolist()
+
+    assert others(1) == others(4)
+
+
+def test_every_order_of_persons_comes_up_alike():
+    seen = np.zeros(3, dtype=int)
+    for seed in range(600):
+        seen[Slots(count=3, most=1, noise=SeededNoise(seed)).of_persons(people([0], [1], 3))[0]] += 1
+    assert seen.min() > 130

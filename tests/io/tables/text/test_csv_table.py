@@ -1,0 +1,196 @@
+import csv
+import gzip
+import io
+import sys
+import types
+
+import pytest
+
+from dpqr.errors import DataError
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.text.csv_table import csv_batches, csv_names
+
+
+def rows(path, names, *, delimiter=None, **limits) -> list[tuple]:
+    (file,) = TableSource(paths=(str(path),), delimiter=delimiter).files()
+    batches = list(csv_batches(file, names, Limits(**limits), lambda count: None))
+    return [row for batch in batches for row in zip(*batch.columns, strict=True)]
+
+
+def written(tmp_path, content: bytes, name="t.csv"):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return path
+
+
+GOOD = {
+    b"a,b\n1,2\n3,4\n": [("2", "1"), ("4", "3")],
+    b"a,b\r\n1,2\r\n3,4": [("2", "1"), ("4", "3")],
+    b"a,b\r1,2\r3,4\r": [("2", "1"), ("4", "3")],
+    b"\xef\xbb\xbfa,b\n1,2\n": [("2", "1")],
+    b'\xef\xbb\xbf"a","b"\n1,2\n': [("2", "1")],
+    b"x,b,y,a\n9,1,,2\n": [("1", "2")],
+    b'a,b\n"x, ""y""",\n"l1\nl2"," z "\n': [("", 'x, "y"'), (" z ", "l1\nl2")],
+    b'a,b\n"",\n': [("", "")],
+    b"\n\na,b\n\n1,2\n\n\n": [("2", "1")],
+    b"a,b\n": [],
+    b"a,b": [],
+    b"a,b\n1,\xc3\xa9": [("é", "1")],
+    b"a,b\nnan,0x10\nNULL,1e5\n": [("0x10", "nan"), ("1e5", "NULL")],
+    b'a,b,"c\nd"\n1,2,3\n': [("2", "1")],
+    b"a,b,c,c\n1,2,3,4\n": [("2", "1")],
+}
+
+
+@pytest.mark.parametrize("content", GOOD, ids=range(len(GOOD)))
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("row_bytes", [32, 2**20])
+def test_cells_are_text_and_rows_are_rows(tmp_path, content, packed, row_bytes) -> None:
+    path = written(tmp_path, gzip.compress(content) if packed else content)
+    assert rows(path, ("b", "a"), row_bytes=row_bytes) == GOOD[content]
+
+
+LONG = b"x" * 100_000
+LENGTHY = {
+    "first row": b"a,c,d,e,b\n1," + b",".join([LONG] * 4) + b"\n2,,,,y\n",
+    "last row": b"a,b\n" + b"1,z\n" * 30_000 + b"1," + LONG,
+    "lines in a cell": b"a,b\n" + b"1,z\n" * 10_000 + b'1,"' + b'k\n""' * 30_000 + b'"\n3,y\n',
+    "lines in many cells": b"a,b\n" + b'1,"l1\nl2"\n' * 30_000,
+    "name": b"a,b," + LONG + b"\n" + b"1,z,\n" * 30_000,
+    "lines in a name": b"a,b," + b'"x\n' + LONG + b'"\n1,z,\n',
+    "nothing first": b"\r\n" * 100_000 + b"a,b\n1,z\n",
+    "nothing between": b"a,b\n1,z\n" + b"\n" * 200_000 + b"2,y\n",
+    "quotes in the middle": b'a,b\n1,5" by 3"\n2,5"\n' + b"1,z\n" * 30_000,
+    "old line ends": b"a,b\r" + b"1,z\r" * 30_000,
+}
+
+
+@pytest.mark.parametrize("content", LENGTHY.values(), ids=LENGTHY)
+@pytest.mark.parametrize("packed", [False, True])
+def test_rows_may_be_longer_than_the_pieces_in_which_a_small_table_is_read(tmp_path, content, packed) -> None:
+    text = content.decode().lstrip("\r\n")
+    wanted = [(row["a"], row["b"]) for row in csv.DictReader(io.StringIO(text, newline=""))]
+    path = written(tmp_path, gzip.compress(content) if packed else content)
+    assert rows(path, ("a", "b"), bytes=10**7) == wanted
+
+
+def test_one_column_and_empty_cells_in_quotes(tmp_path) -> None:
+    assert rows(written(tmp_path, b'a\n1\n\n""\n2\n'), ("a",)) == [("1",), ("",), ("2",)]
+
+
+def test_delimiters(tmp_path) -> None:
+    for mark in ";|\t ":
+        path = written(tmp_path, f"a{mark}b\n1,5{mark}2\n".encode())
+        assert rows(path, ("a", "b"), delimiter=mark) == [("1,5", "2")]
+    assert rows(written(tmp_path, b"a\tb\n1\t2\n", "t.tsv"), ("b",)) == [("2",)]
+
+
+def test_gzip_of_several_members(tmp_path) -> None:
+    content = gzip.compress(b"a,b\n1,") + gzip.compress(b"2\n3,4\n")
+    assert rows(written(tmp_path, content, "t.csv.gz"), ("a", "b")) == [("1", "2"), ("3", "4")]
+
+
+def test_the_bytes_that_are_told_are_those_on_disk(tmp_path) -> None:
+    content = b"a,b\n" + b"12,34\n" * 50_000
+    for packed in (content, gzip.compress(content)):
+        told: list[int] = []
+        (file,) = TableSource(paths=(str(written(tmp_path, packed)),)).files()
+        for _ in csv_batches(file, ("a",), Limits(row_bytes=2**16), told.append):
+            pass
+        assert sum(told) == len(packed)
+        assert min(told) >= 0
+
+
+SECRET = b"4711secret"
+BAD = {
+    "more or fewer": [
+        b"a,b\n1,2,4711secret\n",
+        b"a,b\n4711secret\n",
+        b"a,b\n1,2\n" * 1000 + b"4711secret",
+    ],
+    "never closed": [
+        b'a,b\n"4711secret,2\n',
+        b'a,"b\n4711secret,2\n',
+        b'a,b\n1,"4711secret\n2,3\n',
+        b'a,b\n1,"' + b"4711secret\n" * 300,
+        b'a,b\n"' + SECRET * 300 + b'",2\n',
+    ],
+    "not UTF-8": [
+        b"a,b\n4711secret\xff,2\n",
+        "a,b\n1,4711secret\n".encode("utf-16"),
+        b"a,b\n1,2\n" * 999 + b"\xe9,4711secret",
+    ],
+    "has no column '[ab]'": [b"4711secret,x\n1,2\n", b"a;b\n4711secret;2\n", b"a, b\n1,2\n", b"A,B\n1,2\n"],
+    "the column 'b' twice": [b"a,b,b\n1,2,4711secret\n"],
+    "no header line": [b"\n\n\n", b"\xef\xbb\xbf", gzip.compress(b"")],
+    "more columns than the declared limit": [b"a,b" + b",x" * 100 + b"\n"],
+    "cut short or damaged": [
+        gzip.compress(b"a,b\n" + b"1,2\n" * 9999)[:-30],
+        gzip.compress(b"a,b\n4711secret,2\n")[:-8] + b"\0" * 8,
+        gzip.compress(b"a,b\n4711secret,2\n")[:12] + b"\xff" * 20,
+    ],
+    "more bytes than": [gzip.compress(b"a,b\n" + b"1,2\n" * 99_999)],
+    "is Parquet": [b"PAR1" + SECRET],
+}
+
+
+@pytest.mark.parametrize(
+    ("message", "content"),
+    [
+        pytest.param(message, each, id=f"{message}-{n}")
+        for message, cases in BAD.items()
+        for n, each in enumerate(cases)
+    ],
+)
+def test_faults_of_structure_are_told_in_constant_words(tmp_path, message, content) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(DataError, match=message) as caught:
+        rows(path, ("a", "b"), row_bytes=1024, columns=100, bytes=100_000)
+    assert "4711secret" not in str(caught.value)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert str(caught.value).count("\n") <= 1
+
+
+def test_a_faults_words_do_not_depend_on_its_place(tmp_path) -> None:
+    told = set()
+    for before in (0, 1, 5000):
+        for row in (b"1\n", b"1,2,3\n", b"secret,,,,\n"):
+            with pytest.raises(DataError) as caught:
+                rows(written(tmp_path, b"a,b\n" + b"1,2\n" * before + row + b"3,4\n" * 5), ("a",), row_bytes=1024)
+            told.add(str(caught.value))
+    assert len(told) == 1
+
+
+def test_files_are_closed_after_success_and_failure(tmp_path) -> None:
+    """An open file would end as a ResourceWarning, which is an error here."""
+    path = written(tmp_path, b"a,b\n" + b"1,2\n" * 5000)
+    (file,) = TableSource(paths=(str(path),)).files()
+    batches = csv_batches(file, ("a",), Limits(row_bytes=1024), lambda count: None)
+    next(batches)
+    batches.close()
+    assert csv_names(file, ("a", "b"), Limits()) == ("a", "b")
+    with pytest.raises(DataError):
+        csv_names(file, ("c",), Limits())
+
+
+class Slow(io.RawIOBase):
+    """A pipe that gives a few bytes at a time."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = io.BytesIO(content)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        return self._content.readinto(memoryview(buffer)[:3])
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(monkeypatch, pack) -> None:
+    content = b"a,b\n" + b"1,2\n" * 100
+    stdin = io.BufferedReader(Slow(pack(content)), buffer_size=4)
+    monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=stdin))
+    assert rows("-", ("b", "a")) == [("2", "1")] * 100
+    assert not stdin.closed
