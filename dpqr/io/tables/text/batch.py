@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import compress
-
-from dpqr.data.arrays import AnyArray
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +21,7 @@ class TextBatch:
     def column(self, place: int) -> list[str]:
         return self.columns[place]
 
-    def filter(self, chosen: AnyArray) -> TextBatch:
-        """The rows where `chosen`, one truth value a row, is true."""
+    def filter(self, chosen: Any) -> TextBatch:
+        """The rows where `chosen`, one truth value a row in an array of NumPy's or Arrow's, is true."""
         kept = chosen.tolist()
         return TextBatch(self.column_names, [list(compress(column, kept)) for column in self.columns])

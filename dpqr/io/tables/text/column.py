@@ -18,10 +18,10 @@ _KNOWN = 2**12
 
 @dataclass(slots=True, kw_only=True)
 class TextColumn:
-    """One attribute's encoder, which sees each text once, and the texts that stand for null.
+    """One attribute's encoder, and the texts that stand for null.
 
-    A text's code depends on nothing else, so codes are remembered from batch to batch. What is remembered is private,
-    and bounded, for a column may have another text in every row.
+    A text's code depends on nothing else, so codes of texts that recur are remembered from batch to batch. What is
+    remembered is private, and bounded, for a column may have another text in every row.
     """
 
     encoder: TextEncoder
@@ -51,7 +51,7 @@ class TextColumn:
             self._codes, fresh = {}, distinct
         texts = list(fresh)
         self._codes.update(zip(texts, self._coded(texts).tolist(), strict=True))
-        return np.fromiter(map(self._codes.__getitem__, cells), dtype=np.int64, count=len(cells))
+        return self._looked_up(cells)
 
     def _coded(self, texts: Sequence[str]) -> IntArray:
         if self.missing.isdisjoint(texts):
@@ -64,6 +64,9 @@ class TextColumn:
     def _known(self, cells: Sequence[str]) -> IntArray | None:
         """The cells' codes; None where one of them is not remembered."""
         try:
-            return np.fromiter(map(self._codes.__getitem__, cells), dtype=np.int64, count=len(cells))
+            return self._looked_up(cells)
         except KeyError:
             return None
+
+    def _looked_up(self, cells: Sequence[str]) -> IntArray:
+        return np.fromiter(map(self._codes.__getitem__, cells), dtype=np.int64, count=len(cells))
