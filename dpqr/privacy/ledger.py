@@ -6,7 +6,7 @@ a ledger holds declared names, prices and the events that were charged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
 from typing import Literal, Protocol
@@ -17,6 +17,7 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.figures import downward_text
+from dpqr.privacy.policy import Policy
 
 
 class DataKind(Enum):
@@ -32,7 +33,7 @@ class Terms:
     """What is fixed when a dataset is opened, and holds for life.
 
     limit, cap: the most that all releases together, and any one release (None: no cap), may cost; exact, in the
-    currency of `accountant`. unit: `PrivacyUnit.whom`.
+    currency of `accountant`. unit: `PrivacyUnit.whom`. policy: how the table is read.
     """
 
     dataset: str
@@ -43,6 +44,7 @@ class Terms:
     neighbours: Neighbours
     unit: str
     kind: DataKind
+    policy: Policy = field(default_factory=Policy)
 
     @property
     def currency(self) -> Currency:
