@@ -1,0 +1,94 @@
+"""Plant faults one at a time and print which of them a test notices.
+
+    PYTHONPATH=tests python -m faults                 # the list of planted faults
+    PYTHONPATH=tests python -m faults --drawn 40      # and 40 a folder that cosmic-ray makes (pip install cosmic-ray)
+    PYTHONPATH=tests python -m faults --folder privacy --widest 2
+
+It prints a line a fault as it is decided, the survivors, and the kill rate a folder. Exit code 1 where a planted fault
+survives that nobody has explained.
+"""
+
+import argparse
+import queue
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from pathlib import Path
+
+from faults.drawn import drawn_faults
+from faults.fault import Fault
+from faults.planted import planted
+from faults.runner import STAGES, Verdict, copy_of_the_project, require_sound, tried
+
+FOLDERS = (
+    "privacy",
+    "noise",
+    "mechanisms",
+    "workload",
+    "construction",
+    "prediction",
+    "io/ledger",
+    "io/journal",
+    "io/tables/persons",
+)
+
+
+def main() -> int:
+    """Parse, try every fault, print."""
+    asked = _arguments()
+    faults = [one.fault() for one in planted() if any(one.file.startswith(f"{each}/") for each in asked.folder)]
+    for folder in asked.folder if asked.drawn else ():
+        faults += drawn_faults(folder, asked.drawn, asked.seed)
+    verdicts = []
+    for verdict in _verdicts(faults, asked.workers, asked.widest):
+        verdicts.append(verdict)
+        print(f"{verdict.stage or 'SURVIVES':28} {verdict.fault.file}: {verdict.fault.words}", flush=True)
+    _table(verdicts, asked.folder)
+    return int(any(verdict.stage is None for verdict in verdicts))
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m faults", description=__doc__.splitlines()[0])
+    parser.add_argument("--folder", action="append", help="below dpqr/; may be given again [all privacy-critical ones]")
+    parser.add_argument("--drawn", type=int, default=0, help="faults a folder that a tool makes [0]")
+    parser.add_argument("--seed", type=int, default=1, help="which of them [1]")
+    parser.add_argument("--widest", type=int, default=len(STAGES), help=f"stages of tests: {', '.join(STAGES)} [all]")
+    parser.add_argument("--workers", type=int, default=2, help="copies of the project that are tried side by side [2]")
+    asked = parser.parse_args()
+    asked.folder = asked.folder or list(FOLDERS)
+    return asked
+
+
+def _verdicts(faults: Iterable[Fault], workers: int, widest: int) -> Iterator[Verdict]:
+    """One copy of the project a worker; a fault waits for a copy that is free."""
+    with ExitStack() as stack:
+        copies: queue.Queue[Path] = queue.Queue()
+        for _ in range(workers):
+            copies.put(copy := stack.enter_context(copy_of_the_project()))
+            require_sound(copy)
+
+        def judged(fault: Fault) -> Verdict:
+            copy = copies.get()
+            try:
+                return tried(fault, copy, widest=widest)
+            finally:
+                copies.put(copy)
+
+        with ThreadPoolExecutor(workers) as pool:
+            yield from pool.map(judged, faults)
+
+
+def _table(verdicts: list[Verdict], folders: list[str]) -> None:
+    print(f"\n{'folder':20} {'faults':>6} {'killed':>6} {'rate':>6}   noticed by")
+    for folder in (*folders, ""):
+        of = [one for one in verdicts if one.fault.file.startswith(f"{folder}/" if folder else "")]
+        stages = Counter(one.stage for one in of)
+        killed = len(of) - stages[None]
+        where = ", ".join(f"{stages[stage]} {stage}" for stage in STAGES if stages[stage])
+        print(f"{folder or 'all':20} {len(of):6} {killed:6} {killed / max(len(of), 1):6.1%}   {where}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,80 @@
+"""Faults that a tool makes: an operator, a comparison, a number or a condition of the source is changed.
+
+cosmic-ray knows the changes; which of them are tried is drawn from a public seed, evenly over the files of a folder.
+"""
+
+import random
+from collections.abc import Iterator
+from itertools import count
+
+from faults.fault import SOURCE, Fault
+
+OPERATORS = (
+    "ReplaceBinaryOperator_Add_Sub",
+    "ReplaceBinaryOperator_Sub_Add",
+    "ReplaceBinaryOperator_Mul_Div",
+    "ReplaceBinaryOperator_Div_Mul",
+    "ReplaceBinaryOperator_Pow_Mul",
+    "ReplaceComparisonOperator_Eq_NotEq",
+    "ReplaceComparisonOperator_Lt_GtE",
+    "ReplaceComparisonOperator_LtE_Gt",
+    "ReplaceComparisonOperator_Gt_LtE",
+    "ReplaceComparisonOperator_GtE_Lt",
+    "ReplaceComparisonOperator_Is_IsNot",
+    "ReplaceAndWithOr",
+    "ReplaceOrWithAnd",
+    "ReplaceTrueWithFalse",
+    "ReplaceFalseWithTrue",
+    "ReplaceUnaryOperator_USub_Not",
+    "ReplaceUnaryOperator_Delete_Not",
+    "NumberReplacer",
+    "ZeroIterationForLoop",
+)
+
+
+def drawn_faults(folder: str, number: int, seed: int) -> list[Fault]:
+    """`number` faults of the files below dpqr/`folder`, or all that there are."""
+    draw = random.Random(f"{seed} {folder}")
+    waiting = {path: list(_faults(path)) for path in _files(folder)}
+    for made in waiting.values():
+        draw.shuffle(made)
+    found: list[Fault] = []
+    while len(found) < number and any(waiting.values()):
+        for made in waiting.values():
+            if made:
+                found.append(made.pop())
+    return found[:number]
+
+
+def _files(folder: str) -> list[str]:
+    return sorted(str(path.relative_to(SOURCE)) for path in (SOURCE / folder).rglob("*.py"))
+
+
+def _faults(file: str) -> Iterator[Fault]:
+    """Every change of one file that leaves a program."""
+    from cosmic_ray.mutating import mutate_code
+    from cosmic_ray.plugins import get_operator
+
+    source = (SOURCE / file).read_text()
+    for name in OPERATORS:
+        operator = get_operator(f"core/{name}")()
+        for occurrence in count():
+            changed = mutate_code(source, operator, occurrence)
+            if changed is None:
+                break
+            line = _line(source, changed)
+            if _compiles(changed) and not line.startswith("@dataclass"):
+                yield Fault(file=file, text=changed, words=f"{name}, place {occurrence}: {line}")
+
+
+def _compiles(text: str) -> bool:
+    try:
+        compile(text, "fault", "exec")
+    except (SyntaxError, ValueError):
+        return False
+    return True
+
+
+def _line(source: str, changed: str) -> str:
+    pairs = zip(source.splitlines(), changed.splitlines(), strict=False)
+    return next((after.strip() for before, after in pairs if before != after), "")
