@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -17,6 +17,7 @@ from dpqr.privacy.budget import SMALLEST_DELTA, PrivacyBudget, decimal
 from dpqr.privacy.currency import currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
+from dpqr.privacy.policy import Policy, PolicyChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +25,7 @@ class BudgetRequest:
     """A budget for life, as its owner asks for it; epsilon, delta and cap are decimal text.
 
     accountant: basic or zcdp; None: zcdp where there is a delta, else basic. cap: epsilon of the largest release.
-    unit: column that names persons, whose budget it then is; None: of rows.
+    unit: column that names persons, whose budget it then is; None: of rows. policy: how the table is read.
     """
 
     dataset: str
@@ -35,6 +36,7 @@ class BudgetRequest:
     neighbours: str = Neighbours.ADD_REMOVE.value
     unit: str | None = None
     kind: str = DataKind.PRIVATE.value
+    policy: Policy = field(default_factory=Policy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +81,17 @@ def terms(request: BudgetRequest) -> Terms:
         neighbours=unit.neighbours,
         unit=unit.whom,
         kind=DataKind(request.kind),
+        policy=request.policy,
     )
+
+
+def restrict(ledger: SqliteLedger, dataset: str, change: PolicyChange) -> PricedAccount:
+    """Change the policy of a budget, towards stricter only. UsageFault for a change that states nothing."""
+    if change == PolicyChange():
+        raise UsageFault("state what the policy shall be: --max-records N or --forbid-fail, for example")
+    ledger.restrict(dataset, change)
+    (changed,) = budgets(ledger, dataset, None)
+    return changed
 
 
 def budgets(ledger: SqliteLedger, dataset: str | None, delta: str | None) -> tuple[PricedAccount, ...]:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 import click
 
+from dpqr.cli.options import MOST_RECORDS, delimiter
+from dpqr.cli.whole import Whole
+
+MEMORY = 2**28
+READING = ("records", "bytes", "memory", "delimiter", "counts", "fail")
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -25,6 +31,20 @@ def place(command: Command) -> Command:
     return command
 
 
+def reading(command: Command) -> Command:
+    """How the table is read by every run: the options of the budget's policy."""
+    limit = partial(click.option, metavar="N")
+    for option in (
+        click.option("--counts", metavar="COLUMN", help="The table is a histogram; COLUMN holds each row's count."),
+        delimiter(),
+        limit("--max-memory", "memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
+        limit("--max-bytes", "bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
+        limit("--max-records", "records", type=Whole(1, MOST_RECORDS), help="Most rows."),
+    ):
+        command = option(command)
+    return command
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
 
@@ -35,6 +55,7 @@ def command() -> None:
     \b
     dpqr budget init survey --eps 5 --cap-eps 1
     dpqr budget init survey --eps 5 --delta 1e-9 --anchor /other/disk/survey.anchor
+    dpqr budget policy survey --max-records 1000000
     dpqr budget show survey
     """
 
@@ -47,15 +68,43 @@ def command() -> None:
 @click.option("--cap-eps", "cap", metavar="E", help="Epsilon of the largest single release. [no cap]")
 @click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove", show_default=True)
 @click.option("--unit", metavar="COLUMN", help="Column that says whose row it is; the budget then protects persons.")
+@reading
+@click.option("--allow-fail", "fail", is_flag=True, help="A column's rule may be `fail`. [refused]")
 @click.option("--kind", type=click.Choice(["private", "public", "synthetic"]), default="private", show_default=True)
 @place
 @as_json
 def init(ledger: str | None, anchor: str | None, as_json: bool, **given: Any) -> None:
-    """Give DATASET its budget, once: there is no reset."""
-    from dpqr.app.budget import BudgetRequest, configured_ledger, open_budget
+    """Give DATASET its budget, once: there is no reset.
 
-    opened = open_budget(configured_ledger(ledger, anchor), BudgetRequest(epsilon=given.pop("eps"), **given))
+    Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
+    """
+    from dpqr.app.budget import BudgetRequest, configured_ledger, open_budget
+    from dpqr.privacy.policy import Policy
+
+    policy = Policy(**{name: given.pop(name) for name in READING})
+    asked = BudgetRequest(epsilon=given.pop("eps"), policy=policy, **given)
+    opened = open_budget(configured_ledger(ledger, anchor), asked)
     _show((opened,), opened.document() if as_json else None)
+
+
+@command.command("policy")
+@click.argument("dataset")
+@reading
+@click.option("--no-counts", is_flag=True, help="No count column from now on.")
+@click.option("--allow-fail/--forbid-fail", "fail", default=None, help="Whether a column's rule may be `fail`.")
+@place
+@as_json
+def policy(dataset: str, ledger: str | None, anchor: str | None, as_json: bool, **given: Any) -> None:
+    """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
+
+    Stricter: smaller limits, a delimiter where none was stated, no count column, no rule `fail`. A budget that was
+    opened before policies existed may be given any, once.
+    """
+    from dpqr.app.budget import configured_ledger, restrict
+    from dpqr.privacy.policy import PolicyChange
+
+    changed = restrict(configured_ledger(ledger, anchor), dataset, PolicyChange(**given))
+    _show((changed,), changed.document() if as_json else None)
 
 
 @command.command("show")

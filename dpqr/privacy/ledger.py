@@ -17,7 +17,9 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.figures import downward_text
-from dpqr.privacy.policy import Policy
+from dpqr.privacy.policy import Policy, PolicyChange
+
+DEFAULT = Policy()
 
 
 class DataKind(Enum):
@@ -33,7 +35,8 @@ class Terms:
     """What is fixed when a dataset is opened, and holds for life.
 
     limit, cap: the most that all releases together, and any one release (None: no cap), may cost; exact, in the
-    currency of `accountant`. unit: `PrivacyUnit.whom`. policy: how the table is read.
+    currency of `accountant`. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change, towards
+    stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any, once.
     """
 
     dataset: str
@@ -45,6 +48,7 @@ class Terms:
     unit: str
     kind: DataKind
     policy: Policy = field(default_factory=Policy)
+    policy_stated: bool = True
 
     @property
     def currency(self) -> Currency:
@@ -126,14 +130,15 @@ class Entry:
 
     open: the ledger begins; `anchored`: an anchor is kept from the start. anchor: one is kept from now on.
     checkpoint: `state` is the digest of all standings that the entries before it have led to.
-    init: `terms` of a dataset. reserve: `cost` of `events` is paid; `note` says for what.
+    init: `terms` of a dataset. policy: its `policy` from now on.
+    reserve: `cost` of `events` is paid; `note` says for what.
     draw: the run that entry `run` has paid for begins a draw; `transcript` is the running hash of all before it.
     record: the draw lies in the transcript, whose hash is now `transcript`.
     settle: `events` were really charged in the run that entry `settles` had paid for; `note` says how it ended.
     """
 
     number: int
-    kind: Literal["open", "anchor", "checkpoint", "init", "reserve", "draw", "record", "settle"]
+    kind: Literal["open", "anchor", "checkpoint", "init", "policy", "reserve", "draw", "record", "settle"]
     time: str
     hash: str = ""
     dataset: str = ""
@@ -146,6 +151,7 @@ class Entry:
     transcript: str = ""
     anchored: bool = False
     state: str = ""
+    policy: Policy | None = None
 
 
 class Ledger(Protocol):
@@ -158,8 +164,18 @@ class Ledger(Protocol):
         """Give a dataset its budget, once. BudgetRefused for a name that has one: there is no reset."""
         ...
 
-    def reserve(self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str) -> Reservation:
-        """Pay for the events, in full. BudgetRefused: they do not fit, or the unit is not the one of the budget."""
+    def restrict(self, dataset: str, change: PolicyChange) -> Account:
+        """Change the policy, towards stricter only. BudgetRefused for any other change."""
+        ...
+
+    def reserve(
+        self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str, policy: Policy = DEFAULT
+    ) -> Reservation:
+        """Pay for the events, in full.
+
+        policy: the one that the run was resolved under. BudgetRefused: the events do not fit, the unit is not the one
+        of the budget, or the policy has changed since it was looked up.
+        """
         ...
 
     def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:

@@ -2,22 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from dpqr.errors import BudgetRefused, UsageFault
+
+
+def require_delimiter(mark: str | None) -> None:
+    """UsageFault for what cannot stand between the cells of a CSV row."""
+    if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum()):
+        raise UsageFault(f"--delimiter {mark!r}: give one character, for example ';' or a tab")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """How the private table is read. The owner states it; a request that states otherwise is refused.
+    """How the private table is read, as the owner of a budget fixes it, or as a request states it.
 
     records, bytes, memory: limits of the same names; None: the built-in defaults.
     delimiter: of CSV files; None: by the file's ending. counts: the count column; None: every row is one record.
-    fail: whether a rule `fail` may occur.
+    fail: whether a rule `fail` may occur (policy), or occurs in the domain (request).
+
+    Raises:
+        UsageFault: a limit below 1, no delimiter of a CSV row, no name of a column.
 
     Privacy:
         Whether a table breaks a limit, a rule `fail`, a delimiter or a count column's contract shows in the exit code,
         which no noise protects. A requester who could choose them would learn the number of records or a largest value
         by bisection. So they are fixed once, by the owner, and each stated one is named as a bit that the guarantee
-        does not cover.
+        does not cover (`uncovered_bits`).
     """
 
     records: int | None = None
@@ -26,3 +38,140 @@ class Policy:
     delimiter: str | None = None
     counts: str | None = None
     fail: bool = False
+
+    def __post_init__(self) -> None:
+        for option, limit in self._limits():
+            if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
+                raise UsageFault(f"{option}: a limit is a whole number of at least 1")
+        require_delimiter(self.delimiter)
+        if self.counts is not None and not (self.counts and self.counts.isprintable()):
+            raise UsageFault(f"--counts {self.counts!r}: give a column's name, of printable characters")
+
+    @property
+    def stated(self) -> Iterator[tuple[str, int | str | None, int | str | None]]:
+        """Every option with what is stated (None: nothing) and with what holds then."""
+        for (option, limit), (_, default) in zip(self._limits(), BUILT_IN._limits(), strict=True):
+            yield option, limit, default if limit is None else limit
+        yield "--delimiter", self.delimiter, self.delimiter
+        yield "--counts", self.counts, self.counts
+
+    def _limits(self) -> tuple[tuple[str, int | None], ...]:
+        return ("--max-records", self.records), ("--max-bytes", self.bytes), ("--max-memory", self.memory)
+
+
+BUILT_IN = Policy(records=2**36, bytes=2**40, memory=2**32)
+"""The limits that hold where none is stated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PolicyChange:
+    """What a later policy states; None: as it was. no_counts: without a count column from now on."""
+
+    records: int | None = None
+    bytes: int | None = None
+    memory: int | None = None
+    delimiter: str | None = None
+    counts: str | None = None
+    no_counts: bool = False
+    fail: bool | None = None
+
+    def applied(self, policy: Policy) -> Policy:
+        """The policy after the change. UsageFault for a change that contradicts itself."""
+        if self.no_counts and self.counts is not None:
+            raise UsageFault("--counts and --no-counts exclude each other; give one of them")
+        return replace(
+            policy,
+            records=policy.records if self.records is None else self.records,
+            bytes=policy.bytes if self.bytes is None else self.bytes,
+            memory=policy.memory if self.memory is None else self.memory,
+            delimiter=policy.delimiter if self.delimiter is None else self.delimiter,
+            counts=None if self.no_counts else policy.counts if self.counts is None else self.counts,
+            fail=policy.fail if self.fail is None else self.fail,
+        )
+
+
+def resolved(policy: Policy, stated: Policy) -> Policy:
+    """How a run reads its table under a policy.
+
+    Args:
+        policy: of the budget that pays.
+        stated: by the request; None in a field: not stated.
+
+    Returns:
+        The policy's values; `fail` as the domain has it.
+
+    Raises:
+        BudgetRefused: the request states otherwise.
+
+    Privacy:
+        The result, and every refusal, is a function of the policy and the request alone. Two requests that pass read
+        the table alike, so no choice of options observes anything of it.
+    """
+    for (option, asked, _), (_, _, fixed) in zip(stated.stated, policy.stated, strict=True):
+        if asked is not None and asked != fixed:
+            raise BudgetRefused(
+                f"{option} {_value(asked)}: the owner of the budget fixed {_fixed(option, fixed)}\n"
+                f"leave {option} out; only the owner sets it, with `dpqr budget init` or `dpqr budget policy`"
+            )
+    if stated.fail and not policy.fail:
+        raise BudgetRefused(
+            "the domain has a rule `fail`, and the budget's policy has none: the exit code would tell of the data\n"
+            "use another rule, such as drop; the owner can allow it with `dpqr budget init --allow-fail`"
+        )
+    return replace(policy, fail=stated.fail)
+
+
+def require_stricter(policy: Policy, later: Policy) -> None:
+    """BudgetRefused unless `later` admits no run that `policy` refuses, but for a delimiter where none was stated."""
+    for (option, before, fixed), (_, asked, after) in zip(policy.stated, later.stated, strict=True):
+        if isinstance(fixed, int) and isinstance(after, int):
+            if after > fixed:
+                raise _looser(option, asked, f"at most {_value(fixed)}")
+        elif after != before and not _is_narrowing(option, before, after):
+            raise _looser(option, asked, _fixed(option, before))
+    if later.fail and not policy.fail:
+        raise BudgetRefused("--allow-fail: the budget's policy forbids a rule `fail`, and stays so")
+
+
+def uncovered_bits(reading: Policy) -> tuple[str, ...]:
+    """One sentence for each stated limit, the count column and `fail`: what the exit code tells beside the guarantee.
+
+    Args:
+        reading: what holds for a run (`resolved`), or what a request without a ledger states.
+    """
+    found = [
+        (reading.records, f"whether there are more than {_value(reading.records)} records (--max-records)"),
+        (reading.bytes, f"whether the table has more than {_value(reading.bytes)} bytes (--max-bytes)"),
+        (
+            reading.memory,
+            f"whether persons' rows take more than {_value(reading.memory)} bytes of memory (--max-memory)",
+        ),
+        (reading.counts, f"whether every count in column {reading.counts!r} is a whole number from 0 on (--counts)"),
+        (reading.fail or None, "whether a row breaks a rule `fail`"),
+    ]
+    return tuple(
+        f"the exit code tells one bit that the guarantee does not cover: {bit}" for stated, bit in found if stated
+    )
+
+
+def _is_narrowing(option: str, before: object, after: object) -> bool:
+    """A count column may be given up, a delimiter may be stated where none was."""
+    return after is None if option == "--counts" else before is None
+
+
+def _looser(option: str, asked: int | str | None, words: str) -> BudgetRefused:
+    stated = option if asked is None else f"{option} {_value(asked)}"
+    return BudgetRefused(f"{stated}: the budget's policy says {words}, and changes only towards stricter")
+
+
+def _fixed(option: str, value: int | str | None) -> str:
+    if value is None:
+        return "that of the file's ending" if option == "--delimiter" else "no count column"
+    return _value(value)
+
+
+def _value(value: int | str | None) -> str:
+    """2^36 for large powers of two; texts in quotes."""
+    if isinstance(value, int) and value >= 2**20 and value.bit_count() == 1:
+        return f"2^{value.bit_length() - 1}"
+    return str(value) if value is None or isinstance(value, int) else repr(value)

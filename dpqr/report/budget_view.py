@@ -11,6 +11,7 @@ from rich.text import Text
 
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.policy import Policy
 from dpqr.report.facts import Fact, facts
 from dpqr.report.wording import counted, plain
 
@@ -42,6 +43,15 @@ def history_view(entries: Iterable[Entry]) -> RenderableType:
     return table
 
 
+def policy_words(policy: Policy) -> str:
+    """What every run keeps to."""
+    limits = [f"{option[2:]} {value}" for option, value, _ in policy.stated if isinstance(value, int)]
+    parts = limits or ["built-in limits"]
+    parts += [] if policy.delimiter is None else [f"delimiter {policy.delimiter!r}"]
+    parts.append("no count column" if policy.counts is None else f"counts in column {policy.counts!r}")
+    return ", ".join([*parts, "a rule `fail` may occur" if policy.fail else "no rule `fail`"])
+
+
 def _terms(account: Account) -> Iterator[Fact]:
     terms = account.terms
     unit, budget = terms.currency.name, f"eps {downward_text(terms.budget.epsilon)}"
@@ -53,6 +63,7 @@ def _terms(account: Account) -> Iterator[Fact]:
     yield "Protects", terms.unit
     if terms.cap is not None:
         yield "Cap", f"{unit} {downward_text(terms.cap, DIGITS)} for one release"
+    yield "Policy", policy_words(terms.policy)
 
 
 def _state(account: Account) -> Iterator[Fact]:
@@ -80,5 +91,7 @@ def _row(entry: Entry) -> tuple[str, ...]:
     note = plain(entry.note)
     if entry.settles is not None:
         note = f"settles {entry.settles}: {note}"
+    if entry.policy is not None:
+        note = policy_words(entry.policy)
     cost = upward_text(entry.cost, DIGITS) if entry.kind in {"reserve", "settle"} else ""
     return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note

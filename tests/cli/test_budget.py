@@ -44,6 +44,59 @@ def test_a_second_init_is_refused(lived):
     assert "no reset" in done.stderr
 
 
+def test_a_policy_is_stated_with_the_budget_and_made_stricter_later(place):
+    said = run("init", "survey", "--eps", "5", "--max-records", "1000", "--delimiter", ";", "--allow-fail").stdout
+    assert "max-records 1000, delimiter ';', no count column, a rule `fail` may occur" in said
+    assert "max-records 500, delimiter ';'" in run("policy", "survey", "--max-records", "500").stdout
+    (document,) = json.loads(run("show", "survey", "--json").stdout)
+    assert document["policy"] == {
+        "records": 500,
+        "bytes": None,
+        "memory": None,
+        "delimiter": ";",
+        "counts": None,
+        "fail": True,
+    }
+    assert json.loads(run("policy", "survey", "--forbid-fail", "--json").stdout)["policy"]["fail"] is False
+    assert "max-records 500" in run("history").stdout
+    assert run("init", "b", "--eps", "1", "--delimiter", r"\t", "--counts", "n").exit_code == 0
+    assert "counts in column 'n'" in run("show", "b").stdout
+    assert "no count column" in run("policy", "b", "--no-counts").stdout
+    run("verify")
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "said"),
+    [
+        (["--max-records", "1001"], 4, "--max-records 1001: the budget's policy says at most 1000"),
+        (["--max-bytes", 2**41], 4, "says at most 2^40"),
+        (["--max-memory", 2**33], 4, "says at most 2^32"),
+        (["--delimiter", ","], 4, "--delimiter ',': the budget's policy says ';'"),
+        (["--counts", "n"], 4, "--counts 'n': the budget's policy says no count column"),
+        (["--allow-fail"], 4, "forbids a rule `fail`"),
+        ([], 2, "state what the policy shall be"),
+        (["--counts", "n", "--no-counts"], 2, "exclude each other"),
+        (["--counts", ""], 2, "--counts"),
+        (["--delimiter", "ab"], 2, "--delimiter"),
+        (["--max-records", "0"], 2, "--max-records"),
+        (["--max-records", 2**36 + 1], 2, "--max-records"),
+        (["--max-memory", "1000"], 2, "--max-memory"),
+        (["--max-bytes", "1\x0b"], 2, "not a whole number"),
+        (["--max-bytes", "1_000"], 2, "not a whole number"),
+        (["--max-bytes", "\u0661"], 2, "not a whole number"),
+        (["--max-bytes", "9" * 50], 2, "not a whole number"),
+    ],
+    ids=str,
+)
+def test_a_policy_that_is_wider_or_none_is_refused(place, options, code, said):
+    run("init", "survey", "--eps", "5", "--max-records", "1000", "--delimiter", ";")
+    done = run("policy", "survey", *options, code=code)
+    assert done.stdout == ""
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) <= 2
+    assert [entry["entry"] for entry in json.loads(run("history", "--json").stdout)] == ["open", "init"]
+
+
 def test_show_tells_what_is_spent_and_left(lived):
     done = run("show", "survey")
     assert "epsilon 0.5 in 1 reservation" in done.stdout

@@ -5,6 +5,7 @@ from ledgers import draws, terms
 from rich.console import Console
 
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.policy import Policy
 from dpqr.report.budget_view import account_view, accounts_view, history_view
 
 
@@ -23,6 +24,7 @@ def test_an_account_in_epsilon():
         "Budget    eps 5 for life; charged by basic, in epsilon\n"
         "Protects  one row of the table added or removed (the number of rows is private)\n"
         "Cap       epsilon 1 for one release\n"
+        "Policy    built-in limits, no count column, no rule `fail`\n"
         "Spent     epsilon 3.33334 in 7 reservations\n"
         "          0.333334 of it in 1 reservation without a settlement, spent in full\n"
         "Left      epsilon 1.66666; the largest request that fits is --eps 1\n"
@@ -50,6 +52,7 @@ def test_a_history_has_one_line_an_entry():
         Entry(number=0, kind="open", time="T", note="00ff"),
         Entry(number=1, kind="init", time="T", dataset="survey", terms=terms()),
         replace(reserve, note="release [bold]x[/bold] \x1b[31m"),
+        Entry(number=4, kind="policy", time="T", dataset="survey", policy=Policy(records=9, delimiter=";", counts="n")),
         replace(reserve, number=3, kind="settle", settles=2, cost=Fraction(0), events=(), note="released"),
     ]
     assert printed(history_view(entries)).split("\n") == [
@@ -57,5 +60,6 @@ def test_a_history_has_one_line_an_entry():
         "     0  T     open                        00ff",
         "     1  T     init     survey",
         r"     2  T     reserve  survey   0.333334  release [bold]x[/bold] \x1b[31m",
+        "     4  T     policy   survey             max-records 9, delimiter ';', counts in column 'n', no rule `fail`",
         "     3  T     settle   survey          0  settles 2: released",
     ]

@@ -7,7 +7,7 @@ rules that refuse a request and the rules that find a forged entry are the same 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.chain import BEGINNING, Stretch, digest
@@ -17,6 +17,7 @@ from dpqr.io.ledger.refusals import over_cap, over_limit
 from dpqr.io.ledger.standing import Standing
 from dpqr.io.ledger.state_codec import State, encode_state
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.policy import require_stricter
 
 
 @dataclass(slots=True)
@@ -63,6 +64,8 @@ class Book:
             raise LedgerError("an entry is out of order")
         if entry.kind == "init":
             self._init(entry)
+        elif entry.kind == "policy":
+            self._restrict(entry)
         elif entry.kind == "reserve":
             self._reserve(entry)
         elif entry.kind in ("draw", "record"):
@@ -102,6 +105,14 @@ class Book:
             raise LedgerError("an init entry without terms")
         _ = entry.terms.currency
         self.standings[entry.dataset] = Standing(terms=entry.terms)
+
+    def _restrict(self, entry: Entry) -> None:
+        standing = self._standing(entry.dataset)
+        if entry.policy is None:
+            raise LedgerError("an entry of a policy without one")
+        if standing.terms.policy_stated:
+            require_stricter(standing.terms.policy, entry.policy)
+        standing.terms = replace(standing.terms, policy=entry.policy, policy_stated=True)
 
     def _reserve(self, entry: Entry) -> None:
         standing = self._standing(entry.dataset)

@@ -9,6 +9,7 @@ from typing import Any
 from dpqr.io.ledger.entry_codec import canonical, encode_entry
 from dpqr.io.ledger.entry_codec import entry_document as plain_entry
 from dpqr.io.ledger.event_codec import LONGEST, encode_events
+from dpqr.io.ledger.policy_codec import policy_document
 from dpqr.io.ledger.record import Record
 from dpqr.privacy.events import Composition
 from dpqr.privacy.figures import downward_text, upward_text
@@ -28,6 +29,7 @@ def account_document(account: Account, events: Composition, prices: Prices, delt
         "budget": {"epsilon": _up(terms.budget.epsilon), "delta": _up(terms.budget.delta)},
         "accountant": terms.accountant,
         "currency": terms.currency.name,
+        "policy": policy_document(terms.policy),
         "limit": _down(terms.limit),
         "cap": None if terms.cap is None else _down(terms.cap),
         "spent": _up(account.spent),

@@ -8,8 +8,10 @@ from typing import Any
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.event_codec import decode_events, encode_events, exact_text, parse_exact
+from dpqr.io.ledger.policy_codec import policy_document, read_policy
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.ledger import DataKind, Entry, Terms
+from dpqr.privacy.policy import Policy
 
 FORMAT = "dpqr ledger/1"
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
@@ -52,6 +54,8 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {"state": entry.state}
     if entry.kind == "init":
         return {"dataset": entry.dataset, **terms_document(entry.terms)}
+    if entry.kind == "policy":
+        return {"dataset": entry.dataset, "policy": policy_document(entry.policy)}
     if entry.kind in ("draw", "record"):
         begun = {"events": encode_events(entry.events)} if entry.kind == "draw" else {}
         return {"dataset": entry.dataset, "run": entry.run, "transcript": entry.transcript, **begun}
@@ -65,7 +69,8 @@ def _content(entry: Entry) -> dict[str, Any]:
 
 
 def terms_document(terms: Terms | None) -> dict[str, Any]:
-    """Terms as plain JSON values, without the dataset's name."""
+    """Terms as plain JSON values, without the dataset's name. What came with a later version is left out of older ones,
+    whose text is sealed."""
     if terms is None:
         raise ValueError("an init entry states its terms")
     return {
@@ -77,6 +82,7 @@ def terms_document(terms: Terms | None) -> dict[str, Any]:
         "neighbours": terms.neighbours.value,
         "unit": terms.unit,
         "kind": terms.kind.value,
+        **({"policy": policy_document(terms.policy)} if terms.policy_stated else {}),
     }
 
 
@@ -95,6 +101,8 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
     dataset = _text(document["dataset"])
     if kind == "init":
         return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))
+    if kind == "policy":
+        return Entry(**same, dataset=dataset, policy=read_policy(document["policy"]))
     if kind in ("draw", "record"):
         events = decode_events(document["events"]) if kind == "draw" else ()
         transcript = _text(document["transcript"])
@@ -111,7 +119,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
 
 def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
     """The inverse of `terms_document`."""
-    cap = document["cap"]
+    cap, stated = document["cap"], "policy" in document
     return Terms(
         dataset=dataset,
         budget=PrivacyBudget(parse_exact(document["epsilon"]), parse_exact(document["delta"])),
@@ -121,6 +129,8 @@ def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
         neighbours=Neighbours(document["neighbours"]),
         unit=_text(document["unit"]),
         kind=DataKind(document["kind"]),
+        policy=read_policy(document["policy"]) if stated else Policy(),
+        policy_stated=stated,
     )
 
 

@@ -8,6 +8,7 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
+from dpqr.privacy.policy import Policy
 
 DIGITS = 6
 
@@ -38,6 +39,15 @@ def require_unit(terms: Terms, unit: PrivacyUnit) -> None:
         raise BudgetRefused(
             f"dataset {terms.dataset!r}: a release would protect {unit.whom}, but its budget protects {terms.unit}; "
             "release for that unit"
+        )
+
+
+def require_policy(terms: Terms, policy: Policy) -> None:
+    """BudgetRefused unless the policy that a run was resolved under is the budget's now."""
+    if policy != terms.policy:
+        raise BudgetRefused(
+            f"dataset {terms.dataset!r}: the policy of its budget has changed since this run looked it up, and nothing "
+            "was opened\nrun the same command again; `dpqr budget show` prints the policy"
         )
 
 

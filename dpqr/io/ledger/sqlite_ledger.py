@@ -27,10 +27,11 @@ from dpqr.io.ledger.naming import require_name, require_text
 from dpqr.io.ledger.place import ANCHOR, NO_ANCHOR, create, require_place
 from dpqr.io.ledger.proofs import require_proofs
 from dpqr.io.ledger.record import Record, walked
-from dpqr.io.ledger.refusals import require_unit
+from dpqr.io.ledger.refusals import require_policy, require_unit
 from dpqr.io.ledger.turn import Last, Turn, resumed
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms
+from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
+from dpqr.privacy.policy import Policy, PolicyChange
 
 WAIT = 30.0
 """Seconds that a job waits for its turn."""
@@ -71,12 +72,21 @@ class SqliteLedger:
             turn.add("init", dataset=terms.dataset, terms=terms)
         return turn.book.account(terms.dataset)
 
-    def reserve(self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str) -> Reservation:
+    def restrict(self, dataset: str, change: PolicyChange) -> Account:
+        """See `Ledger.restrict`."""
+        with self._turn() as turn:
+            turn.add("policy", dataset=dataset, policy=change.applied(turn.book.account(dataset).terms.policy))
+        return turn.book.account(dataset)
+
+    def reserve(
+        self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str, policy: Policy = DEFAULT
+    ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
         with self._turn() as turn:
             terms = turn.book.account(dataset).terms
             require_unit(terms, unit)
+            require_policy(terms, policy)
             cost = terms.currency.price(events)
             paid = turn.add("reserve", dataset=dataset, cost=cost, events=events, note=note)
             store_key(turn.connection, paid.number, _words(4))

@@ -11,6 +11,7 @@ from typing import Literal
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.patterns import files_below, files_matching
+from dpqr.privacy.policy import require_delimiter
 
 STDIN = "-"
 _CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
@@ -49,9 +50,7 @@ class TableSource:
             raise UsageFault("name the table: a CSV or Parquet file, a directory of them, or - for CSV on stdin")
         if STDIN in self.paths and len(self.paths) > 1:
             raise UsageFault("- (standard input) cannot be joined with other tables; give it alone")
-        mark = self.delimiter
-        if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum()):
-            raise UsageFault(f"--delimiter {mark!r}: give one character, for example ';' or a tab")
+        require_delimiter(self.delimiter)
 
     @property
     def from_stdin(self) -> bool:

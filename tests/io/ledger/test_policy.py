@@ -1,0 +1,140 @@
+"""The policy of a budget in the chain: kept, changed towards stricter, checked at every reservation."""
+
+import json
+import sqlite3
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from ledgers import UNIT, draws, ledger_in, reserve, terms
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import BudgetRefused, LedgerError, UsageFault
+from dpqr.io.ledger import turn
+from dpqr.io.ledger.database import KEYS, MARK, STATE, TABLE
+from dpqr.io.ledger.documents import entry_line
+from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
+from dpqr.io.ledger.policy_codec import policy_document, read_policy
+from dpqr.privacy.ledger import Entry
+from dpqr.privacy.policy import Policy, PolicyChange
+
+POLICY = Policy(records=1000, bytes=2**30, memory=2**29, delimiter=";", counts="Zahl \u00fc", fail=True)
+OLD = Path(__file__).parent / "old_ledger.jsonl"
+"""An export of a ledger that was written before policies existed, and in its last line its keys and its state."""
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(replace(terms(), policy=POLICY))
+    return ledger
+
+
+def policy(ledger, dataset="survey"):
+    return ledger.account(dataset).terms.policy
+
+
+@pytest.mark.parametrize("one", [POLICY, Policy()])
+def test_a_policy_comes_back_as_it_was(one):
+    assert read_policy(json.loads(json.dumps(policy_document(one)))) == one
+    entry = Entry(number=2, kind="policy", time="T", dataset="survey", policy=one)
+    assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"records": "1"}, {"records": True}, {"fail": 1}, {"fail": None}, {"counts": 1}, {"delimiter": "ab"}, {"more": 1}],
+    ids=str,
+)
+def test_any_other_document_is_a_damaged_ledger(change):
+    entry = Entry(number=2, kind="policy", time="T", dataset="survey", policy=POLICY)
+    document = json.loads(encode_entry(entry))
+    document["policy"].update(change)
+    with pytest.raises(LedgerError, match="cannot read"):
+        decode_entry(json.dumps(document), "")
+
+
+def test_a_policy_changes_towards_stricter_only(ledger):
+    assert policy(ledger) == POLICY
+    ledger.restrict("survey", PolicyChange(records=500))
+    ledger.restrict("survey", PolicyChange(fail=False, no_counts=True))
+    assert policy(ledger) == replace(POLICY, records=500, fail=False, counts=None)
+    for wider in (PolicyChange(records=501), PolicyChange(fail=True), PolicyChange(counts="x")):
+        with pytest.raises(BudgetRefused):
+            ledger.restrict("survey", wider)
+    assert [entry.kind for entry in ledger.entries()] == ["open", "init", "policy", "policy"]
+    ledger.verify()
+    with pytest.raises(UsageFault, match="no budget"):
+        ledger.restrict("other", PolicyChange(records=5))
+
+
+def test_a_run_pays_under_the_policy_that_it_was_resolved_under(ledger):
+    """Between the look at the policy and the reservation it may change: then nothing is paid, and nothing opened."""
+    looked_up = policy(ledger)
+    assert ledger.reserve("survey", draws(1), unit=UNIT, note="a", policy=looked_up).number == 2
+    ledger.restrict("survey", PolicyChange(fail=False))
+    with pytest.raises(BudgetRefused, match="has changed since this run looked it up"):
+        ledger.reserve("survey", draws(1), unit=UNIT, note="b", policy=looked_up)
+    with pytest.raises(BudgetRefused):
+        reserve(ledger, 1)  # who says nothing was resolved under no stated policy
+    assert ledger.account("survey").spent == 1
+
+
+def test_a_policy_outlives_a_checkpoint(ledger, monkeypatch):
+    monkeypatch.setattr(turn, "STRIDE", 3)
+    ledger.restrict("survey", PolicyChange(records=10))
+    for _ in range(4):
+        ledger.reserve("survey", draws("0.1"), unit=UNIT, note="a", policy=replace(POLICY, records=10))
+    fresh = replace(ledger, _last=turn.Last())
+    with pytest.raises(BudgetRefused):
+        fresh.restrict("survey", PolicyChange(records=11))
+    assert "checkpoint" in [entry.kind for entry in fresh.verify().entries]
+
+
+def old_ledger(directory):
+    """The file that an older version has left."""
+    *lines, more = map(json.loads, OLD.read_text().splitlines())
+    with sqlite3.connect(directory / "ledger.sqlite") as connection:
+        for statement in (TABLE, KEYS, STATE, f"PRAGMA application_id = {MARK}"):
+            connection.execute(statement)
+        for number, line in enumerate(lines):
+            text = json.dumps(line["entry"], sort_keys=True, separators=(",", ":"))
+            connection.execute("INSERT INTO entries VALUES (?, ?, ?)", (number, text, line["seal"]))
+        for number, key in more["keys"].items():
+            connection.execute("INSERT INTO keys VALUES (?, ?)", (int(number), bytes.fromhex(key)))
+        connection.execute("INSERT INTO state VALUES (?, ?)", more["state"])
+    connection.close()
+    return ledger_in(directory, anchored=False)
+
+
+def test_an_older_ledger_opens_verifies_and_prints_as_it_was(tmp_path):
+    ledger = old_ledger(tmp_path)
+    found = ledger.verify()
+    assert [entry_line(entry) for entry in found.entries] == OLD.read_text().splitlines()[:-1]
+    assert [policy(ledger, name) for name in ("survey", "z")] == [Policy(), Policy()]
+
+
+def test_an_older_ledger_pays_and_its_runs_go_on(tmp_path):
+    ledger = old_ledger(tmp_path)
+    before = ledger.account("survey").spent
+    ledger.settle(reserve(ledger, 1), draws("1/2"), note="released")
+    assert ledger.account("survey").spent - before == draws("1/2")[0][0].epsilon
+    waiting = ledger.entries()[5]
+    run = ledger.run("z", 5, waiting.hash)
+    assert (run.recorded, run.lost is not None) == (1, True)
+    ledger.record(run.reservation, number=1, transcript="3" * 64)
+    ledger.settle(run.reservation, waiting.events, note="released")
+    ledger.verify()
+
+
+def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
+    ledger = old_ledger(tmp_path)
+    given = PolicyChange(bytes=2**41, counts="count", fail=True)
+    ledger.restrict("survey", given)
+    assert policy(ledger) == Policy(bytes=2**41, counts="count", fail=True)
+    with pytest.raises(BudgetRefused):
+        ledger.restrict("survey", PolicyChange(bytes=2**42))
+    ledger.restrict("z", PolicyChange(records=5))
+    with pytest.raises(BudgetRefused):
+        ledger.reserve("z", draws(1), unit=PrivacyUnit(column="id", rows=3), note="a")
+    ledger.verify()

@@ -1,0 +1,151 @@
+from dataclasses import fields, replace
+
+import pytest
+
+from dpqr.errors import BudgetRefused, UsageFault
+from dpqr.io.tables.limits import Limits
+from dpqr.privacy.policy import BUILT_IN, Policy, PolicyChange, require_stricter, resolved, uncovered_bits
+
+FIXED = Policy(records=1000, bytes=2**30, memory=2**29, delimiter=";", counts="count", fail=True)
+OTHERWISE = {"records": 999, "bytes": 2**29, "memory": 2**28, "delimiter": ",", "counts": "income"}
+NAMES = {
+    "records": "--max-records",
+    "bytes": "--max-bytes",
+    "memory": "--max-memory",
+    "delimiter": "--delimiter",
+    "counts": "--counts",
+}
+
+
+def test_the_built_in_limits_are_those_that_tables_are_read_under():
+    assert (BUILT_IN.records, BUILT_IN.bytes, BUILT_IN.memory) == (Limits().records, Limits().bytes, Limits().memory)
+
+
+def test_what_is_not_stated_is_the_policys():
+    assert resolved(FIXED, Policy()) == replace(FIXED, fail=False)
+    assert resolved(FIXED, Policy(fail=True)) == FIXED
+    assert resolved(Policy(), Policy()) == Policy()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_who_states_the_same_passes(name):
+    assert resolved(FIXED, Policy(**{name: getattr(FIXED, name)})) == replace(FIXED, fail=False)
+
+
+@pytest.mark.parametrize("name", ["records", "bytes", "memory"])
+def test_a_built_in_limit_may_be_stated(name):
+    assert resolved(Policy(), Policy(**{name: getattr(BUILT_IN, name)})) == Policy()
+
+
+@pytest.mark.parametrize("policy", [FIXED, Policy()], ids=["stated", "default"])
+@pytest.mark.parametrize("name", NAMES)
+def test_who_states_otherwise_is_refused_and_told_the_policy(policy, name):
+    with pytest.raises(BudgetRefused) as refused:
+        resolved(policy, Policy(**{name: OTHERWISE[name]}))
+    first, second = str(refused.value).split("\n")
+    assert first.startswith(f"{NAMES[name]} ")
+    assert "the owner of the budget fixed" in first
+    assert second.startswith(f"leave {NAMES[name]} out")
+
+
+def test_large_powers_of_two_are_worded_as_such():
+    with pytest.raises(BudgetRefused, match=r"--max-records 39: the owner of the budget fixed 2\^36"):
+        resolved(Policy(), Policy(records=39))
+
+
+def test_a_rule_fail_needs_the_owners_word():
+    with pytest.raises(BudgetRefused, match="a rule `fail`"):
+        resolved(Policy(), Policy(fail=True))
+
+
+def test_no_request_that_passes_reads_the_table_in_another_way():
+    """All requests with one option stated, from a grid of values: they pass with one and the same reading, or not."""
+    grid = {"records": [1, 1000, 2**36], "bytes": [1, 2**30, 2**40], "delimiter": [";", ","], "counts": ["count", "x"]}
+    for policy in (FIXED, Policy(), replace(FIXED, counts=None)):
+        found = set()
+        for name, values in grid.items():
+            for value in values:
+                try:
+                    found.add(resolved(policy, Policy(**{name: value})))
+                except BudgetRefused:
+                    continue
+        assert found <= {replace(policy, fail=False)}
+
+
+STRICTER = [
+    {"records": 1},
+    {"bytes": 2**30 - 1},
+    {"memory": 2**28},
+    {"counts": None},
+    {"fail": False},
+    {},
+]
+LOOSER = [
+    {"records": 1001},
+    {"records": None},
+    {"bytes": 2**30 + 1},
+    {"memory": 2**30},
+    {"delimiter": ","},
+    {"delimiter": None},
+    {"counts": "other"},
+]
+
+
+@pytest.mark.parametrize("change", STRICTER, ids=str)
+def test_a_policy_may_become_stricter(change):
+    require_stricter(FIXED, replace(FIXED, **change))
+
+
+@pytest.mark.parametrize("change", LOOSER, ids=str)
+def test_and_never_looser(change):
+    with pytest.raises(BudgetRefused, match="changes only towards stricter"):
+        require_stricter(FIXED, replace(FIXED, **change))
+
+
+def test_the_default_policy_may_become_stricter_and_never_looser():
+    for stated in ({"records": 2**36}, {"records": 5}, {"bytes": 1}, {"delimiter": "\t"}):
+        require_stricter(Policy(), Policy(**stated))
+    for stated in ({"bytes": 2**41}, {"memory": 2**33}, {"counts": "x"}, {"fail": True}):
+        with pytest.raises(BudgetRefused):
+            require_stricter(Policy(), Policy(**stated))
+
+
+def test_a_change_states_some_fields_and_leaves_the_others():
+    assert PolicyChange().applied(FIXED) == FIXED
+    assert PolicyChange(records=5, fail=False).applied(FIXED) == replace(FIXED, records=5, fail=False)
+    assert PolicyChange(no_counts=True).applied(FIXED) == replace(FIXED, counts=None)
+    with pytest.raises(UsageFault, match="exclude each other"):
+        PolicyChange(no_counts=True, counts="x").applied(FIXED)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"records": 0},
+        {"bytes": -1},
+        {"memory": True},
+        {"records": 1.0},
+        {"delimiter": ""},
+        {"delimiter": ";;"},
+        {"delimiter": "a"},
+        {"delimiter": '"'},
+        {"delimiter": "\n"},
+        {"delimiter": "\u3000"},
+        {"counts": ""},
+        {"counts": "a\nb"},
+    ],
+    ids=str,
+)
+def test_what_is_no_policy_is_refused(wrong):
+    with pytest.raises(UsageFault):
+        Policy(**wrong)
+
+
+def test_every_stated_limit_the_count_column_and_fail_are_named_as_bits():
+    sentences = uncovered_bits(FIXED)
+    assert len(sentences) == len(fields(Policy)) - 1
+    assert all("one bit that the guarantee does not cover" in sentence for sentence in sentences)
+    assert "more than 1000 records (--max-records)" in sentences[0]
+    assert uncovered_bits(Policy()) == ()
+    assert uncovered_bits(Policy(delimiter=";")) == ()
+    assert len(uncovered_bits(Policy(fail=True))) == 1
