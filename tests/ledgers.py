@@ -37,7 +37,8 @@ LONGEST_LIFE = 0.06
 
 
 def terms(dataset="survey", epsilon="5", delta="0", accountant="basic", cap=None, unit=UNIT):
-    budget, money = PrivacyBudget(Fraction(epsilon), Fraction(delta)), currency(accountant)
+    budget = PrivacyBudget(Fraction(epsilon), Fraction(delta))
+    money = currency(accountant, pure=budget.pure)
     return Terms(
         dataset=dataset,
         budget=budget,

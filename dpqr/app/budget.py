@@ -14,9 +14,11 @@ from dpqr.io.ledger.documents import account_document, entry_document, entry_lin
 from dpqr.io.ledger.place import anchor_path, is_unanchored, ledger_path
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.privacy.budget import SMALLEST_DELTA, PrivacyBudget, decimal
-from dpqr.privacy.currency import currency
+from dpqr.privacy.cost import Cost
+from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
+from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy, PolicyChange
 
 
@@ -24,7 +26,8 @@ from dpqr.privacy.policy import Policy, PolicyChange
 class BudgetRequest:
     """A budget for life, as its owner asks for it; epsilon, delta and cap are decimal text.
 
-    accountant: basic or zcdp; None: zcdp where there is a delta, else basic. cap: epsilon of the largest release.
+    accountant: basic or zcdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
+    epsilon and delta. cap, cap_delta: epsilon and delta of the largest release.
     unit: column that names persons, whose budget it then is; None: of rows. policy: how the table is read.
     """
 
@@ -33,6 +36,7 @@ class BudgetRequest:
     delta: str | None = None
     accountant: str | None = None
     cap: str | None = None
+    cap_delta: str | None = None
     neighbours: str = Neighbours.ADD_REMOVE.value
     unit: str | None = None
     kind: str = DataKind.PRIVATE.value
@@ -70,14 +74,13 @@ def terms(request: BudgetRequest) -> Terms:
     """The terms that a request asks for. UsageFault for one that no accountant can keep."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     unit = PrivacyUnit(neighbours=Neighbours(request.neighbours), column=request.unit)
-    charged = currency(request.accountant or ("basic" if budget.pure else "zcdp"))
-    cap = None if request.cap is None else _cap(request.cap, budget)
+    charged = currency(request.accountant or ("basic" if budget.pure else "zcdp"), pure=budget.pure)
     return Terms(
         dataset=request.dataset,
         budget=budget,
         accountant=charged.accountant,
         limit=charged.limit(budget),
-        cap=None if cap is None else charged.limit(cap),
+        cap=_cap(request, budget, charged),
         neighbours=unit.neighbours,
         unit=unit.whom,
         kind=DataKind(request.kind),
@@ -137,8 +140,22 @@ def verify(ledger: SqliteLedger) -> dict[str, Any]:
     return verdict_document(ledger.verify())
 
 
-def _cap(text: str, budget: PrivacyBudget) -> PrivacyBudget:
-    cap = PrivacyBudget.parse(text)
-    if cap.epsilon > budget.epsilon:
-        raise UsageFault(f"--cap-eps {text}: is above the whole budget's epsilon; give at most that, or leave it out")
-    return PrivacyBudget(cap.epsilon, budget.delta)
+def _cap(request: BudgetRequest, budget: PrivacyBudget, charged: Currency) -> Cost | None:
+    """The most that one release may cost: of what is not stated, the whole budget's."""
+    if request.cap is None and request.cap_delta is None:
+        return None
+    epsilon = budget.epsilon if request.cap is None else PrivacyBudget.parse(request.cap).epsilon
+    if epsilon > budget.epsilon:
+        raise UsageFault(
+            f"--cap-eps {request.cap}: is above the whole budget's epsilon; give at most that, or leave it out"
+        )
+    if request.cap_delta is None:
+        return charged.limit(PrivacyBudget(epsilon, budget.delta))
+    if charged is not PAIR:
+        raise UsageFault("--cap-delta caps what counts deltas: add --delta D --accounting basic, or leave it out")
+    delta = decimal(request.cap_delta, option="--cap-delta")
+    if delta > budget.delta:
+        raise UsageFault(
+            f"--cap-delta {request.cap_delta}: is above the whole budget's delta; give at most that, or leave it out"
+        )
+    return Cost(epsilon, delta)

@@ -23,6 +23,7 @@ from dpqr.io.ledger.place import ANCHOR, LEDGER
 from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.cost import Pricing
 from dpqr.privacy.events import Composition
 from dpqr.privacy.every_filter import EveryFilter
 from dpqr.privacy.ledger import Ledger, Reservation
@@ -46,11 +47,12 @@ class LedgerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
-    """What a run will be charged, before it begins. guard: a fresh filter that admits it; note: what the ledger
-    remembers of it, the same for the same plan."""
+    """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
+    admits it; note: what the ledger remembers of it, the same for the same plan."""
 
     events: Composition
     unit: PrivacyUnit
+    pricing: Pricing
     guard: Callable[[], PrivacyFilter]
     note: str
 
@@ -58,7 +60,8 @@ class Bill:
 def release_bill(plan: Plan) -> Bill:
     """The bill of a release."""
     note = f"release, plan {plan_digest(plan)}"
-    return Bill(events=plan.events, unit=plan.problem.unit, guard=partial(guarded, plan), note=note)
+    pricing = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta)
+    return Bill(events=plan.events, unit=plan.problem.unit, pricing=pricing, guard=partial(guarded, plan), note=note)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -86,6 +89,7 @@ class PaidRun:
         if self.kept.same_table(table_mark(source, self.ledger.key(self.paid))):
             return
         self._settle(self.paid.events, "closed: it was to be continued on another table")
+        self.paid = None  # nothing waits any more
         raise DataError(
             "--resume: the table is not the one that the release began with\n"
             "the run is closed and stays paid in full; a release of this table is a new one, paid anew"
@@ -192,7 +196,7 @@ def is_published(directory: Path) -> bool:
 
 
 def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
-    paid = ledger.reserve(asked.dataset, bill.events, unit=bill.unit, note=bill.note)
+    paid = ledger.reserve(asked.dataset, bill.events, unit=bill.unit, note=bill.note, pricing=bill.pricing)
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 

@@ -39,6 +39,7 @@ from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import without
 from dpqr.prediction.target import read_target
 from dpqr.privacy.accountants.known import PREDICTING, available
+from dpqr.privacy.cost import Pricing
 
 
 class Progress(Protocol):
@@ -140,6 +141,7 @@ def _bill(plan: PredictionPlan) -> Bill:
     return Bill(
         events=plan.events,
         unit=plan.problem.unit,
+        pricing=Pricing(accountant=plan.accountant.name, delta=plan.budget.delta),
         guard=lambda: plan.accountant.guard(plan.budget, plan.events),
         note=f"predict, plan {digest}",
     )

@@ -55,6 +55,7 @@ def command() -> None:
     \b
     dpqr budget init survey --eps 5 --cap-eps 1
     dpqr budget init survey --eps 5 --delta 1e-9 --anchor /other/disk/survey.anchor
+    dpqr budget init survey --eps 5 --delta 1e-6 --accounting basic
     dpqr budget policy survey --max-records 1000000
     dpqr budget show survey
     """
@@ -64,8 +65,15 @@ def command() -> None:
 @click.argument("dataset")
 @click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together.")
 @click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy.")
-@click.option("--accountant", metavar="NAME", help="What is charged: basic, or zcdp. [zcdp with a delta, else basic]")
+@click.option(
+    "--accounting",
+    "--accountant",
+    "accountant",
+    metavar="NAME",
+    help="What adds up: basic (epsilon, or epsilon and delta) or zcdp (rho). [zcdp with a delta, else basic]",
+)
 @click.option("--cap-eps", "cap", metavar="E", help="Epsilon of the largest single release. [no cap]")
+@click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]")
 @click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove", show_default=True)
 @click.option("--unit", metavar="COLUMN", help="Column that says whose row it is; the budget then protects persons.")
 @reading
@@ -154,6 +162,8 @@ def verify(ledger: str | None, anchor: str | None, as_json: bool) -> None:
         return
     click.echo(f"sound: {found['entries']} entries, seal {found['seal']}")
     click.echo(_anchor_words(found["anchor"], found["entries"]), err=True)
+    if found["unproved"]:
+        click.echo(_unproved_words(found["unproved"]), err=True)
 
 
 @command.command("export")
@@ -198,6 +208,14 @@ def _print(view: Any) -> None:
 
     width = None if sys.stdout.isatty() else WIDE
     Console(width=width, highlight=False, soft_wrap=False).print(view)
+
+
+def _unproved_words(numbers: list[int]) -> str:
+    listed = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
+    return (
+        f"the price of {len(numbers)} reservations ({listed}) was not derived again: it is pld's, which needs the "
+        "package dp-accounting; pip install 'dpqr[pld]' and verify again"
+    )
 
 
 def _anchor_words(anchored: dict[str, Any] | None, entries: int) -> str:

@@ -1,55 +1,133 @@
-"""Currency: what a budget for a dataset's whole life is counted in, and what events cost in it."""
+"""Currency: what a budget for a dataset's whole life is counted in, and what runs cost in it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Protocol
 
-from dpqr.errors import UsageFault
+from dpqr.errors import BudgetRefused, UsageFault
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.accountants.zcdp import converted, largest_rho
+from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
 from dpqr.privacy.budget import SMALLEST_EPSILON, PrivacyBudget
+from dpqr.privacy.cost import PURE, Cost, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.pair_currency import PAIR
 
 DIGITS = 6
 
 
+class Currency(Protocol):
+    """The exact costs that one ledger adds up.
+
+    Privacy:
+        Only sums that are filters are here: whatever is asked for later, and however that depends on what was released
+        before, the whole history is covered by the limit (Rogers, Roth, Ullman and Vadhan 2016 for epsilon, and for
+        pairs of epsilon and delta; Feldman and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho). Advanced,
+        optimal and PLD composition price a schedule that is fixed in advance, which the life of a dataset is not.
+    """
+
+    @property
+    def accountant(self) -> str: ...
+
+    @property
+    def name(self) -> str: ...
+
+    def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
+        """Exact cost of all the events of one run together; BudgetRefused where they have none.
+
+        pricing: what proves the run; only a currency that has no price of its own for single draws looks at it.
+        """
+        ...
+
+    def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
+        """What a run that has paid `paid` really costs, where it has drawn `events`."""
+        ...
+
+    def guard(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> PrivacyFilter:
+        """A filter for the draws of one run that has paid `paid` for `events`."""
+        ...
+
+    def limit(self, budget: PrivacyBudget) -> Cost:
+        """What may be spent within the budget. UsageFault: this currency cannot count it."""
+        ...
+
+    def covers(self, budget: PrivacyBudget, limit: Cost) -> bool:
+        """Whether spending the whole limit stays within the budget."""
+        ...
+
+    def proves(self, cost: Cost, price: Cost) -> bool:
+        """Whether a recorded cost is at least the price that is derived now."""
+        ...
+
+    def request(self, largest: Cost, delta: Fraction) -> str | None:
+        """The largest release that costs at most `largest`, as options; None: none does. delta: of the budget."""
+        ...
+
+    def figures(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
+        """The bare figures of a cost, each rounded by `text`."""
+        ...
+
+    def words(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
+        """The same with the names of the figures."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Currency:
-    """The exact costs that one accountant adds up.
+class SumCurrency:
+    """One figure, "epsilon" or "rho", that adds up over all draws of all runs.
 
-    name: "epsilon" or "rho". cost: of one event, BudgetRefused where it has none.
-
-    **Privacy** Only sums that are filters are here: whatever is asked for later, and however that depends on what was
-    released before, the whole history is covered by the limit (Rogers, Roth, Ullman and Vadhan 2016 for epsilon;
-    Feldman and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho). Advanced, optimal and PLD composition
-    price a schedule that is fixed in advance, which the life of a dataset is not.
+    cost: of one draw. total: of the draws of one run. Both exact; BudgetRefused where there is none.
     """
 
     accountant: str
     name: str
     cost: Callable[[PrivacyEvent], Fraction]
+    total: Callable[[Composition], Fraction]
 
-    def price(self, events: Composition) -> Fraction:
-        """Exact cost of all the events together."""
-        return sum((self.cost(event) * count for event, count in events), Fraction(0))
+    def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
+        return Cost(self.total(events))
 
-    def limit(self, budget: PrivacyBudget) -> Fraction:
-        """What may be spent within the budget. UsageFault: rho needs a delta, and epsilon spends none."""
+    def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
+        """The draws that were made: the sum is a filter of single draws, so the rest was never spent."""
+        return self.price(events)
+
+    def guard(self, paid: Cost, events: Composition = (), pricing: Pricing = PURE) -> SumFilter:
+        """Admits what costs at most `paid` together."""
+        return SumFilter(limit=paid.amount, cost=self.cost, unit=self.name)
+
+    def limit(self, budget: PrivacyBudget) -> Cost:
         if self.name == "epsilon":
-            if not budget.pure:
-                raise UsageFault(
-                    "the basic accountant spends no delta; leave --delta out, or charge with --accountant zcdp"
-                )
-            return budget.epsilon
+            return Cost(budget.epsilon)
         if budget.pure:
             raise UsageFault(
                 "the zcdp accountant needs a delta above 0 for the whole life; add --delta, for example 1e-9"
             )
-        return largest_rho(budget)
+        return Cost(largest_rho(budget))
+
+    def covers(self, budget: PrivacyBudget, limit: Cost) -> bool:
+        if limit.delta:
+            return False
+        if self.name == "epsilon":
+            return limit <= budget.epsilon
+        return converted(limit.amount, budget.delta) <= budget.epsilon
+
+    def proves(self, cost: Cost, price: Cost) -> bool:
+        return price <= cost
+
+    def request(self, largest: Cost, delta: Fraction) -> str | None:
+        epsilon = self.largest_epsilon(largest.amount, delta)
+        if epsilon is None:
+            return None
+        options = f"--eps {downward_text(epsilon)}"
+        if self.name == "epsilon":
+            return options
+        return f"{options} --delta {downward_text(delta)} --accountant {self.accountant}"
 
     def largest_epsilon(self, left: Fraction, delta: Fraction) -> Fraction | None:
         """The largest --eps, of six digits, of a run planned by this accountant that costs at most `left`; or None."""
@@ -60,31 +138,44 @@ class Currency:
             found = Fraction(downward_text(found * (1 - Fraction(1, 10**DIGITS)), DIGITS))
         return None
 
-    def guard(self, limit: Fraction) -> SumFilter:
-        """A filter for one run that admits what costs at most `limit` together."""
-        return SumFilter(limit=limit, cost=self.cost, unit=self.name)
+    def figures(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
+        return text(cost.amount, DIGITS)
+
+    def words(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
+        return f"{self.name} {self.figures(cost, text)}"
 
     def _whole(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         """What a run of that epsilon may cost."""
         return epsilon if self.name == "epsilon" else largest_rho(PrivacyBudget(epsilon, delta))
 
 
-CURRENCIES = {
-    "basic": Currency(accountant="basic", name="epsilon", cost=require_pure),
-    "zcdp": Currency(accountant="zcdp", name="rho", cost=concentrated_rho),
-}
-
-
-def currency(accountant: str) -> Currency:
-    """The currency of the accountant called so. UsageFault: it is no filter, or nobody knows it."""
-    found = CURRENCIES.get(accountant)
+def _total_epsilon(events: Composition) -> Fraction:
+    found = Basic().epsilon(events, Fraction(0))
     if found is None:
-        raise UsageFault(
-            f"--accountant {accountant}: a budget for life is charged by basic (epsilon) or zcdp (rho, with --delta); "
-            "the other theorems cover only a schedule that is fixed in advance"
+        raise BudgetRefused(
+            "the run draws Gaussian noise, which has no pure epsilon, and this budget counts nothing else; plan with "
+            "the laplace check, or pay from a budget with a delta (zcdp, or basic for pairs)"
         )
     return found
 
 
 def _converted(rho: Fraction, delta: Fraction) -> Fraction:
     return converted(rho, delta) if rho else Fraction(0)
+
+
+EPSILON = SumCurrency(accountant="basic", name="epsilon", cost=require_pure, total=_total_epsilon)
+RHO = SumCurrency(accountant="zcdp", name="rho", cost=concentrated_rho, total=total_rho)
+CURRENCIES = {"basic": EPSILON, "zcdp": RHO}
+
+
+def currency(accountant: str, *, pure: bool = True) -> Currency:
+    """What a budget charged by the accountant called so is counted in. UsageFault: it is no filter, or unknown.
+
+    pure: whether the budget has no delta; basic composition adds up epsilons alone then, else pairs.
+    """
+    if accountant not in CURRENCIES:
+        raise UsageFault(
+            f"--accounting {accountant}: a budget for life is charged by basic (epsilon, or with --delta epsilon and "
+            "delta) or zcdp (rho, with --delta); the other theorems cover only a schedule that is fixed in advance"
+        )
+    return PAIR if accountant == "basic" and not pure else CURRENCIES[accountant]

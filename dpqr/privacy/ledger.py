@@ -8,15 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
-from fractions import Fraction
 from typing import Literal, Protocol
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.cost import NO_COST, PURE, Cost, Pricing
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.figures import downward_text
 from dpqr.privacy.policy import Policy, PolicyChange
 
 DEFAULT = Policy()
@@ -35,15 +34,16 @@ class Terms:
     """What is fixed when a dataset is opened, and holds for life.
 
     limit, cap: the most that all releases together, and any one release (None: no cap), may cost; exact, in the
-    currency of `accountant`. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change, towards
-    stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any, once.
+    currency of `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone
+    may change, towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be
+    given any, once.
     """
 
     dataset: str
     budget: PrivacyBudget
     accountant: str
-    limit: Fraction
-    cap: Fraction | None
+    limit: Cost
+    cap: Cost | None
     neighbours: Neighbours
     unit: str
     kind: DataKind
@@ -52,7 +52,7 @@ class Terms:
 
     @property
     def currency(self) -> Currency:
-        return currency(self.accountant)
+        return currency(self.accountant, pure=self.budget.pure)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,50 +63,45 @@ class Account:
     """
 
     terms: Terms
-    spent: Fraction = Fraction(0)
-    pending: Fraction = Fraction(0)
+    spent: Cost = NO_COST
+    pending: Cost = NO_COST
     reservations: int = 0
     unsettled: int = 0
 
     @property
-    def left(self) -> Fraction:
+    def left(self) -> Cost:
         return self.terms.limit - self.spent
 
     @property
-    def largest(self) -> Fraction:
+    def largest(self) -> Cost:
         """The most that one release may cost now."""
-        return self.left if self.terms.cap is None else min(self.left, self.terms.cap)
+        return self.left if self.terms.cap is None else self.left.least(self.terms.cap)
 
     @property
     def request(self) -> str | None:
         """The largest release that fits now, as options: "--eps 0.5"; None: none does."""
-        terms = self.terms
-        epsilon = terms.currency.largest_epsilon(self.largest, terms.budget.delta)
-        if epsilon is None:
-            return None
-        options = f"--eps {downward_text(epsilon)}"
-        if terms.budget.pure:
-            return options
-        return f"{options} --delta {downward_text(terms.budget.delta)} --accountant {terms.accountant}"
+        return self.terms.currency.request(self.largest, self.terms.budget.delta)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reservation:
     """A part of a budget that is paid and durable before any data is opened.
 
-    number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency.
+    number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency, as
+    derived from the events by `pricing`.
     """
 
     dataset: str
     number: int
     receipt: str
-    accountant: str
-    cost: Fraction
+    currency: Currency
+    cost: Cost
     events: Composition
+    pricing: Pricing = PURE
 
     def guard(self) -> PrivacyFilter:
         """A filter that admits what was paid for and no more, whatever else guards the run."""
-        return currency(self.accountant).guard(self.cost)
+        return self.currency.guard(self.cost, self.events, self.pricing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,7 +126,7 @@ class Entry:
     open: the ledger begins; `anchored`: an anchor is kept from the start. anchor: one is kept from now on.
     checkpoint: `state` is the digest of all standings that the entries before it have led to.
     init: `terms` of a dataset. policy: its `policy` from now on.
-    reserve: `cost` of `events` is paid; `note` says for what.
+    reserve: `cost` of `events` is paid, by `pricing` where the currency asks for it; `note` says for what.
     draw: the run that entry `run` has paid for begins a draw; `transcript` is the running hash of all before it.
     record: the draw lies in the transcript, whose hash is now `transcript`.
     settle: `events` were really charged in the run that entry `settles` had paid for; `note` says how it ended.
@@ -143,8 +138,9 @@ class Entry:
     hash: str = ""
     dataset: str = ""
     terms: Terms | None = None
-    cost: Fraction = Fraction(0)
+    cost: Cost = NO_COST
     events: Composition = ()
+    pricing: Pricing | None = None
     settles: int | None = None
     note: str = ""
     run: int | None = None
@@ -169,12 +165,20 @@ class Ledger(Protocol):
         ...
 
     def reserve(
-        self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str, policy: Policy = DEFAULT
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        note: str,
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
     ) -> Reservation:
         """Pay for the events, in full.
 
-        policy: the one that the run was resolved under. BudgetRefused: the events do not fit, the unit is not the one
-        of the budget, or the policy has changed since it was looked up.
+        policy: the one that the run was resolved under. pricing: the accountant that proves the run; a budget in
+        epsilon and delta derives the cost by it, the others by themselves. BudgetRefused: the events do not fit, the
+        unit is not the one of the budget, or the policy has changed since it was looked up.
         """
         ...
 

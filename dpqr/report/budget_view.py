@@ -9,8 +9,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from dpqr.privacy.cost import Cost
+from dpqr.privacy.currency import EPSILON, RHO
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy
 from dpqr.report.facts import Fact, facts
 from dpqr.report.wording import counted, plain
@@ -57,32 +60,33 @@ def _terms(account: Account) -> Iterator[Fact]:
     unit, budget = terms.currency.name, f"eps {downward_text(terms.budget.epsilon)}"
     if not terms.budget.pure:
         budget = f"({budget}, delta {downward_text(terms.budget.delta)})"
-    limit = "" if terms.currency.name == "epsilon" else f", which is {unit} {downward_text(terms.limit, DIGITS)}"
+    limit = f", which is {terms.currency.words(terms.limit, downward_text)}" if terms.currency is RHO else ""
     yield "Dataset", f"{terms.dataset} ({terms.kind.value})"
     yield "Budget", f"{budget} for life{limit}; charged by {terms.accountant}, in {unit}"
     yield "Protects", terms.unit
     if terms.cap is not None:
-        yield "Cap", f"{unit} {downward_text(terms.cap, DIGITS)} for one release"
+        yield "Cap", f"{terms.currency.words(terms.cap, downward_text)} for one release"
     yield "Policy", policy_words(terms.policy)
 
 
 def _state(account: Account) -> Iterator[Fact]:
-    terms = account.terms
-    unit, left = terms.currency.name, downward_text(account.left, DIGITS)
-    yield "Spent", f"{unit} {upward_text(account.spent, DIGITS)} in {counted(account.reservations, 'reservation')}"
+    currency = account.terms.currency
+    spent, left = currency.words(account.spent, upward_text), currency.words(account.left, downward_text)
+    yield "Spent", f"{spent} in {counted(account.reservations, 'reservation')}"
     if account.unsettled:
         waiting = counted(account.unsettled, "reservation")
-        yield "", f"{upward_text(account.pending, DIGITS)} of it in {waiting} without a settlement, spent in full"
+        pending = currency.figures(account.pending, upward_text)
+        yield "", f"{pending} of it in {waiting} without a settlement, spent in full"
     largest = f"the largest request that fits is {account.request}" if account.request else "nothing more fits"
-    yield "Left", f"{unit} {left}; {largest}"
+    yield "Left", f"{left}; {largest}"
 
 
 def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Fraction) -> Iterator[Fact]:
-    """The whole history by every theorem; only the ledger's own is charged."""
-    name = "History"
+    """The whole history by every theorem; only the ledger's own is charged, and none where pairs add up."""
+    name, charged = "History", None if account.terms.currency is PAIR else account.terms.accountant
     for accountant, price in prices.items():
         figure = f"eps {upward_text(price, DIGITS)}" if price is not None else "no finite eps"
-        own = " (charged)" if accountant == account.terms.accountant else ", shown only"
+        own = " (charged)" if accountant == charged else ", shown only"
         yield name, f"{accountant}: {figure} at delta {upward_text(delta)}{own}"
         name = ""
 
@@ -93,5 +97,9 @@ def _row(entry: Entry) -> tuple[str, ...]:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:
         note = policy_words(entry.policy)
-    cost = upward_text(entry.cost, DIGITS) if entry.kind in {"reserve", "settle"} else ""
+    cost = _figures(entry.cost) if entry.kind in {"reserve", "settle"} else ""
     return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note
+
+
+def _figures(cost: Cost) -> str:
+    return (PAIR if cost.delta else EPSILON).figures(cost, upward_text)

@@ -65,9 +65,14 @@ def test_a_budget_can_be_of_persons():
         ({"delta": "1"}, "--delta"),
         ({"cap": "6"}, "--cap-eps 6: is above"),
         ({"cap": "-1"}, "plain decimal"),
-        ({"accountant": "advanced", "delta": "1e-9"}, "--accountant advanced"),
+        ({"accountant": "advanced", "delta": "1e-9"}, "--accounting advanced"),
         ({"accountant": "zcdp"}, "needs a delta"),
-        ({"accountant": "basic", "delta": "1e-9"}, "spends no delta"),
+        ({"cap_delta": "1e-9"}, "--cap-delta caps what counts deltas"),
+        ({"accountant": "zcdp", "delta": "1e-6", "cap_delta": "1e-9"}, "--accounting basic"),
+        ({"accountant": "basic", "delta": "1e-6", "cap_delta": "1e-5"}, "above the whole budget's delta"),
+        ({"accountant": "basic", "delta": "1e-6", "cap_delta": "x"}, "--cap-delta 'x': give a plain decimal"),
+        ({"accountant": "basic", "delta": "1e-6", "cap": "6"}, "above the whole budget's epsilon"),
+        ({"accountant": "basic", "delta": "1e-6", "cap": "0"}, "--eps 0"),
     ],
 )
 def test_what_no_ledger_can_keep_is_refused(ledger, more, said):

@@ -4,6 +4,7 @@ from fractions import Fraction
 import pytest
 
 from dpqr.errors import BudgetRefused
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.currency import currency
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.every_filter import EveryFilter
@@ -30,7 +31,7 @@ def test_every_filter_is_asked_and_draws_are_numbered_from_zero():
 
 @pytest.mark.parametrize("strict_first", [True, False])
 def test_one_refusal_is_enough(strict_first):
-    strict, loose = currency("basic").guard(Fraction(1, 2)), currency("basic").guard(Fraction(9))
+    strict, loose = currency("basic").guard(Cost(HALF.epsilon)), currency("basic").guard(Cost(Fraction(9)))
     guard = EveryFilter(filters=(strict, loose) if strict_first else (loose, strict))
     guard.charge(HALF)
     with pytest.raises(BudgetRefused):

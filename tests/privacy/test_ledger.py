@@ -5,20 +5,22 @@ import pytest
 from ledgers import draws, terms
 
 from dpqr.errors import BudgetRefused
+from dpqr.privacy.cost import Cost
+from dpqr.privacy.currency import currency
 from dpqr.privacy.ledger import Account, Reservation
 
 
 def test_left_is_what_is_not_spent_and_a_release_gets_at_most_the_cap():
-    account = Account(terms=terms(cap="1"), spent=Fraction("0.5"))
+    account = Account(terms=terms(cap="1"), spent=Cost(Fraction("0.5")))
     assert (account.left, account.largest) == (Fraction("4.5"), 1)
-    account = replace(account, spent=Fraction("4.5"))
+    account = replace(account, spent=Cost(Fraction("4.5")))
     assert (account.left, account.largest) == (Fraction("0.5"), Fraction("0.5"))
-    assert Account(terms=terms(), spent=Fraction(1)).largest == 4
+    assert Account(terms=terms(), spent=Cost(Fraction(1))).largest == 4
 
 
 def test_the_largest_request_is_worded_as_options():
-    assert Account(terms=terms(), spent=Fraction("4.5")).request == "--eps 0.5"
-    assert Account(terms=terms(), spent=Fraction(14, 3)).request == "--eps 0.333333"
+    assert Account(terms=terms(), spent=Cost(Fraction("4.5"))).request == "--eps 0.5"
+    assert Account(terms=terms(), spent=Cost(Fraction(14, 3))).request == "--eps 0.333333"
     opened = terms(epsilon="2", delta="1e-6", accountant="zcdp")
     assert Account(terms=opened).request == "--eps 2 --delta 1e-6 --accountant zcdp"
     assert Account(terms=opened, spent=opened.limit).request is None
@@ -27,7 +29,12 @@ def test_the_largest_request_is_worded_as_options():
 @pytest.mark.parametrize(("accountant", "cost"), [("basic", "1/2"), ("zcdp", "1/32")])
 def test_a_reservation_guards_in_the_ledgers_currency(accountant, cost):
     paid = Reservation(
-        dataset="survey", number=2, receipt="", accountant=accountant, cost=Fraction(cost), events=draws("1/2")
+        dataset="survey",
+        number=2,
+        receipt="",
+        currency=currency(accountant),
+        cost=Cost(Fraction(cost)),
+        events=draws("1/2"),
     )
     ((event, _),) = draws("1/2")
     guard = paid.guard()

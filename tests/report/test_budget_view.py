@@ -4,6 +4,7 @@ from fractions import Fraction
 from ledgers import draws, terms
 from rich.console import Console
 
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.policy import Policy
 from dpqr.report.budget_view import account_view, accounts_view, history_view
@@ -17,7 +18,9 @@ def printed(view):
 
 
 def test_an_account_in_epsilon():
-    account = Account(terms=terms(cap="1"), spent=Fraction(10, 3), pending=Fraction(1, 3), reservations=7, unsettled=1)
+    account = Account(
+        terms=terms(cap="1"), spent=Cost(Fraction(10, 3)), pending=Cost(Fraction(1, 3)), reservations=7, unsettled=1
+    )
     prices = {"basic": Fraction(10, 3), "zcdp": None}
     assert printed(account_view(account, prices, Fraction(0))) == (
         "Dataset   survey (private)\n"
@@ -47,13 +50,15 @@ def test_an_empty_ledger_says_how_to_begin():
 
 
 def test_a_history_has_one_line_an_entry():
-    reserve = Entry(number=2, kind="reserve", time="T", dataset="survey", cost=Fraction(1, 3), events=draws("1/3"))
+    reserve = Entry(
+        number=2, kind="reserve", time="T", dataset="survey", cost=Cost(Fraction(1, 3)), events=draws("1/3")
+    )
     entries = [
         Entry(number=0, kind="open", time="T", note="00ff"),
         Entry(number=1, kind="init", time="T", dataset="survey", terms=terms()),
         replace(reserve, note="release [bold]x[/bold] \x1b[31m"),
         Entry(number=4, kind="policy", time="T", dataset="survey", policy=Policy(records=9, delimiter=";", counts="n")),
-        replace(reserve, number=3, kind="settle", settles=2, cost=Fraction(0), events=(), note="released"),
+        replace(reserve, number=3, kind="settle", settles=2, cost=Cost(Fraction(0)), events=(), note="released"),
     ]
     assert printed(history_view(entries)).split("\n") == [
         "number  time  entry    dataset      cost  note",

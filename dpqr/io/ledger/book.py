@@ -17,6 +17,7 @@ from dpqr.io.ledger.refusals import over_cap, over_limit
 from dpqr.io.ledger.standing import Standing
 from dpqr.io.ledger.state_codec import State, encode_state
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import require_stricter
 
 
@@ -101,7 +102,7 @@ class Book:
                 f"dataset {taken!r} has its budget already, and it holds for life: there is no reset; "
                 "`dpqr budget show` prints it"
             )
-        if entry.terms is None or entry.terms.dataset != entry.dataset or entry.terms.limit <= 0:
+        if entry.terms is None or entry.terms.dataset != entry.dataset or entry.terms.limit.amount <= 0:
             raise LedgerError("an init entry without terms")
         _ = entry.terms.currency
         self.standings[entry.dataset] = Standing(terms=entry.terms)
@@ -117,20 +118,22 @@ class Book:
     def _reserve(self, entry: Entry) -> None:
         standing = self._standing(entry.dataset)
         terms, spent = standing.terms, standing.spent + entry.cost
-        if terms.cap is not None and entry.cost > terms.cap:
+        if (entry.pricing is not None) != (terms.currency is PAIR):
+            raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
+        if terms.cap is not None and not entry.cost <= terms.cap:
             raise over_cap(standing.account, entry.cost)
-        if spent > terms.limit:
+        if not spent <= terms.limit:
             raise over_limit(standing.account, entry.cost)
         standing.spent = spent
         standing.reservations += 1
-        standing.runs[entry.number] = OpenRun(paid=entry)
+        standing.runs[entry.number] = OpenRun.of(entry, terms.currency)
 
     def _continue(self, entry: Entry) -> None:
         run = self._run(entry, entry.run)
         if entry.kind == "record":
             run.record(entry)
         else:
-            run.begin(entry, self._standing(entry.dataset).terms.currency)
+            run.begin(entry)
 
     def _run(self, entry: Entry, number: int | None) -> OpenRun:
         run = self.unsettled(number if number is not None else -1)
@@ -141,15 +144,15 @@ class Book:
     def _settle(self, entry: Entry) -> None:
         run = self._run(entry, entry.settles)
         paid = run.paid
-        if entry.cost < run.drawn:
+        if not run.settled(run.events) <= entry.cost:
             raise BudgetRefused(f"the draws that entry {paid.number} has begun cost more than that settlement")
-        if entry.cost > paid.cost:
+        if not entry.cost <= paid.cost:
             raise BudgetRefused(
                 f"a settlement may not pass what entry {paid.number} has reserved; it stays spent in full"
             )
         standing = self._standing(entry.dataset)
         del standing.runs[paid.number]
-        standing.spent += entry.cost - paid.cost
+        standing.spent = standing.spent - paid.cost + entry.cost
 
     def _standing(self, dataset: str) -> Standing:
         if dataset not in self.standings:

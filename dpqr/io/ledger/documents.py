@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -11,16 +11,20 @@ from dpqr.io.ledger.entry_codec import entry_document as plain_entry
 from dpqr.io.ledger.event_codec import LONGEST, encode_events
 from dpqr.io.ledger.policy_codec import policy_document
 from dpqr.io.ledger.record import Record
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.events import Composition
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.pair_currency import PAIR
 
 Prices = Mapping[str, Fraction | None]
+Figure = dict[str, str | None]
 
 
 def account_document(account: Account, events: Composition, prices: Prices, delta: Fraction) -> dict[str, Any]:
     """Terms, what is spent and left, and the epsilon of all `events` at `delta` under every accountant."""
     terms = account.terms
+    figures = _pair if terms.currency is PAIR else _one
     return {
         "dataset": terms.dataset,
         "kind": terms.kind.value,
@@ -30,12 +34,12 @@ def account_document(account: Account, events: Composition, prices: Prices, delt
         "accountant": terms.accountant,
         "currency": terms.currency.name,
         "policy": policy_document(terms.policy),
-        "limit": _down(terms.limit),
-        "cap": None if terms.cap is None else _down(terms.cap),
-        "spent": _up(account.spent),
-        "unsettled": {"reservations": account.unsettled, "cost": _up(account.pending)},
-        "left": _down(account.left),
-        "largest": {**_down(account.largest), "options": account.request},
+        "limit": figures(terms.limit, _down),
+        "cap": None if terms.cap is None else figures(terms.cap, _down),
+        "spent": figures(account.spent, _up),
+        "unsettled": {"reservations": account.unsettled, "cost": figures(account.pending, _up)},
+        "left": figures(account.left, _down),
+        "largest": {**figures(account.largest, _down), "options": account.request},
         "reservations": account.reservations,
         "prices": {
             "delta": _up(delta),
@@ -59,22 +63,34 @@ def entry_line(entry: Entry) -> str:
 
 
 def verdict_document(verified: Record) -> dict[str, Any]:
-    """How far the ledger has come, and how far the anchor knows."""
+    """How far the ledger has come, and how far the anchor knows.
+
+    unproved: reservations whose price was not derived again, for their accountant is not installed here.
+    """
     anchored = verified.anchored
     return {
         "sound": True,
         "entries": verified.mark.entries,
         "seal": verified.mark.seal,
         "datasets": [account.terms.dataset for account in verified.accounts],
+        "unproved": list(verified.unproved),
         "anchor": None if anchored is None else {"entries": anchored.entries, "seal": anchored.seal},
     }
 
 
-def _up(value: Fraction) -> dict[str, str | None]:
+def _one(cost: Cost, figure: Callable[[Fraction], Figure]) -> dict[str, Any]:
+    return {**figure(cost.amount)}
+
+
+def _pair(cost: Cost, figure: Callable[[Fraction], Figure]) -> dict[str, Any]:
+    return {"epsilon": figure(cost.amount), "delta": figure(cost.delta)}
+
+
+def _up(value: Fraction) -> Figure:
     return {"exact": _exact(value), "decimal": upward_text(value)}
 
 
-def _down(value: Fraction) -> dict[str, str | None]:
+def _down(value: Fraction) -> Figure:
     return {"exact": _exact(value), "decimal": downward_text(value)}
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
+from dpqr.io.ledger.cost_codec import cost_document, read_cost
 from dpqr.io.ledger.event_codec import decode_events, encode_events, exact_text, parse_exact
 from dpqr.io.ledger.policy_codec import policy_document, read_policy
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.cost import Pricing
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.policy import Policy
 
@@ -61,11 +63,23 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {"dataset": entry.dataset, "run": entry.run, "transcript": entry.transcript, **begun}
     content = {
         "dataset": entry.dataset,
-        "cost": exact_text(entry.cost),
+        "cost": cost_document(entry.cost),
         "events": encode_events(entry.events),
         "note": entry.note,
     }
-    return content if entry.kind == "reserve" else {**content, "settles": entry.settles}
+    if entry.kind == "settle":
+        return {**content, "settles": entry.settles}
+    return content if entry.pricing is None else {**content, **_pricing_document(entry.pricing)}
+
+
+def _pricing_document(pricing: Pricing) -> dict[str, str]:
+    return {"accountant": pricing.accountant, "delta": exact_text(pricing.delta)}
+
+
+def _read_pricing(document: dict[str, Any]) -> Pricing | None:
+    if document["entry"] != "reserve" or "accountant" not in document:
+        return None
+    return Pricing(accountant=_text(document["accountant"]), delta=parse_exact(document["delta"]))
 
 
 def terms_document(terms: Terms | None) -> dict[str, Any]:
@@ -77,8 +91,8 @@ def terms_document(terms: Terms | None) -> dict[str, Any]:
         "epsilon": exact_text(terms.budget.epsilon),
         "delta": exact_text(terms.budget.delta),
         "accountant": terms.accountant,
-        "limit": exact_text(terms.limit),
-        "cap": None if terms.cap is None else exact_text(terms.cap),
+        "limit": cost_document(terms.limit),
+        "cap": None if terms.cap is None else cost_document(terms.cap),
         "neighbours": terms.neighbours.value,
         "unit": terms.unit,
         "kind": terms.kind.value,
@@ -110,8 +124,9 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
     return Entry(
         **same,
         dataset=dataset,
-        cost=parse_exact(document["cost"]),
+        cost=read_cost(document["cost"]),
         events=decode_events(document["events"]),
+        pricing=_read_pricing(document),
         settles=document["settles"] if kind == "settle" else None,
         note=_text(document["note"]),
     )
@@ -124,8 +139,8 @@ def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
         dataset=dataset,
         budget=PrivacyBudget(parse_exact(document["epsilon"]), parse_exact(document["delta"])),
         accountant=_text(document["accountant"]),
-        limit=parse_exact(document["limit"]),
-        cap=None if cap is None else parse_exact(cap),
+        limit=read_cost(document["limit"]),
+        cap=None if cap is None else read_cost(cap),
         neighbours=Neighbours(document["neighbours"]),
         unit=_text(document["unit"]),
         kind=DataKind(document["kind"]),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from fractions import Fraction
 
-from dpqr.errors import LedgerError
+from dpqr.errors import BudgetRefused, LedgerError
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.cost import PURE, Cost
 from dpqr.privacy.currency import Currency
-from dpqr.privacy.events import PrivacyEvent
+from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Entry, Reservation, Run
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -19,23 +20,40 @@ _DIGEST = re.compile(r"[0-9a-f]{64}")
 class OpenRun:
     """Draws one after another: each is begun on the transcript that holds all before it, then recorded.
 
-    paid: the reservation's entry. events, drawn: the draws that were begun, and their exact cost; last: the newest.
+    paid: the reservation's entry. guard: what it admits, and has admitted. draws: those that were begun, in
+    order where the guard depends on it; last: the newest.
     A transcript in any other state than the last one that is known here (shortened, edited, copied earlier) finds no
     way to go on.
     """
 
     paid: Entry
-    events: Counter[PrivacyEvent] = field(default_factory=Counter)
+    currency: Currency
+    guard: PrivacyFilter
+    draws: list[PrivacyEvent] = field(default_factory=list)
     last: PrivacyEvent | None = None
     recorded: int = 0
     transcript: str = ""
-    drawn: Fraction = Fraction(0)
+
+    @classmethod
+    def of(cls, paid: Entry, currency: Currency) -> OpenRun:
+        """A run that has drawn nothing."""
+        guard = currency.guard(paid.cost, paid.events, paid.pricing or PURE)
+        return cls(paid=paid, currency=currency, guard=guard)
 
     @property
     def begun(self) -> int:
-        return self.events.total()
+        return len(self.draws)
 
-    def begin(self, entry: Entry, currency: Currency) -> None:
+    @property
+    def events(self) -> Composition:
+        """The draws that were begun, with how often."""
+        return tuple(Counter(self.draws).items())
+
+    def settled(self, events: Composition) -> Cost:
+        """What the run costs where it has drawn `events`. BudgetRefused: they have no price."""
+        return self.currency.settled(self.paid.cost, events, self.paid.pricing or PURE)
+
+    def begin(self, entry: Entry) -> None:
         """Admit one more draw. LedgerError: the last is not recorded, the transcript is another, or it is not paid."""
         (event, count), *others = entry.events or ((None, 0),)
         if event is None or count != 1 or others:
@@ -43,13 +61,17 @@ class OpenRun:
         self._require(entry, recorded=self.begun)
         if self.begun and entry.transcript != self.transcript:
             raise self._fault()
-        cost = self.drawn + currency.cost(event)
-        if cost > self.paid.cost:
-            raise LedgerError(f"entry {self.paid.number} does not pay for another draw")
-        self.events[event] += 1
+        self.charge(event)
         self.last = event
-        self.drawn = cost
         self.transcript = entry.transcript
+
+    def charge(self, event: PrivacyEvent) -> None:
+        """Admit the draw by its price alone. LedgerError: the reservation does not pay for it."""
+        try:
+            self.guard.charge(event)
+        except BudgetRefused:
+            raise LedgerError(f"entry {self.paid.number} does not pay for another draw") from None
+        self.draws.append(event)
 
     def record(self, entry: Entry) -> None:
         """Admit that the last draw lies in the transcript."""
@@ -62,7 +84,7 @@ class OpenRun:
         if number != self.recorded:
             raise self._fault()
 
-    def public(self, accountant: str) -> Run:
+    def public(self) -> Run:
         """The same for everybody to read."""
         paid = self.paid
         return Run(
@@ -70,9 +92,10 @@ class OpenRun:
                 dataset=paid.dataset,
                 number=paid.number,
                 receipt=paid.hash,
-                accountant=accountant,
+                currency=self.currency,
                 cost=paid.cost,
                 events=paid.events,
+                pricing=paid.pricing or PURE,
             ),
             note=paid.note,
             lost=self.last if self.begun > self.recorded else None,

@@ -17,12 +17,14 @@ from dpqr.privacy.ledger import Account, Entry
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What a walk over all entries found. anchored: the anchor's mark, which lies on the chain; None: none named."""
+    """What a walk over all entries found. anchored: the anchor's mark, which lies on the chain; None: none named.
+    unproved: entries whose accountant is not installed here, so that their price was not derived again."""
 
     chain: Stretch
     entries: tuple[Entry, ...]
     book: Book
     anchored: Mark | None = None
+    unproved: tuple[int, ...] = ()
 
     @property
     def mark(self) -> Mark:

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
 from dpqr.privacy.policy import Policy
 
-DIGITS = 6
 
-
-def over_limit(account: Account, asked: Fraction) -> BudgetRefused:
+def over_limit(account: Account, asked: Cost) -> BudgetRefused:
     """The request does not fit what is left for life."""
     return BudgetRefused(f"{_asked(account, asked)}, {standing_words(account)}\n{fitting_words(account)}")
 
 
-def over_cap(account: Account, asked: Fraction) -> BudgetRefused:
+def over_cap(account: Account, asked: Cost) -> BudgetRefused:
     """The request is larger than any one release may be."""
-    unit = account.terms.currency.name
-    cap = downward_text(account.terms.cap or Fraction(0), DIGITS)
+    cap = account.terms.currency.words(account.terms.cap or Cost(), downward_text)
     return BudgetRefused(
-        f"{_asked(account, asked)}, above the cap of {unit} {cap} for one release; "
+        f"{_asked(account, asked)}, above the cap of {cap} for one release; "
         f"{standing_words(account)}\n{fitting_words(account)}"
     )
 
@@ -53,19 +49,19 @@ def require_policy(terms: Terms, policy: Policy) -> None:
 
 def standing_words(account: Account) -> str:
     """What is spent and what is left, each rounded to the safe side."""
-    spent, limit = upward_text(account.spent, DIGITS), downward_text(account.terms.limit, DIGITS)
-    waiting = f" ({upward_text(account.pending, DIGITS)} of it not settled)" if account.pending else ""
-    return f"spent {spent} of {limit}{waiting}, left {downward_text(account.left, DIGITS)}"
+    figures = account.terms.currency.figures
+    spent, limit = figures(account.spent, upward_text), figures(account.terms.limit, downward_text)
+    waiting = f" ({figures(account.pending, upward_text)} of it not settled)" if account.pending else ""
+    return f"spent {spent} of {limit}{waiting}, left {figures(account.left, downward_text)}"
 
 
 def fitting_words(account: Account) -> str:
     """The largest request that fits now, in the ledger's currency and as options of a release."""
     if account.request is None:
         return "nothing more can be released from this dataset"
-    largest = f"{account.terms.currency.name} {downward_text(account.largest, DIGITS)}"
+    largest = account.terms.currency.words(account.largest, downward_text)
     return f"the largest request that fits is {largest}, as in {account.request}"
 
 
-def _asked(account: Account, asked: Fraction) -> str:
-    unit = account.terms.currency.name
-    return f"dataset {account.terms.dataset!r}: asked {unit} {upward_text(asked, DIGITS)}"
+def _asked(account: Account, asked: Cost) -> str:
+    return f"dataset {account.terms.dataset!r}: asked {account.terms.currency.words(asked, upward_text)}"

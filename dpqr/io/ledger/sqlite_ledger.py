@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -29,8 +29,10 @@ from dpqr.io.ledger.proofs import require_proofs
 from dpqr.io.ledger.record import Record, walked
 from dpqr.io.ledger.refusals import require_policy, require_unit
 from dpqr.io.ledger.turn import Last, Turn, resumed
+from dpqr.privacy.cost import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
+from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy, PolicyChange
 
 WAIT = 30.0
@@ -79,7 +81,14 @@ class SqliteLedger:
         return turn.book.account(dataset)
 
     def reserve(
-        self, dataset: str, events: Composition, *, unit: PrivacyUnit, note: str, policy: Policy = DEFAULT
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        note: str,
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
@@ -87,10 +96,11 @@ class SqliteLedger:
             terms = turn.book.account(dataset).terms
             require_unit(terms, unit)
             require_policy(terms, policy)
-            cost = terms.currency.price(events)
-            paid = turn.add("reserve", dataset=dataset, cost=cost, events=events, note=note)
+            cost = terms.currency.price(events, pricing)
+            stated = pricing if terms.currency is PAIR else None
+            paid = turn.add("reserve", dataset=dataset, cost=cost, events=events, pricing=stated, note=note)
             store_key(turn.connection, paid.number, _words(4))
-        return turn.book.unsettled(paid.number).public(terms.accountant).reservation
+        return turn.book.unsettled(paid.number).public().reservation
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
         """See `Ledger.begin`."""
@@ -114,8 +124,8 @@ class SqliteLedger:
                 f"--ledger {self.path}: holds no reservation {number} of dataset {dataset!r} with that seal; the "
                 "transcript is of another ledger or dataset, or was edited"
             )
-        standing = record.book.standings[dataset]
-        return standing.runs[number].public(standing.terms.accountant) if number in standing.runs else None
+        runs = record.book.standings[dataset].runs
+        return runs[number].public() if number in runs else None
 
     def key(self, reservation: Reservation) -> bytes:
         """See `Ledger.key`."""
@@ -128,7 +138,7 @@ class SqliteLedger:
         require_text(note, what="a note")
         dataset, number = reservation.dataset, reservation.number
         with self._run_turn(reservation) as turn:
-            cost = turn.book.account(dataset).terms.currency.price(events)
+            cost = turn.book.unsettled(number).settled(events)
             turn.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
             erase_key(turn.connection, number)
         return turn.book.account(dataset)
@@ -165,8 +175,7 @@ class SqliteLedger:
             record = walked(connection, self.anchor)
             require_keys(connection, [number for each in record.book.standings.values() for number in each.runs])
         self._require_anchor(record.book)
-        require_proofs(record)
-        return record
+        return replace(record, unproved=require_proofs(record))
 
     def renew_anchor(self) -> Mark:
         """Write the anchor anew, or for the first time, once the ledger as it is has been found sound.

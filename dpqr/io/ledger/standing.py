@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 from dpqr.io.ledger.open_run import OpenRun
+from dpqr.privacy.cost import NO_COST, Cost
 from dpqr.privacy.ledger import Account, Terms
 
 
@@ -14,7 +14,7 @@ class Standing:
     """What is spent, and the runs that are paid and not settled, by the number of their reservation."""
 
     terms: Terms
-    spent: Fraction = Fraction(0)
+    spent: Cost = NO_COST
     reservations: int = 0
     runs: dict[int, OpenRun] = field(default_factory=dict)
 
@@ -23,7 +23,7 @@ class Standing:
         return Account(
             terms=self.terms,
             spent=self.spent,
-            pending=sum((run.paid.cost for run in self.runs.values()), Fraction(0)),
+            pending=sum((run.paid.cost for run in self.runs.values()), NO_COST),
             reservations=self.reservations,
             unsettled=len(self.runs),
         )

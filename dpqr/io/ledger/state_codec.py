@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fractions import Fraction
+from itertools import groupby
 from typing import Any
 
 from dpqr.errors import DpqrError, LedgerError
+from dpqr.io.ledger.cost_codec import read_sum, sum_document
 from dpqr.io.ledger.entry_codec import canonical, entry_document, read_entry, read_terms, terms_document
 from dpqr.io.ledger.event_codec import decode_events, encode_events
 from dpqr.io.ledger.open_run import OpenRun
 from dpqr.io.ledger.standing import Standing
 from dpqr.privacy.currency import Currency
+from dpqr.privacy.events import Composition
 
 FORMAT = "dpqr state/1"
 _FAULTS = (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
@@ -55,11 +56,10 @@ def decode_state(text: str) -> State:
 
 
 def _standing_document(standing: Standing) -> dict[str, Any]:
-    spent = standing.spent
     return {
         "dataset": standing.terms.dataset,
         "terms": terms_document(standing.terms),
-        "spent": [f"{spent.numerator:x}", f"{spent.denominator:x}"],
+        "spent": sum_document(standing.spent),
         "reservations": standing.reservations,
         "runs": [_run_document(run) for run in standing.runs.values()],
     }
@@ -67,11 +67,10 @@ def _standing_document(standing: Standing) -> dict[str, Any]:
 
 def _standing(document: dict[str, Any]) -> Standing:
     terms = read_terms(document["dataset"], document["terms"])
-    numerator, denominator = (int(part, 16) for part in document["spent"])
     runs = [_run(part, terms.currency) for part in document["runs"]]
     return Standing(
         terms=terms,
-        spent=Fraction(numerator, denominator),
+        spent=read_sum(document["spent"]),
         reservations=document["reservations"],
         runs={run.paid.number: run for run in runs},
     )
@@ -81,7 +80,7 @@ def _run_document(run: OpenRun) -> dict[str, Any]:
     return {
         "paid": entry_document(run.paid),
         "seal": run.paid.hash,
-        "drawn": encode_events(tuple(run.events.items())),
+        "drawn": encode_events(_drawn(run)),
         "last": encode_events(() if run.last is None else ((run.last, 1),)),
         "recorded": run.recorded,
         "transcript": run.transcript,
@@ -89,12 +88,18 @@ def _run_document(run: OpenRun) -> dict[str, Any]:
 
 
 def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
-    drawn, last = decode_events(document["drawn"]), decode_events(document["last"])
-    return OpenRun(
-        paid=read_entry(document["paid"], document["seal"]),
-        events=Counter(dict(drawn)),
-        last=last[0][0] if last else None,
-        recorded=document["recorded"],
-        transcript=document["transcript"],
-        drawn=currency.price(drawn),
-    )
+    run = OpenRun.of(read_entry(document["paid"], document["seal"]), currency)
+    for event, count in decode_events(document["drawn"]):
+        for _ in range(count):
+            run.charge(event)
+    last = decode_events(document["last"])
+    run.last = last[0][0] if last else None
+    run.recorded, run.transcript = document["recorded"], document["transcript"]
+    return run
+
+
+def _drawn(run: OpenRun) -> Composition:
+    """The draws that were begun. In a currency of whole runs their order matters to the run's own filter."""
+    if run.paid.pricing is None:
+        return run.events
+    return tuple((event, len(list(same))) for event, same in groupby(run.draws))

@@ -8,6 +8,7 @@ from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.book import Book
 from dpqr.io.ledger.chain import BEGINNING, Link, Stretch, digest, seal
 from dpqr.io.ledger.entry_codec import encode_entry
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.ledger import Entry
 
 
@@ -34,7 +35,7 @@ def book(*opened):
 def reserve(made, cost, dataset="survey"):
     number = len(made.log)
     cost = Fraction(cost)
-    made.add(Entry(number=number, kind="reserve", time="", dataset=dataset, cost=cost, events=draws(cost)))
+    made.add(Entry(number=number, kind="reserve", time="", dataset=dataset, cost=Cost(cost), events=draws(cost)))
     return number
 
 
@@ -51,7 +52,9 @@ def replayed(*entries):
 
 def settle(made, number, cost, dataset="survey", events=None):
     events = draws(cost) if events is None else events
-    entry = Entry(number=len(made.log), kind="settle", time="", dataset=dataset, cost=Fraction(cost), events=events)
+    entry = Entry(
+        number=len(made.log), kind="settle", time="", dataset=dataset, cost=Cost(Fraction(cost)), events=events
+    )
     made.add(replace(entry, settles=number))
 
 
@@ -166,14 +169,14 @@ def test_an_unknown_dataset_is_named_beside_the_known_ones():
 @pytest.mark.parametrize(
     "forged",
     [
-        Entry(number=2, kind="reserve", time="", dataset="survey", cost=Fraction(6)),
-        Entry(number=2, kind="reserve", time="", dataset="nobody", cost=Fraction(1)),
+        Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))),
+        Entry(number=2, kind="reserve", time="", dataset="nobody", cost=Cost(Fraction(1))),
         Entry(number=2, kind="init", time="", dataset="survey", terms=terms()),
         Entry(number=2, kind="init", time="", dataset="other", terms=terms()),
         Entry(number=2, kind="init", time="", dataset="other"),
         Entry(number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), accountant="advanced")),
         Entry(number=2, kind="open", time=""),
-        Entry(number=3, kind="reserve", time="", dataset="survey", cost=Fraction(1)),
+        Entry(number=3, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1))),
         Entry(number=2, kind="settle", time="", dataset="survey", settles=1),
         Entry(number=2, kind="settle", time="", dataset="survey"),
         Entry(number=2, kind="reset", time="", dataset="survey"),
@@ -192,7 +195,7 @@ def test_a_forged_entry_is_found_in_a_replay():
     honest = book().log
     assert replayed(*honest).account("survey").left == 5
     with pytest.raises(LedgerError, match="entry 2 breaks the rules"):
-        replayed(*honest, Entry(number=2, kind="reserve", time="", dataset="survey", cost=Fraction(6)))
+        replayed(*honest, Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))))
 
 
 def test_a_record_that_does_not_begin_is_found():

@@ -26,7 +26,7 @@ def test_a_changed_byte_is_found_or_held_nothing(ledger):
 def test_every_byte_of_a_key_counts(ledger):
     (paid,) = [standing.runs for standing in ledger.walk().book.standings.values()]
     (run,) = paid.values()
-    reservation = run.public("basic").reservation
+    reservation = run.public().reservation
     at = ledger.path.read_bytes().index(ledger.key(reservation))
     assert {passed(ledger, position, 1) for position in range(at, at + 40)} == {7}
     sound = ledger.path.read_bytes()

@@ -7,11 +7,12 @@ from ledgers import draws, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.ledger import Entry
 
 TIME = "2030-01-02T03:04:05+00:00"
 RESERVE = Entry(
-    number=2, kind="reserve", time=TIME, dataset="survey", cost=Fraction(1, 3), events=draws("1/3"), note="ü"
+    number=2, kind="reserve", time=TIME, dataset="survey", cost=Cost(Fraction(1, 3)), events=draws("1/3"), note="ü"
 )
 ENTRIES = [
     Entry(number=0, kind="open", time=TIME, note="00ff"),
@@ -21,7 +22,7 @@ ENTRIES = [
     Entry(number=2, kind="anchor", time=TIME),
     Entry(number=3, kind="checkpoint", time=TIME, state="0" * 64),
     RESERVE,
-    replace(RESERVE, kind="settle", settles=2, cost=Fraction(0), events=()),
+    replace(RESERVE, kind="settle", settles=2, cost=Cost(Fraction(0)), events=()),
 ]
 
 

@@ -10,6 +10,7 @@ from dpqr.io.ledger.chain import Link, Stretch
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.proofs import require_proofs
 from dpqr.io.ledger.record import Record
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.events import DiscreteGaussianEvent
 from dpqr.privacy.ledger import Entry
 
@@ -35,7 +36,7 @@ def init(made):
 
 
 def reserve(cost, events):
-    return Entry(number=2, kind="reserve", time="", dataset="survey", cost=Fraction(cost), events=events)
+    return Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(cost)), events=events)
 
 
 ZCDP = terms(delta="1e-9", accountant="zcdp")
@@ -57,8 +58,8 @@ def test_an_old_price_that_was_too_high_passes():
         (init(terms()), reserve("1/3", draws("1/6", 3))),
         (init(terms()), reserve("1", GAUSSIAN)),
         (init(ZCDP), reserve("1/201", GAUSSIAN)),
-        (init(replace(terms(), limit=Fraction(6))),),
-        (init(replace(ZCDP, limit=ZCDP.limit * Fraction(1001, 1000))),),
+        (init(replace(terms(), limit=Cost(Fraction(6)))),),
+        (init(replace(ZCDP, limit=Cost(ZCDP.limit.amount * Fraction(1001, 1000)))),),
     ],
 )
 def test_what_costs_more_than_it_states_is_found(entries):

@@ -7,37 +7,42 @@ from ledgers import terms
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused
 from dpqr.io.ledger.refusals import over_cap, over_limit, require_unit
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.ledger import Account
 
 
 def test_the_refusal_tells_asked_spent_left_and_what_fits():
-    account = Account(terms=terms(), spent=Fraction("4.5"), pending=Fraction(1))
-    assert str(over_limit(account, Fraction(2))) == (
+    account = Account(terms=terms(), spent=Cost(Fraction("4.5")), pending=Cost(Fraction(1)))
+    assert str(over_limit(account, Cost(Fraction(2)))) == (
         "dataset 'survey': asked epsilon 2, spent 4.5 of 5 (1 of it not settled), left 0.5\n"
         "the largest request that fits is epsilon 0.5, as in --eps 0.5"
     )
 
 
 def test_figures_are_rounded_to_the_safe_side():
-    account = Account(terms=terms(epsilon="1"), spent=Fraction(2, 3))
-    assert "asked epsilon 0.666667, spent 0.666667 of 1, left 0.333333\n" in str(over_limit(account, Fraction(2, 3)))
+    account = Account(terms=terms(epsilon="1"), spent=Cost(Fraction(2, 3)))
+    assert "asked epsilon 0.666667, spent 0.666667 of 1, left 0.333333\n" in str(
+        over_limit(account, Cost(Fraction(2, 3)))
+    )
 
 
 def test_in_rho_the_options_of_a_release_that_fits_are_named():
     opened = terms(epsilon="2", delta="1e-6", accountant="zcdp")
-    said = str(over_limit(Account(terms=opened, spent=opened.limit / 2), opened.limit))
+    said = str(over_limit(Account(terms=opened, spent=Cost(opened.limit.amount / 2)), opened.limit))
     assert "asked rho 0.0881527, spent 0.0440764 of 0.0881526, left 0.0440763\n" in said
     assert said.endswith("as in --eps 1.37494 --delta 1e-6 --accountant zcdp")
 
 
 def test_an_empty_budget_says_so():
-    account = Account(terms=terms(), spent=Fraction(5))
-    assert str(over_limit(account, Fraction(1))).endswith("left 0\nnothing more can be released from this dataset")
+    account = Account(terms=terms(), spent=Cost(Fraction(5)))
+    assert str(over_limit(account, Cost(Fraction(1)))).endswith(
+        "left 0\nnothing more can be released from this dataset"
+    )
 
 
 def test_a_cap_is_named():
     account = Account(terms=terms(cap="1"))
-    assert str(over_cap(account, Fraction(2))) == (
+    assert str(over_cap(account, Cost(Fraction(2)))) == (
         "dataset 'survey': asked epsilon 2, above the cap of epsilon 1 for one release; spent 0 of 5, left 5\n"
         "the largest request that fits is epsilon 1, as in --eps 1"
     )

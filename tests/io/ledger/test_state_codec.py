@@ -6,6 +6,7 @@ from ledgers import draws, ledger_in, reserve, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.state_codec import State, decode_state, encode_state
+from dpqr.privacy.cost import Cost
 from dpqr.privacy.events import ExponentialEvent
 
 DIGESTS = ("1" * 64, "2" * 64)
@@ -33,12 +34,12 @@ def test_a_state_comes_back_as_it_was(text):
     assert state.standings["survey"].account.spent == Fraction(4, 3)
     (run,) = state.standings["z"].runs.values()
     assert (run.begun, run.recorded, run.last) == (2, 1, ExponentialEvent(epsilon=Fraction(1, 20)))
-    assert run.drawn == 2 * terms("z", "3", "1e-9", "zcdp").currency.cost(run.last)
+    assert run.settled(run.events) == Fraction(2, 8 * 20**2)
 
 
 def test_a_sum_of_any_length_can_be_kept(text):
     state = decode_state(text)
-    state.standings["survey"].spent = Fraction(1, 3**20_000)
+    state.standings["survey"].spent = Cost(Fraction(1, 3**20_000))
     again = decode_state(encode_state(state))
     assert again.standings["survey"].spent == Fraction(1, 3**20_000)
 

@@ -1,0 +1,111 @@
+"""PairCurrency: epsilon and delta of whole runs, added up by basic composition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib.util import find_spec
+
+from dpqr.errors import BudgetRefused
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, require_pure
+from dpqr.privacy.accountants.losses import concentrated_rho
+from dpqr.privacy.accountants.zcdp import total_rho
+from dpqr.privacy.budget import SMALLEST_DELTA, SMALLEST_EPSILON, PrivacyBudget
+from dpqr.privacy.cost import PURE, Cost, Pricing
+from dpqr.privacy.events import Composition
+from dpqr.privacy.figures import downward_text
+
+DIGITS = 6
+ROUNDING = 1 + Fraction(1, 2**30)
+"""How far an epsilon that was searched for in floating point may differ on another machine."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairCurrency:
+    """Costs are pairs (epsilon, delta), each the guarantee of one run, whatever accountant proves it.
+
+    Privacy:
+        Run i is (eps_i, delta_i)-DP by its own accountant, for the events that its reservation names, and both figures
+        are fixed before its first draw. Mechanisms of such parameters, each chosen by all that was released before, are
+        (eps, delta)-DP together as long as on every path the sums stay within eps and delta: basic composition is a
+        filter (Rogers, Roth, Ullman and Vadhan 2016).
+
+        What the filter adds up must be fixed before the mechanism runs. So a settlement gives nothing back of a run
+        that zcdp, advanced, optimal, analytic or pld proves: its pair is a statement of the run as one mechanism. It
+        bounds no likelihood ratio path by path, and a smaller pair for the paths on which the run has stopped early is
+        not implied by it. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
+        (eps_ij, 0) of its own, whose epsilon is fixed before it is made, so the filter's unit may be the draw: what was
+        never drawn was never spent, and comes back. A run that has drawn nothing costs nothing under any accountant.
+    """
+
+    accountant: str = "basic"
+    name: str = "epsilon and delta"
+
+    def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
+        """The epsilon that the run's accountant proves for the events at its delta, and that delta; pure sums: none.
+
+        Errors: BudgetRefused where it proves none, is a third party's, or is not installed.
+        """
+        from dpqr.privacy.accountants.known import PREDICTING  # brings numpy, which looking at a ledger does not need
+
+        proving = PREDICTING.get(pricing.accountant)
+        if proving is None:
+            raise BudgetRefused(
+                f"--accountant {pricing.accountant}: a budget in epsilon and delta takes dpqr's own accountants only "
+                f"({', '.join(PREDICTING)}), for the ledger asks them for the price; choose one of them"
+            )
+        delta = Fraction(0) if pricing.accountant == PURE.accountant else pricing.delta
+        if not delta and pricing.accountant != PURE.accountant:
+            raise BudgetRefused(f"the {pricing.accountant} accountant needs a delta above 0; add --delta, as 1e-9")
+        epsilon = proving.epsilon(events, delta)
+        if epsilon is None:
+            refusal = proving.refusal(PrivacyBudget(Fraction(1), delta))
+            raise BudgetRefused(refusal or f"the {pricing.accountant} accountant has no price for the planned draws")
+        return Cost(epsilon, delta)
+
+    def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
+        """See the class: the draws of a pure sum, else all that was paid, unless nothing was drawn."""
+        if not events:
+            return Cost()
+        return self.price(events) if pricing.accountant == PURE.accountant else paid
+
+    def guard(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> PrivacyFilter:
+        """What the run's own accountant admits of the events that were paid for."""
+        if pricing.accountant == PURE.accountant:
+            return SumFilter(limit=paid.amount, cost=require_pure, unit="epsilon")
+        if pricing.accountant == "zcdp":
+            return SumFilter(limit=total_rho(events), cost=concentrated_rho, unit="rho")
+        return PlanFilter(planned=events)
+
+    def limit(self, budget: PrivacyBudget) -> Cost:
+        return Cost(budget.epsilon, budget.delta)
+
+    def covers(self, budget: PrivacyBudget, limit: Cost) -> bool:
+        return limit <= self.limit(budget)
+
+    def proves(self, cost: Cost, price: Cost) -> bool:
+        """Within ROUNDING: the searches of some accountants end elsewhere on another machine."""
+        return price <= Cost(cost.amount * ROUNDING, cost.delta)
+
+    def request(self, largest: Cost, delta: Fraction) -> str | None:
+        """Any accountant's plan within these options fits: it costs at most their epsilon, and their delta or none."""
+        epsilon, share = downward_text(largest.amount, DIGITS), downward_text(largest.delta)
+        if Fraction(epsilon) < SMALLEST_EPSILON:
+            return None
+        return f"--eps {epsilon} --delta {share}" if Fraction(share) >= SMALLEST_DELTA else f"--eps {epsilon}"
+
+    def figures(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
+        return f"({text(cost.amount, DIGITS)}, {text(cost.delta, DIGITS)})"
+
+    def words(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
+        return f"(epsilon {text(cost.amount, DIGITS)}, delta {text(cost.delta, DIGITS)})"
+
+
+PAIR = PairCurrency()
+
+
+def is_installed(accountant: str) -> bool:
+    """Whether the package that this accountant needs, if any, is there; nothing is imported."""
+    return accountant != "pld" or find_spec("dp_accounting") is not None
