@@ -5,6 +5,10 @@ loses them, and it needs memory that all jobs share. Why synchronous EXTRA and n
 commits when its journal is unlinked, and only EXTRA syncs the directory after that; with FULL a power loss can bring
 the journal back, and with it roll back a budget that was already paid (sqlite.org, "PRAGMA synchronous"; the order of
 the system calls was checked).
+Why secure_delete and a journal limit of 0: a settlement erases a key. The first overwrites it in the file. The journal
+holds the page as it was, and in exclusive mode SQLite commits by overwriting the journal's header alone, and unlinks it
+when the connection closes: a job that was killed between the two left the key behind. With a limit of 0 the commit
+itself cuts the journal to nothing. What a disk keeps of blocks that a file has given back is beyond this.
 Why a new connection for every transaction: none is ever carried through a fork.
 """
 
@@ -32,6 +36,7 @@ _SETTINGS = (
     "PRAGMA secure_delete = ON",
     "PRAGMA fullfsync = ON",
     "PRAGMA journal_mode = DELETE",
+    "PRAGMA journal_size_limit = 0",
     "PRAGMA synchronous = EXTRA",
 )
 _BUSY = {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}
