@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpqr.cli.number import Whole
+
 if TYPE_CHECKING:
     from dpqr.app.audit import Audit, Finding
 
 
 @click.command("audit")
-@click.option("--runs", type=click.IntRange(min=1), metavar="N", help="Runs on each database of a case. [100000]")
+@click.option("--runs", type=Whole(min=1), metavar="N", help="Runs on each database of a case. [100000]")
 @click.option("--short", is_flag=True, help="1800 runs, or fewer: under a minute, for CI.")
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Only this case; * stands for anything.")
 @click.option("--list", "listed", is_flag=True, help="Name the cases; run nothing.")

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 import click
 
+from dpqr.cli.number import Whole
 from dpqr.cli.options import MOST_RECORDS, delimiter
-from dpqr.cli.whole import Whole
 
 MEMORY = 2**28
 READING = ("records", "bytes", "memory", "delimiter", "counts", "fail")

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from dpqr.cli import options
+from dpqr.cli.number import Positive, Whole
 
 if TYPE_CHECKING:
     from dpqr.evaluation.accuracy import Accuracy
 
 TOP = 10
 _ask, _pay, _say = options.under("Evaluation"), options.under("Budget for life"), options.under("Screen")
-_goal = click.FloatRange(min=0, min_open=True)
+_goal = Positive()
 
 
 @click.command("evaluate", cls=options.Sectioned)
@@ -24,9 +25,7 @@ _goal = click.FloatRange(min=0, min_open=True)
 @_ask("--rows", is_flag=True, help="Judge synthetic rows: those of the release, or a table of them.")
 @_ask("--max-error", metavar="X", type=_goal, help="Exit code 6 if an answer is off by more than X times n.")
 @_ask("--max-l1", metavar="X", type=_goal, help="Exit code 6 if the blocks' mean L1 error is above X times n.")
-@_ask(
-    "--top", metavar="N", type=click.IntRange(min=1), help=f"How many blocks to show, worst first. [{TOP}; --json: all]"
-)
+@_ask("--top", metavar="N", type=Whole(min=1), help=f"How many blocks to show, worst first. [{TOP}; --json: all]")
 @_pay("--dataset", metavar="NAME", help="What the ledger calls the true table; refused if it is private there.")
 @_pay("--ledger", metavar="FILE", callback=options.named, help="The ledger. [DPQR_LEDGER, else this user's own]")
 @_pay("--anchor", metavar="FILE", callback=options.named, help="What finds rollbacks of the ledger. [DPQR_ANCHOR]")

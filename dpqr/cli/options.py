@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from dpqr.cli.number import Whole
+
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 MOST_RECORDS = 2**36
 """No declared number of records may be larger: up to it the mechanisms keep their integers exact."""
@@ -93,13 +95,13 @@ def guarantee(command: Decorated, *, required: bool = False) -> Decorated:
         option(
             "--max-rows",
             metavar="K",
-            type=click.IntRange(1, MOST_RECORDS),
+            type=Whole(1, MOST_RECORDS),
             help="Rows of each person that are used, drawn at random where there are more.",
         ),
         option(
             "--n",
             metavar="N",
-            type=click.IntRange(1, MOST_RECORDS),
+            type=Whole(1, MOST_RECORDS),
             help="The public number of rows, or persons (replace); a declared one (theory, predict under add-remove).",
         ),
     )
@@ -109,7 +111,7 @@ def strategies(command: Decorated) -> Decorated:
     """The roles by name and their parameters; `dpqr strategies` lists the names."""
     option, rule = under("Strategies, listed by `dpqr strategies`"), "multiplicative-weights"
     named, constants = partial(option, metavar="NAME"), click.Choice(["printed", "sharp"])
-    count, seed = click.IntRange(min=1), click.IntRange(min=0)
+    count, seed = Whole(min=1), Whole(min=0)
     return added(
         command,
         named("--schedule", default="auto", show_default=True, help="How the budget is cut."),
@@ -132,8 +134,8 @@ def strategies(command: Decorated) -> Decorated:
 def table(command: Decorated) -> Decorated:
     """How the private table is read, and the declared limits."""
     option = under("Table")
-    limit, count = partial(option, metavar="N"), click.IntRange(min=1)
-    records = click.IntRange(1, MOST_RECORDS)
+    limit, count = partial(option, metavar="N"), Whole(min=1)
+    records = Whole(1, MOST_RECORDS)
     return added(
         command,
         delimiter(option),

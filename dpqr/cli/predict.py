@@ -7,12 +7,13 @@ from typing import Any
 import click
 
 from dpqr.cli import options
+from dpqr.cli.number import Whole
 from dpqr.errors import UsageFault
 
 _learn, _what = options.under("Learner"), options.under("Prediction")
 _pay, _out, _say = options.under("Budget for life"), options.under("Output"), options.under("Screen")
 _modes = click.Choice(["auto", "json", "none"])
-_count = click.IntRange(min=1)
+_count = Whole(min=1)
 USUAL_PREDICTIONS = 100
 """What a plan is made for where nobody says how many."""
 
@@ -54,7 +55,7 @@ USUAL_PREDICTIONS = 100
 @_learn(
     "--features", metavar="COUNT", type=_count, help="Random features of a kernel. [default: exact if few, else 256]"
 )
-@_learn("--seed", metavar="N", type=click.IntRange(min=0), default=0, help="Public seed of random features.")
+@_learn("--seed", metavar="N", type=Whole(min=0), default=0, help="Public seed of random features.")
 @_learn("--base", metavar="SPEC", help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).")
 @_learn("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]")
 @_learn("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]")

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from dpqr.cli import options
+from dpqr.cli.number import Whole
 from dpqr.cli.screen import Screen, product, product_json
 from dpqr.errors import UsageFault
 
@@ -21,9 +22,7 @@ _related = click.Choice(["add-remove", "replace"])
 @_explain("--eps", metavar="E", help="Epsilon, for example 1.")
 @_explain("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]")
 @_explain("--neighbours", type=_related, help="As in `dpqr release`. [default: add-remove]")
-@_explain(
-    "--n", metavar="N", type=click.IntRange(1, options.MOST_RECORDS), help="The number of rows, or a guess at it."
-)
+@_explain("--n", metavar="N", type=Whole(1, options.MOST_RECORDS), help="The number of rows, or a guess at it.")
 @_explain(
     "--alpha", metavar="A", help="Accuracy to tell mistake bounds at. [default: the smallest that theory promises]"
 )

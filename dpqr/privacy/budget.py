@@ -12,6 +12,8 @@ SMALLEST_EPSILON = Fraction(1, 10**9)
 LARGEST_EPSILON = Fraction(1000)
 SMALLEST_DELTA = Fraction(1, 10**30)
 LONGEST_TEXT = 100
+BLANKS = " \t"
+"""All that may stand around a number."""
 _DECIMAL = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
@@ -40,13 +42,15 @@ class PrivacyBudget:
         """A budget from decimal text; a UsageFault says what is allowed. No delta, or "0": pure."""
         eps = decimal(epsilon, option="--eps")
         if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:
-            raise UsageFault(f"--eps {epsilon.strip()}: epsilon must lie between 1e-9 and 1000, for example --eps 1")
+            raise UsageFault(
+                f"--eps {epsilon.strip(BLANKS)}: epsilon must lie between 1e-9 and 1000, for example --eps 1"
+            )
         if delta is None:
             return cls(eps)
         dlt = decimal(delta, option="--delta")
         if dlt and not SMALLEST_DELTA <= dlt < 1:
             raise UsageFault(
-                f"--delta {delta.strip()}: delta must be 0 (pure privacy) or lie in [1e-30, 1), for example 1e-9"
+                f"--delta {delta.strip(BLANKS)}: delta must be 0 (pure privacy) or lie in [1e-30, 1), for example 1e-9"
             )
         return cls(eps, dlt)
 
@@ -54,10 +58,10 @@ class PrivacyBudget:
 def decimal(text: str, *, option: str) -> Fraction:
     """The exact value of plain decimal text ("0.1", "1e-9").
 
-    Everything else is refused with a UsageFault: nan, inf, hex, minus signs, other scripts' digits, and texts or
-    exponents so long that the exact number would be huge.
+    Everything else is refused with a UsageFault: nan, inf, hex, minus signs, other scripts' digits, control characters
+    and blanks of other kinds around the number, and texts or exponents so long that the exact number would be huge.
     """
-    cleaned = text.strip()
+    cleaned = text.strip(BLANKS)
     if len(cleaned) > LONGEST_TEXT:
         raise UsageFault(f"{option}: {len(cleaned)} characters are too many; give a number of at most {LONGEST_TEXT}")
     if not _DECIMAL.fullmatch(cleaned):

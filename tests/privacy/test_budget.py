@@ -15,6 +15,7 @@ NUMBERS = {
     "1e-9": Fraction(1, 10**9),
     "2.5E+1": Fraction(25),
     " 1 ": Fraction(1),
+    "\t1": Fraction(1),
     "007": Fraction(7),
     "1e-999": Fraction(1, 10**999),
 }
@@ -42,6 +43,15 @@ NO_NUMBERS = [
     "1e999999999",
     "1e-999999999999",
     "1 2",
+    "1\n",
+    "1\x0b",
+    "\x0c1",
+    "1\x1c",
+    "1\x85",
+    "1\xa0",
+    "\u20031",
+    "\ufeff1",
+    "1\x00",
     "1\n2",
     "one",
     "1j",
@@ -88,7 +98,7 @@ def test_a_delta_out_of_range_is_refused(text):
 
 def test_the_message_repeats_the_text_without_what_surrounds_it():
     with pytest.raises(UsageFault) as refusal:
-        PrivacyBudget.parse("\n2000\n")
+        PrivacyBudget.parse("\t 2000 ")
     assert str(refusal.value).startswith("--eps 2000: ")
 
 
