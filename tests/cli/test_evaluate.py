@@ -94,7 +94,7 @@ def test_a_goal_that_is_missed_ends_with_6_after_the_figures(desk, goal):
 def test_a_goal_is_a_number(desk):
     ended = evaluate(desk, "--max-l1", "much")
     assert ended.code == 2
-    assert "'much' is not a valid number" in ended.err
+    assert "--max-l1 'much': give a plain decimal number" in ended.err
 
 
 class TestLedger:

@@ -54,7 +54,7 @@ def test_every_number_of_an_option_is_plain_text(path, option):
 
 @pytest.mark.parametrize("text", ODD, ids=ascii)
 def test_no_other_text_is_a_whole_number(text):
-    with pytest.raises(click.BadParameter, match="is not a whole number in digits"):
+    with pytest.raises(click.BadParameter, match="is not a valid whole number"):
         Whole(min=0).convert(text, None, None)
 
 
