@@ -23,12 +23,15 @@ from races import race
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DpqrError
 from dpqr.io.ledger.anchor import Anchor
+from dpqr.io.ledger.chain import seal
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.cost import PURE, Pricing
 from dpqr.privacy.currency import currency
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.ledger import DataKind, Terms
+from dpqr.privacy.pair_currency import PAIR
 
 UNIT = PrivacyUnit()
 PAGE = 4096
@@ -61,8 +64,14 @@ def ledger_in(directory, *, anchored=True, **options):
     return SqliteLedger(path=directory / "ledger.sqlite", anchor=anchor, unanchored=not anchored, **options)
 
 
-def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test"):
-    return ledger.reserve(dataset, draws(epsilon), unit=PrivacyUnit(neighbours=neighbours), note=note)
+def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE):
+    unit = PrivacyUnit(neighbours=neighbours)
+    return ledger.reserve(dataset, draws(epsilon), unit=unit, note=note, pricing=pricing)
+
+
+def by(delta):
+    """What proves a run: advanced composition at this delta, or without one the pure sum."""
+    return Pricing(accountant="advanced", delta=Fraction(delta)) if delta else PURE
 
 
 def rows(path):
@@ -107,6 +116,16 @@ def tamper(path, *statements):
     connection.close()
 
 
+def forge(path, make):
+    """Rewrite all entries and chain them anew, as an owner who knows the format can."""
+    previous, forged = "", []
+    for number, text, _ in rows(path):
+        text = make(number, text)
+        previous = seal(previous, text)
+        forged.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (text, previous, number)))
+    tamper(path, *forged)
+
+
 def command(*arguments):
     """Run this file as a command; its JSON."""
     done = subprocess.run(
@@ -115,15 +134,15 @@ def command(*arguments):
     return json.loads(done.stdout)
 
 
-def payments(directory, jobs):
+def payments(directory, jobs, pricing=PURE):
     """All jobs ask for one unit at the same moment. Exit codes, counted."""
-    return Counter(str(code) for code in race(jobs, lambda number: attempt(directory, f"job {number}")))
+    return Counter(str(code) for code in race(jobs, lambda number: attempt(directory, f"job {number}", pricing)))
 
 
-def attempt(directory, note):
+def attempt(directory, note, pricing):
     """Pay one unit, then publish a file; the exit code that a command would end with."""
     try:
-        paid = reserve(ledger_in(directory), 1, note=note)
+        paid = reserve(ledger_in(directory), 1, note=note, pricing=pricing)
     except DpqrError as error:
         return error.exit_code
     except BaseException:
@@ -136,7 +155,7 @@ def publish(directory, paid):
     (directory / "published" / str(paid.number)).write_text(paid.receipt)
 
 
-def kills(directory, count, seed, crowd):
+def kills(directory, count, seed, crowd, pricing=PURE):
     """Kill at least `count` jobs that reserve, publish and settle without end, `crowd` of them racing.
 
     Every fifth of them, on average, meets a full disk.
@@ -144,7 +163,7 @@ def kills(directory, count, seed, crowd):
     moments = random.Random(seed)
     done = {"killed": 0, "ended": 0, "unsound": []}
     while done["killed"] < count:
-        children = [start(directory, full=moments.random() < 0.2) for _ in range(crowd)]
+        children = [start(directory, full=moments.random() < 0.2, pricing=pricing) for _ in range(crowd)]
         for child in children:
             time.sleep(moments.uniform(0, LONGEST_LIFE))
             os.kill(child, signal.SIGKILL)
@@ -155,7 +174,7 @@ def kills(directory, count, seed, crowd):
     return done
 
 
-def start(directory, *, full):
+def start(directory, *, full, pricing):
     child = os.fork()
     if child:
         return child
@@ -163,7 +182,7 @@ def start(directory, *, full):
         fill(directory)
     while True:
         try:
-            cycle(directory)
+            cycle(directory, pricing)
         except DpqrError as error:
             if error.exit_code != 7:
                 os._exit(error.exit_code)
@@ -187,9 +206,9 @@ def full(directory):
             return {"exit": error.exit_code, "said": str(error)}
 
 
-def cycle(directory):
+def cycle(directory, pricing=PURE):
     ledger = ledger_in(directory)
-    paid = reserve(ledger, "0.001")
+    paid = reserve(ledger, "0.001", pricing=pricing)
     publish(directory, paid)
     ledger.settle(paid, draws("0.0005"), note="released")
 
@@ -216,15 +235,17 @@ def main():
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--crowd", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--delta", type=by, default=PURE)
     given = parser.parse_args()
     SystemNoise().words(1)  # numpy is here before the jobs are forked, whose lives are short
+    PAIR.price(draws("0.001"), given.delta)  # and so are the accountants
     (given.directory / "published").mkdir(exist_ok=True)
     if given.what == "race":
-        print(json.dumps(payments(given.directory, given.jobs)))
+        print(json.dumps(payments(given.directory, given.jobs, given.delta)))
     elif given.what == "full":
         print(json.dumps(full(given.directory)))
     else:
-        print(json.dumps(kills(given.directory, given.count, given.seed, given.crowd)))
+        print(json.dumps(kills(given.directory, given.count, given.seed, given.crowd, given.delta)))
 
 
 if __name__ == "__main__":

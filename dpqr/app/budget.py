@@ -113,6 +113,9 @@ def priced(account: Account, events: Composition, delta: Fraction | None = None)
 
     at = account.terms.budget.delta if delta is None else delta
     prices = {name: accountant.epsilon(events, at) for name, accountant in available().items()}
+    prices[account.terms.accountant] = account.terms.currency.epsilon(
+        account.spent, at
+    )  # run by run, as it was charged
     return PricedAccount(account=account, events=events, delta=at, prices=prices)
 
 

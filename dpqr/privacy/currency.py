@@ -65,6 +65,10 @@ class Currency(Protocol):
         """Whether a recorded cost is at least the price that is derived now."""
         ...
 
+    def epsilon(self, spent: Cost, delta: Fraction) -> Fraction | None:
+        """The epsilon at `delta` that is proved by what was spent; None: no finite one."""
+        ...
+
     def request(self, largest: Cost, delta: Fraction) -> str | None:
         """The largest release that costs at most `largest`, as options; None: none does. delta: of the budget."""
         ...
@@ -119,6 +123,11 @@ class SumCurrency:
 
     def proves(self, cost: Cost, price: Cost) -> bool:
         return price <= cost
+
+    def epsilon(self, spent: Cost, delta: Fraction) -> Fraction | None:
+        if self.name == "epsilon" or not spent:
+            return spent.amount
+        return converted(spent.amount, delta) if delta else None
 
     def request(self, largest: Cost, delta: Fraction) -> str | None:
         epsilon = self.largest_epsilon(largest.amount, delta)

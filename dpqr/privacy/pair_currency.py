@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from importlib.util import find_spec
 
 from dpqr.errors import BudgetRefused
@@ -18,6 +19,7 @@ from dpqr.privacy.events import Composition
 from dpqr.privacy.figures import downward_text
 
 DIGITS = 6
+CACHED = 64
 ROUNDING = 1 + Fraction(1, 2**30)
 """How far an epsilon that was searched for in floating point may differ on another machine."""
 
@@ -48,22 +50,8 @@ class PairCurrency:
 
         Errors: BudgetRefused where it proves none, is a third party's, or is not installed.
         """
-        from dpqr.privacy.accountants.known import PREDICTING  # brings numpy, which looking at a ledger does not need
-
-        proving = PREDICTING.get(pricing.accountant)
-        if proving is None:
-            raise BudgetRefused(
-                f"--accountant {pricing.accountant}: a budget in epsilon and delta takes dpqr's own accountants only "
-                f"({', '.join(PREDICTING)}), for the ledger asks them for the price; choose one of them"
-            )
-        delta = Fraction(0) if pricing.accountant == PURE.accountant else pricing.delta
-        if not delta and pricing.accountant != PURE.accountant:
-            raise BudgetRefused(f"the {pricing.accountant} accountant needs a delta above 0; add --delta, as 1e-9")
-        epsilon = proving.epsilon(events, delta)
-        if epsilon is None:
-            refusal = proving.refusal(PrivacyBudget(Fraction(1), delta))
-            raise BudgetRefused(refusal or f"the {pricing.accountant} accountant has no price for the planned draws")
-        return Cost(epsilon, delta)
+        pure = pricing.accountant == PURE.accountant
+        return _proved(events, PURE if pure else pricing)
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
         """See the class: the draws of a pure sum, else all that was paid, unless nothing was drawn."""
@@ -89,6 +77,9 @@ class PairCurrency:
         """Within ROUNDING: the searches of some accountants end elsewhere on another machine."""
         return price <= Cost(cost.amount * ROUNDING, cost.delta)
 
+    def epsilon(self, spent: Cost, delta: Fraction) -> Fraction | None:
+        return spent.amount if spent.delta <= delta else None
+
     def request(self, largest: Cost, delta: Fraction) -> str | None:
         """Any accountant's plan within these options fits: it costs at most their epsilon, and their delta or none."""
         epsilon, share = downward_text(largest.amount, DIGITS), downward_text(largest.delta)
@@ -104,6 +95,26 @@ class PairCurrency:
 
 
 PAIR = PairCurrency()
+
+
+@lru_cache(maxsize=CACHED)
+def _proved(events: Composition, pricing: Pricing) -> Cost:
+    """See `PairCurrency.price`. One plan is often run many times, and some accountants take seconds."""
+    from dpqr.privacy.accountants.known import PREDICTING  # brings numpy, which looking at a ledger does not need
+
+    proving = PREDICTING.get(pricing.accountant)
+    if proving is None:
+        raise BudgetRefused(
+            f"--accountant {pricing.accountant}: a budget in epsilon and delta takes dpqr's own accountants only "
+            f"({', '.join(PREDICTING)}), for the ledger asks them for the price; choose one of them"
+        )
+    if not pricing.delta and pricing != PURE:
+        raise BudgetRefused(f"the {pricing.accountant} accountant needs a delta above 0; add --delta 1e-9, for example")
+    epsilon = proving.epsilon(events, pricing.delta)
+    if epsilon is None:
+        refusal = proving.refusal(PrivacyBudget(Fraction(1), pricing.delta))
+        raise BudgetRefused(refusal or f"the {pricing.accountant} accountant has no price for the planned draws")
+    return Cost(epsilon, pricing.delta)
 
 
 def is_installed(accountant: str) -> bool:

@@ -82,11 +82,11 @@ def _state(account: Account) -> Iterator[Fact]:
 
 
 def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Fraction) -> Iterator[Fact]:
-    """The whole history by every theorem; only the ledger's own is charged, and none where pairs add up."""
-    name, charged = "History", None if account.terms.currency is PAIR else account.terms.accountant
+    """The whole history by every theorem; only the ledger's own is charged."""
+    name = "History"
     for accountant, price in prices.items():
         figure = f"eps {upward_text(price, DIGITS)}" if price is not None else "no finite eps"
-        own = " (charged)" if accountant == charged else ", shown only"
+        own = " (charged)" if accountant == account.terms.accountant else ", shown only"
         yield name, f"{accountant}: {figure} at delta {upward_text(delta)}{own}"
         name = ""
 

@@ -6,12 +6,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import UNIT, command, draws, ledger_in, reserve, rows, tamper, terms
+from ledgers import UNIT, command, draws, forge, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.io.ledger.anchor import Anchor
-from dpqr.io.ledger.chain import seal
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 
@@ -28,16 +27,6 @@ def keep(ledger, directory):
     directory.mkdir()
     shutil.copy(ledger.path, directory)
     return directory / ledger.path.name
-
-
-def forge(path, make):
-    """Rewrite all entries and chain them anew, as an owner who knows the format can."""
-    previous, forged = "", []
-    for number, text, _ in rows(path):
-        text = make(number, text)
-        previous = seal(previous, text)
-        forged.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (text, previous, number)))
-    tamper(path, *forged)
 
 
 class TestLife:
