@@ -16,6 +16,7 @@ from dpqr.app.request import PlanRequest
 from dpqr.errors import DpqrError
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
+from dpqr.privacy.cost import PURE
 from dpqr.privacy.ledger import DataKind
 
 QUERIES = {
@@ -146,12 +147,12 @@ def _unpaid(directory, entries):
 def _undercharged(entries):
     settled = {entry.settles: entry.cost for entry in entries if entry.kind == "settle"}
     for number, events in begun(entries).items():
-        if settled.get(number, entries[number].cost) < price(entries, events):
+        if not price(entries, events, number) <= settled.get(number, entries[number].cost):
             return f"entry {number} drew more than it paid"
     return None
 
 
-def price(entries, events):
-    """What they cost the only dataset of a desk."""
-    money = next(entry.terms for entry in entries if entry.kind == "init").currency
-    return money.price(tuple((event, 1) for event in events))
+def price(entries, events, number=2):
+    """What they cost the only dataset of a desk, in the run that entry `number` has paid for."""
+    money, paid = next(entry.terms for entry in entries if entry.kind == "init").currency, entries[number]
+    return money.settled(paid.cost, tuple((event, 1) for event in events), paid.pricing or PURE)

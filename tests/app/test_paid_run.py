@@ -33,7 +33,10 @@ from dpqr.errors import RESUMABLE, BudgetRefused, DataError, LedgerError, UsageF
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.noise.source import SeededNoise
+from dpqr.privacy.cost import Cost, Pricing
 from dpqr.privacy.ledger import DataKind
+
+NAMED = ("basic", "advanced", "optimal", "zcdp", "pld")
 
 
 @pytest.fixture
@@ -95,14 +98,17 @@ def test_without_a_directory_nothing_is_kept_and_all_is_paid(place):
         ({"epsilon": "90"}, {"epsilon": "1", "delta": "1e-9", "accountant": "advanced", "count_dropped": None}),
         ({"epsilon": "5"}, {"epsilon": "1", "count_dropped": "0.1"}),
         ({"epsilon": "5"}, {"epsilon": "1", "distinguisher": "exponential", "rounds": 1}),
+        *(({"epsilon": "5", "delta": "1e-6"}, {"epsilon": "1", "delta": "1e-9", "accountant": name}) for name in NAMED),
     ],
     ids=str,
 )
 def test_every_accountant_of_a_plan_is_paid_in_the_ledgers_currency(tmp_path, budget, asked):
     ledger = lay(tmp_path, **budget)
     made = run(tmp_path, **asked)
-    money = ledger.account("survey").terms.currency
-    assert money.price(made.plan.events) >= ledger.account("survey").spent > 0
+    money, spent = ledger.account("survey").terms.currency, ledger.account("survey").spent
+    pricing = Pricing(accountant=made.plan.roles.accountant.name, delta=made.plan.budget.delta)
+    assert money.price(made.plan.events, pricing) >= spent
+    assert spent.amount > 0
     assert unsound(tmp_path) is None
 
 
@@ -196,7 +202,8 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
     assert len(made.transcript.rounds) < made.plan.rounds
     entries = ledger_in(tmp_path).entries()
     (events,) = begun(entries).values()
-    assert ledger_in(tmp_path).account("survey").spent == price(entries, events) < 50
+    assert ledger_in(tmp_path).account("survey").spent == price(entries, events)
+    assert price(entries, events).amount < 50
     assert document(tmp_path)["guarantee"].startswith("Differentially private with epsilon = 50 ")
 
 
@@ -217,20 +224,29 @@ def named(stage):
     return f"{'after' if after else 'before'} {name} {count}"
 
 
+PAIRS = {"epsilon": "5", "delta": "1e-6"}
+"""A budget in epsilon and delta."""
+ZCDP = {"delta": "1e-7", "accountant": "zcdp"}
+
+
+@pytest.mark.parametrize(("budget", "asked"), [({}, {}), (PAIRS, ZCDP)], ids=["epsilon", "pairs"])
 @pytest.mark.parametrize("stage", STAGES, ids=named)
-def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(place, stage):
-    assert killed_at(place, stage) == 9
-    assert account(place).spent == 1
+def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage, budget, asked):
+    place = tmp_path
+    lay(place, **budget)
+    assert killed_at(place, stage, **asked) == 9
+    paid = ledger_in(place).entries()[2].cost
+    assert account(place).spent == paid <= Cost(Fraction(1), Fraction(asked.get("delta", 0)))
     assert unsound(place) is None
     known = [entry.kind for entry in ledger_in(place).entries()].count("record")
     before = drawn(place)[:known]
-    made = run(place, resume=True)
+    made = run(place, resume=True, **asked)
     planned = sum(count for _, count in made.plan.events)
     entries = ledger_in(place).entries()
     (events,) = begun(entries).values()
     assert published(place)[: len(before)] == [each["value"] for each in before]
     assert len(events) <= planned
-    assert account(place).spent == 1 >= price(entries, events)
+    assert account(place).spent == paid >= price(entries, events)
     assert account(place).reservations == 1
     assert made.transcript.lost == (stage[1] == "begin" and stage[3]) + (stage[1] == "record" and not stage[3]) + (
         stage[1] == "append" and stage[2] > 2
@@ -249,6 +265,26 @@ def test_a_run_may_be_killed_again_and_again(place):
     assert any("lost a draw" in sentence for sentence in made.trust)
     assert account(place).spent == 1
     assert unsound(place) is None
+
+
+def test_a_run_in_epsilon_and_delta_is_paid_in_full_wherever_it_ends(tmp_path):
+    """What zcdp proves of a run is no statement of single draws: a lost draw, or an early end, gives nothing back."""
+    lay(tmp_path, **PAIRS)
+    assert killed_at(tmp_path, (SqliteLedger, "begin", 3, True), **ZCDP) == 9
+    run(tmp_path, resume=True, **ZCDP)
+    paid, settled = (ledger_in(tmp_path).entries()[number].cost for number in (2, -1))
+    assert settled == paid == account(tmp_path).spent
+    assert paid.delta == Fraction("1e-7")
+    ledger_in(tmp_path).verify()
+
+
+def test_what_does_not_fit_in_delta_is_refused_with_both_figures(tmp_path):
+    lay(tmp_path, **PAIRS)
+    run(tmp_path, **ZCDP)
+    with pytest.raises(BudgetRefused, match=r"asked \(epsilon 1, delta 9.5e-7\), spent \(1, 1e-7\) of") as refused:
+        run(tmp_path, out="more", delta="9.5e-7", accountant="zcdp")
+    options = str(refused.value).rpartition("as in ")[2].split()
+    run(tmp_path, out="more", epsilon=options[1], delta=options[3], accountant="zcdp")
 
 
 def test_a_kill_between_publishing_and_settling_leaves_only_the_settlement(place):
