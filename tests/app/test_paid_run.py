@@ -419,8 +419,9 @@ def test_another_table_is_refused_and_closes_the_run(waiting):
     path = waiting / "table.csv"
     right = path.read_text()
     path.write_text(right.replace("F,45", "F,46"))
-    with pytest.raises(DataError, match="not the one that the release began with"):
+    with pytest.raises(DataError, match="not the one that the release began with") as ended:
         run(waiting, resume=True)
+    assert not hasattr(ended.value, "__notes__")  # "--resume continues it" would be false
     assert (account(waiting).spent, account(waiting).unsettled) == (1, 0)
     path.write_text(right)
     with pytest.raises(UsageFault, match="settled"):
@@ -502,9 +503,15 @@ def memory(tmp_path):
         yield Path(name)
 
 
-def test_a_dozen_kills(memory):
-    ledger = lay(memory, epsilon="1000")
-    done = command("kills", memory, "--count", 12, "--crowd", 4)
+@pytest.mark.parametrize(
+    ("budget", "asked"),
+    [({}, {}), ({"delta": "1e-3"}, {"delta": "1e-7", "accountant": "zcdp"})],
+    ids=["epsilon", "pairs"],
+)
+def test_a_dozen_kills(memory, budget, asked):
+    ledger = lay(memory, epsilon="1000", **budget)
+    options = ("--delta", asked["delta"]) if asked else ()
+    done = command("kills", memory, "--count", 12, "--crowd", 4, *options)
     assert done["unsound"] == []
     assert done["killed"] >= 12
     assert not done["ended"].keys() & {"1", "3", "4", "5"}
@@ -513,16 +520,23 @@ def test_a_dozen_kills(memory):
         out, receipt = path.name[1:].removesuffix(".transcript"), path.read_text().partition("\n")[0]
         if json.loads(receipt)["entry"] in {one.settles for one in ledger.entries()}:
             continue  # killed after its settlement
-        run(memory, out=out, resume=True)
+        run(memory, out=out, resume=True, **asked)
         assert document(memory, out)["ledger"]["seal"] in receipt
     assert ledger.account("survey").reservations == reserved
     assert unsound(memory) is None
 
 
-def test_eight_jobs_race_for_two_releases(tmp_path):
-    ledger = lay(tmp_path, epsilon="2")
-    assert command("race", tmp_path, "--jobs", 8) == [{"0": 2, "4": 6}]
-    assert ledger.account("survey").spent == 2
+@pytest.mark.parametrize(
+    ("budget", "options"),
+    [({"epsilon": "2"}, ()), ({"epsilon": "90", "delta": "2.5e-7"}, ("--delta", "1e-7"))],
+    ids=["epsilon", "pairs, delta ends"],
+)
+def test_eight_jobs_race_for_two_releases(tmp_path, budget, options):
+    ledger = lay(tmp_path, **budget)
+    assert command("race", tmp_path, "--jobs", 8, *options) == [{"0": 2, "4": 6}]
+    spent = ledger.account("survey").spent
+    assert spent <= Cost(Fraction(2), Fraction("2e-7"))
+    assert spent.delta == 2 * Fraction("1e-7") * bool(options)
     assert len(list(tmp_path.glob("out*/release.json"))) == 2
     assert unsound(tmp_path) is None
 
