@@ -188,7 +188,8 @@ class Ledger(Protocol):
         Once for each reservation, and never upward. A reservation that is not settled stays spent.
 
         **Privacy** `events` must be a function of the released transcript (the draws that were charged are). The sum
-        of what was charged then stays below the limit on every path, which is all that a filter asks for.
+        of what was charged then stays below the limit on every path, which is all that a filter asks for. A budget in
+        epsilon and delta gives back the draws of pure sums alone (`PairCurrency`).
         """
         ...
 

@@ -40,6 +40,10 @@ class PairCurrency:
         not implied by it. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
         (eps_ij, 0) of its own, whose epsilon is fixed before it is made, so the filter's unit may be the draw: what was
         never drawn was never spent, and comes back. A run that has drawn nothing costs nothing under any accountant.
+
+        Runs may overlap in time, and one that was killed may be continued, or never. What a run draws depends on its
+        plan and on its own answers, never on another run's. So the joint law is that of the runs in the order of their
+        reservations, with the draws that were not made left out, which is post-processing.
     """
 
     accountant: str = "basic"

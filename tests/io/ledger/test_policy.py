@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ledgers import UNIT, draws, ledger_in, reserve, terms
+from ledgers import UNIT, draws, forge, ledger_in, reserve, terms
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault
@@ -78,6 +78,15 @@ def test_a_run_pays_under_the_policy_that_it_was_resolved_under(ledger):
     with pytest.raises(BudgetRefused):
         reserve(ledger, 1)  # who says nothing was resolved under no stated policy
     assert ledger.account("survey").spent == 1
+
+
+@pytest.mark.parametrize(("old", "new"), [('"records":500', '"records":5000'), ('"fail":false', '"fail":true')])
+def test_a_policy_that_was_forged_looser_is_found(ledger, old, new):
+    ledger.restrict("survey", PolicyChange(fail=False))
+    ledger.restrict("survey", PolicyChange(records=500))
+    forge(ledger.path, lambda number, text: text.replace(old, new) if number == 3 else text)
+    with pytest.raises(LedgerError, match="breaks the rules of a ledger"):
+        ledger_in(ledger.path.parent, anchored=False).verify()
 
 
 def test_a_policy_outlives_a_checkpoint(ledger, monkeypatch):
