@@ -213,8 +213,8 @@ def _print(view: Any) -> None:
 def _unproved_words(numbers: list[int]) -> str:
     listed = ", ".join(map(str, numbers[:5])) + (", ..." if len(numbers) > 5 else "")
     return (
-        f"the price of {len(numbers)} reservations ({listed}) was not derived again: it is pld's, which needs the "
-        "package dp-accounting; pip install 'dpqr[pld]' and verify again"
+        f"prices that were not derived again, of reservations {listed}: pld proves them, which needs the package "
+        "dp-accounting; pip install 'dpqr[pld]' and verify again"
     )
 
 

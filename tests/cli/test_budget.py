@@ -1,12 +1,15 @@
 import json
 import subprocess
 import sys
+from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
-from ledgers import draws, ledger_in, reserve, tamper
+from ledgers import by, draws, ledger_in, reserve, tamper
 
 from dpqr.cli.main import main
+from dpqr.io.ledger import proofs
+from dpqr.privacy.cost import Pricing
 
 
 @pytest.fixture
@@ -36,6 +39,61 @@ def test_init_prints_the_budget(place):
     assert "replaced by another" in done.stdout
     assert "the largest request that fits is --eps 1 " in done.stdout
     assert json.loads(run("init", "b", "--eps", "1", "--delta", "1e-9", "--json").stdout)["currency"] == "rho"
+
+
+@pytest.mark.parametrize("name", ["--accounting", "--accountant"])
+def test_a_budget_in_epsilon_and_delta(place, name):
+    said = run("init", "a", "--eps", "5", "--delta", "1e-6", name, "basic", "--cap-delta", "2.5e-7").stdout
+    assert "(eps 5, delta 1e-6) for life; charged by basic, in epsilon and delta" in said
+    assert "(epsilon 5, delta 2.5e-7) for one release" in said
+    assert "the largest request that fits is --eps 5 --delta 2.5e-7" in said
+    reserve(ledger_in(place), "1/2", "a", pricing=by("1e-7"))
+    shown = run("show", "a").stdout
+    assert "(epsilon 0.5, delta 1e-7) in 1 reservation" in shown
+    assert "(epsilon 4.5, delta 9e-7); the largest request that fits is --eps 4.5 --delta 2.5e-7" in shown
+    assert "basic: eps 0.5 at delta 1e-6 (charged)" in shown
+    assert "(0.5, 1e-7)" in run("history").stdout
+    (document,) = json.loads(run("show", "--json").stdout)
+    assert (document["accountant"], document["currency"]) == ("basic", "epsilon and delta")
+    assert document["spent"] == {
+        "epsilon": {"exact": "1/2", "decimal": "0.5"},
+        "delta": {"exact": "1/10000000", "decimal": "1e-7"},
+    }
+    assert "basic: no finite eps at delta 1e-8" in run("show", "--delta", "1e-8").stdout
+
+
+def test_verify_names_the_prices_that_it_could_not_derive_again(place, monkeypatch):
+    run("init", "a", "--eps", "5", "--delta", "1e-6", "--accounting", "basic")
+    reserve(ledger_in(place), "1/2", "a", pricing=Pricing(accountant="pld", delta=Fraction("1e-7")))
+    monkeypatch.setattr(proofs, "is_installed", lambda name: name != "pld")
+    assert "prices that were not derived again, of reservations 2: pld proves them" in run("verify").stderr
+    assert json.loads(run("verify", "--json").stdout)["unproved"] == [2]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--eps", "1\x0b"], "--eps '1\\x0b'"),
+        (["--eps", "1\xa0"], "--eps"),
+        (["--eps", "1", "--delta", "1e-9\x0b", "--accounting", "basic"], "--delta"),
+        (["--eps", "1", "--cap-delta", "1e-9"], "--cap-delta"),
+        (["--eps", "1", "--delta", "1e-6", "--cap-delta", "1e-9"], "--accounting basic"),
+        (["--eps", "1", "--delta", "1e-6", "--accounting", "basic", "--cap-delta", "1e-9\x1c"], "--cap-delta"),
+        (["--eps", "1", "--delta", "1e-6", "--accounting", "basic", "--cap-delta", "1e-5"], "above the whole"),
+        (["--eps", "1", "--delta", "1e-6", "--accounting", "pld"], "--accounting pld"),
+        (["--eps", "1", "--max-records", "0"], "--max-records"),
+        (["--eps", "1", "--max-bytes", "x"], "--max-bytes"),
+        (["--eps", "1", "--max-memory", "1000"], "--max-memory"),
+        (["--eps", "1", "--delimiter", ""], "--delimiter"),
+        (["--eps", "1", "--counts", "\x1b[2J"], "--counts"),
+    ],
+    ids=str,
+)
+def test_an_init_with_a_wrong_option_opens_nothing(place, options, said):
+    done = run("init", "a", *options, code=2)
+    assert said in done.stderr
+    assert done.stderr.isprintable() or done.stderr.replace("\n", "").isprintable()
+    assert not (place / "ledger.sqlite").exists()
 
 
 def test_a_second_init_is_refused(lived):
