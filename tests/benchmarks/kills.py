@@ -69,7 +69,7 @@ def race(repeats: int, jobs: int) -> None:
         seconds = time.perf_counter() - began
         right = 0
         for place, ledger, each in zip(places, ledgers, codes, strict=True):
-            published, spent = len(list(place.glob("out*/release.json"))), ledger.account("survey").spent
+            published, spent = len(list(place.glob("out*/release.json"))), ledger.account("survey").spent.amount
             good = each == {"0": 5, "4": jobs - 5} and published == spent == 5 and not unsound(place)
             right += good
             if not good:

@@ -64,7 +64,9 @@ def race(repeats: int, jobs: int) -> None:
             account = ledger.account("survey")
             good = codes == {"0": 5, "4": jobs - 5} and published == account.spent == 5 and not unsound(Path(name))
             right += good
-            print(f"repeat {repeat + 1}: exit codes {codes}, published {published}, spent {account.spent}, good {good}")
+            print(
+                f"repeat {repeat + 1}: codes {codes}, published {published}, spent {account.spent.amount}, good {good}"
+            )
     print(f"{right} of {repeats} repeats good; median {statistics.median(seconds):.2f} s")
 
 
