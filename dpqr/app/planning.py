@@ -49,7 +49,7 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
     document: what the queries file says, where it was read already.
     """
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = unit_of(request.neighbours, request.unit, request.max_rows)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts)
     refuse_idle_options(request)
     _roles(settled(request)[0])
     declared = _declared(request, unit)
@@ -97,13 +97,13 @@ def failing_notes(domain: Domain) -> Iterator[str]:
         )
 
 
-def unit_of(neighbours: str, column: str | None, rows: int | None) -> PrivacyUnit:
+def unit_of(neighbours: str, column: str | None, rows: int | None, counts: str | None = None) -> PrivacyUnit:
     """The privacy unit from options of the same names. Errors: UsageFault where they do not go together."""
     if column is not None and rows is None:
         raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
     if column is None and rows is not None:
         raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
-    return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1)
+    return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1, counted=counts)
 
 
 def _of_persons(unit: PrivacyUnit) -> bool:

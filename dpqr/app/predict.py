@@ -91,7 +91,8 @@ def predict(
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
     codes = _points(request, desk.points, desk.limits)
-    plan = plan_prediction(request, None if codes is None else len(codes))
+    counted = replace(request, counts=desk.table.count_column)
+    plan = plan_prediction(counted, None if codes is None else len(codes))
     files, domain = _reserved(desk, codes is None), domain_text(_named(request))
     spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
     with paid_run(payer, _bill(plan), None) as run:

@@ -74,7 +74,8 @@ def wanted_prediction(request: PredictRequest, points: int | None) -> Wanted:
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
-    domain, unit = read_domain(request.domain), unit_of(request.neighbours, request.unit, request.max_rows)
+    domain = read_domain(request.domain)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts)
     require_stated_rules(domain, unit)
     refuse_published_unit(domain, unit)
     problem = PredictionProblem(

@@ -22,6 +22,7 @@ class PredictRequest:
     n: int | None = None
     unit: str | None = None
     max_rows: int | None = None
+    counts: str | None = None
     form: Literal["predictions", "function"] = "predictions"
     positive: str | None = None
     penalty: str | None = None

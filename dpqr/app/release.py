@@ -83,12 +83,12 @@ def release(
     noise: the operating system's, unless a test passes another. payer: whose budget pays; None: no ledger is used.
 
     Privacy: the plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is
-    known to a ledger only.
+    known to a ledger only. The unit follows from the source's own count column, whatever the request says.
     """
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     with kept_tunings():
-        plan = _checked(request, output)
+        plan = _checked(replace(request, counts=source.count_column), output)
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)

@@ -17,6 +17,7 @@ class PlanRequest:
     n: int | None = None
     unit: str | None = None
     max_rows: int | None = None
+    counts: str | None = None
     count_dropped: str | None = None
     schedule: str = "auto"
     distinguisher: str | None = None

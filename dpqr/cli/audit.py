@@ -46,26 +46,19 @@ def command(
 
 
 def _show(found: Audit, *, as_json: bool, color: bool) -> None:
-    from rich.console import Console
-
     from dpqr.app.audit import ALARM
-    from dpqr.cli.screen import WIDE, coloured, product_json, watched
+    from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.audit_view import audit_view
 
     if as_json:
         product_json(found.document())
         return
     lines = [(finding.name, finding.claim, finding.loss) for finding in found.findings]
-    console = Console(
-        color_system="auto" if coloured(sys.stdout, color) else None,
-        width=None if watched(sys.stdout) else WIDE,
-        highlight=False,
-    )
-    console.print(audit_view(lines, found.runs, ALARM))
+    product(rendered(audit_view(lines, found.runs, ALARM), sys.stdout, color))
 
 
 def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
-    from dpqr.cli.screen import product, product_json
+    from dpqr.cli.streams import product, product_json
 
     if as_json:
         product_json([{"case": name, "what": what} for name, what in named])
@@ -76,6 +69,7 @@ def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
 
 def _told(found: Finding, done: int, cases: int) -> None:
     """A line a case on stderr as soon as it is found: an audit is long, and what it has found should outlive it."""
+    from dpqr.cli.streams import say
     from dpqr.report.audit_view import finding_line
 
-    click.echo(f"{done}/{cases}  {finding_line(found.name, found.claim, found.loss)}", err=True)
+    say(f"{done}/{cases}  {finding_line(found.name, found.claim, found.loss)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeVar
@@ -11,6 +11,7 @@ import click
 
 from dpqr.cli.number import Whole
 from dpqr.cli.options import MOST_RECORDS, delimiter
+from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 MEMORY = 2**28
 READING = ("records", "bytes", "memory", "delimiter", "counts", "fail")
@@ -89,6 +90,7 @@ def init(ledger: str | None, anchor: str | None, as_json: bool, **given: Any) ->
     from dpqr.app.budget import BudgetRequest, configured_ledger, open_budget
     from dpqr.privacy.policy import Policy
 
+    require_output()
     policy = Policy(**{name: given.pop(name) for name in READING})
     asked = BudgetRequest(epsilon=given.pop("eps"), policy=policy, **given)
     opened = open_budget(configured_ledger(ledger, anchor), asked)
@@ -141,7 +143,7 @@ def history(dataset: str | None, ledger: str | None, anchor: str | None, as_json
 
     opened = budget.configured_ledger(ledger, anchor)
     if as_json:
-        click.echo(json.dumps(budget.history_documents(opened, dataset), indent=2))
+        product_json(budget.history_documents(opened, dataset))
         return
     from dpqr.report.budget_view import history_view
 
@@ -158,12 +160,12 @@ def verify(ledger: str | None, anchor: str | None, as_json: bool) -> None:
 
     found = walk(configured_ledger(ledger, anchor))
     if as_json:
-        click.echo(json.dumps(found, indent=2))
+        product_json(found)
         return
-    click.echo(f"sound: {found['entries']} entries, seal {found['seal']}")
-    click.echo(_anchor_words(found["anchor"], found["entries"]), err=True)
+    product(f"sound: {found['entries']} entries, seal {found['seal']}")
+    say(_anchor_words(found["anchor"], found["entries"]))
     if found["unproved"]:
-        click.echo(_unproved_words(found["unproved"]), err=True)
+        say(_unproved_words(found["unproved"]))
 
 
 @command.command("export")
@@ -174,7 +176,7 @@ def export(ledger: str | None, anchor: str | None) -> None:
     from dpqr.app.budget import export as lines
 
     for line in lines(configured_ledger(ledger, anchor)):
-        click.echo(line)
+        product(line)
 
 
 @command.command("anchor")
@@ -187,12 +189,12 @@ def anchor(ledger: str | None, anchor: str | None) -> None:
     from dpqr.app.budget import configured_ledger
 
     mark = configured_ledger(ledger, anchor).renew_anchor()
-    click.echo(f"anchored at {mark.entries} entries, seal {mark.seal}", err=True)
+    say(f"anchored at {mark.entries} entries, seal {mark.seal}")
 
 
 def _show(shown: tuple[Any, ...], document: Any) -> None:
     if document is not None:
-        click.echo(json.dumps(document, indent=2))
+        product_json(document)
         return
     from dpqr.report.budget_view import account_view, accounts_view
 
@@ -200,14 +202,7 @@ def _show(shown: tuple[Any, ...], document: Any) -> None:
 
 
 def _print(view: Any) -> None:
-    import sys
-
-    from rich.console import Console
-
-    from dpqr.cli.screen import WIDE
-
-    width = None if sys.stdout.isatty() else WIDE
-    Console(width=width, highlight=False, soft_wrap=False).print(view)
+    product(rendered(view, sys.stdout))
 
 
 def _unproved_words(numbers: list[int]) -> str:

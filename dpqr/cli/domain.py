@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from dpqr.cli import options
-from dpqr.cli.screen import product_json
+from dpqr.cli.streams import product_json, say
 
 
 @click.command("domain")
@@ -21,10 +21,12 @@ def command(data: str, delimiter: str | None, out: str | None) -> None:
     import json
 
     from dpqr.app.documents import domain_skeleton, write_new
+    from dpqr.report.wording import plain
 
     skeleton = domain_skeleton(data, delimiter)
     if out is None:
         product_json(skeleton)
         return
     write_new(out, json.dumps(skeleton, indent=2, ensure_ascii=False) + "\n")
-    click.echo(f"wrote {out}; fill in labels and bounds, then: dpqr check --domain {out} --queries FILE", err=True)
+    name = plain(out)
+    say(f"wrote {name}; fill in labels and bounds, then: dpqr check --domain {name} --queries FILE")

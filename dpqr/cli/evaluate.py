@@ -54,18 +54,11 @@ def command(true: str, *, top: int | None, as_json: bool, no_color: bool, **give
 
 
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
-    from rich.console import Console
-
     from dpqr.app.evaluate import NOT_FOR_RELEASE, document
-    from dpqr.cli.screen import WIDE, coloured, product_json, watched
+    from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.accuracy_view import accuracy_view
 
     if as_json:
         product_json(document(found, top))
         return
-    console = Console(
-        color_system="auto" if coloured(sys.stdout, color) else None,
-        width=None if watched(sys.stdout) else WIDE,
-        highlight=False,
-    )
-    console.print(accuracy_view(found, top or TOP, NOT_FOR_RELEASE))
+    product(rendered(accuracy_view(found, top or TOP, NOT_FOR_RELEASE), sys.stdout, color))

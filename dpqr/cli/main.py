@@ -12,7 +12,9 @@ from typing import Any, NoReturn
 import click
 
 from dpqr import __version__
-from dpqr.errors import RESUMABLE, DpqrError
+from dpqr.cli.signals import INTERRUPTED, Signals
+from dpqr.cli.streams import require_output, say
+from dpqr.errors import RESUMABLE, DpqrError, UsageFault
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
@@ -25,7 +27,7 @@ COMMANDS = {
     "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
     "audit": "Attack this build and compare what is lost with what is claimed.",
 }
-USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130
+USAGE, INFEASIBLE = 2, 3
 UNEXPECTED = (
     "stopped by an internal fault; this is a bug in dpqr, please report it\n"
     "its text is withheld, for it may hold values of the private table"
@@ -104,6 +106,9 @@ def run() -> NoReturn:
     while one of them is at work; tearing the interpreter down under it aborts the process or waits for it for ever.
     """
     code: object = 1
+    signals = Signals()
+    signals.install()
+    _fill_closed()
     try:
         main()
     except SystemExit as ending:
@@ -111,7 +116,7 @@ def run() -> NoReturn:
     for stream in filter(None, (sys.stdout, sys.stderr)):
         with suppress(OSError, ValueError):
             stream.flush()
-    os._exit(code if isinstance(code, int) else 0)
+    os._exit(signals.code(code))
 
 
 def _told(error: BaseException) -> int:
@@ -122,7 +127,7 @@ def _told(error: BaseException) -> int:
     if isinstance(error, DpqrError):
         return _say(str(error), error.exit_code)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        click.echo(error.format_message(), err=True)
+        say(error.format_message())
         return USAGE
     if isinstance(error, click.ClickException):
         return _say(_usage(error), error.exit_code)
@@ -130,14 +135,15 @@ def _told(error: BaseException) -> int:
         return _say("interrupted", INTERRUPTED)
     if isinstance(error, MemoryError):
         return _say(NO_MEMORY, INFEASIBLE)
+    if isinstance(error, OSError) and (fault := _output_fault()):
+        return _say(fault, USAGE)
     return _say(UNEXPECTED, 1)
 
 
 def _note(error: BaseException) -> None:
     """The only note that is shown: those of other packages may quote the table."""
     if RESUMABLE in getattr(error, "__notes__", ()):
-        with suppress(OSError):
-            click.echo(RESUMABLE, err=True)
+        say(RESUMABLE)
 
 
 def _usage(error: click.ClickException) -> str:
@@ -152,11 +158,31 @@ def _usage(error: click.ClickException) -> str:
 def _say(text: str, code: int) -> int:
     """Two lines at most; a name that holds line ends or terminal codes is shown escaped, and a long one cut."""
     first, _, second = text.partition("\n")
-    with suppress(OSError):  # nobody reads standard error: the exit code still tells
-        for line in filter(None, (f"dpqr: {first}", second)):
-            shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
-            click.echo(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}", err=True)
+    for line in filter(None, (f"dpqr: {first}", second)):
+        shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
+        say(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}")
     return code
+
+
+def _output_fault() -> str | None:
+    """What keeps standard output from being written, if anything does: help texts are printed by click itself."""
+    try:
+        require_output()
+        sys.stdout.flush()
+    except UsageFault as fault:
+        return str(fault)
+    except (OSError, ValueError) as error:
+        return f"standard output cannot be written ({getattr(error, 'strerror', None)}); choose another place"
+    return None
+
+
+def _fill_closed() -> None:
+    """Standard streams that the caller closed lead nowhere: else the next file that is opened takes their number."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
 
 
 def _print_anything() -> None:

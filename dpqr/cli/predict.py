@@ -124,6 +124,8 @@ def _learned(given: dict[str, Any], screen: Any) -> None:
     if given["predictions"] is not None:
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
     request = _request(given)
+    if given["form"] == "predictions" or given["as_json"]:
+        screen.require_output(given["out"])
     table = TableSource(paths=given["data"], delimiter=given["delimiter"], count_column=given["counts"])
     desk = Desk(table=table, points=_points(given), out=given["out"], limits=options.limits(given))
     with progress(given["progress"], color=not given["no_color"]) as observer:
@@ -143,7 +145,7 @@ def _request(given: dict[str, Any]) -> Any:
     for needed in ("target", "eps"):
         if given[needed] is None:
             raise UsageFault(f"--{needed} is needed to learn; only --model FILE goes without it")
-    same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "form", "positive")
+    same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "counts", "form", "positive")
     more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "vote", "accountant", "predictions")
     kernel = ("kernel", "bandwidth", "degree", "features", "seed", "theta", "t0", "releases", "tune")
     return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more, *kernel)})

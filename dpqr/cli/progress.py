@@ -7,11 +7,9 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
-import click
-
-from dpqr.cli.screen import coloured, watched
+from dpqr.cli.streams import coloured, say, watched
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -48,8 +46,26 @@ class Lines:
         self._say(event="round", rounds=rounds, planned=planned)
 
     def _say(self, **event: object) -> None:
-        with suppress(OSError):
-            click.echo(json.dumps(event), err=True)
+        say(json.dumps(event))
+
+
+class Forgiving:
+    """A stream that may stop taking what is written, as a terminal does that was closed. Nobody is told."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+
+    def write(self, text: str) -> int:
+        with suppress(OSError, ValueError):
+            self.stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError, ValueError):
+            self.stream.flush()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.stream, name)
 
 
 class Bars:
@@ -88,7 +104,7 @@ def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        console = Console(file=sys.stderr, color_system="auto" if coloured(sys.stderr, color) else None)
+        console = Console(file=cast(TextIO, Forgiving(sys.stderr)), color_system="auto" if coloured(sys.stderr, color) else None)
         columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
         bars = Bars(Progress(*columns, console=console, transient=True))
         with closing(bars):

@@ -6,7 +6,7 @@ from typing import Literal
 
 import click
 
-from dpqr.cli.screen import product_json
+from dpqr.cli.streams import product_json
 
 
 @click.command("schema")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import json
-import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING
 
-import click
-
+from dpqr.cli.streams import product, product_json, rendered, require_output, say
 from dpqr.errors import UsageFault
+from dpqr.report.wording import plain
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from dpqr.construction.release import Release
     from dpqr.data.arrays import AnyArray
     from dpqr.prediction.outcome import PredictionRelease
@@ -24,37 +22,8 @@ if TYPE_CHECKING:
     from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 
-WIDE = 200
-"""Columns of a text that goes to a pipe or a file, where nothing needs to fit a window."""
-
 TABLE_ROWS = 5000
 """Answers that are shown as a table; of more, --out or --json is asked for before anything is spent."""
-
-
-def product(text: str) -> None:
-    """Write to stdout. Errors: UsageFault where that fails; BrokenPipeError where its reader left."""
-    try:
-        click.echo(text)
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise UsageFault(f"standard output cannot be written ({error.strerror}); choose another place") from None
-
-
-def product_json(document: Any) -> None:
-    """A document as JSON on stdout, escaped as far as the stream's encoding may need it."""
-    encoding = getattr(sys.stdout, "encoding", None) or ""
-    product(json.dumps(document, indent=2, ensure_ascii=encoding.lower() not in ("utf-8", "utf8")))
-
-
-def watched(stream: TextIO | None) -> bool:
-    """Whether a person looks on. A stream that the caller closed is None."""
-    return stream is not None and stream.isatty()
-
-
-def coloured(stream: TextIO | None, wanted: bool) -> bool:
-    """Only a terminal gets colours; NO_COLOR, --no-color and a dumb terminal switch them off."""
-    return wanted and watched(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,22 +45,23 @@ class Screen:
         if self.as_json:
             product_json(plan_document(plan))
         else:
-            product(self._text(plan_view(plan), sys.stdout))
+            product(rendered(plan_view(plan), sys.stdout, self.color))
 
     def explanation(self, told: Explanation) -> None:
         from dpqr.report.explanation_view import explanation_view
 
-        product(self._text(explanation_view(told), sys.stdout))
+        product(rendered(explanation_view(told), sys.stdout, self.color))
 
     def release(self, release: Release, directory: str | None) -> None:
         """Answers on stdout unless they went to a directory; receipt, certificate and trust notes on stderr."""
         from dpqr.report.release_view import answers_view
 
         self._receipt(release, directory)
-        if self.as_json:
-            self._document(release)
-        elif not directory:
-            product(self._text(answers_view(release, TABLE_ROWS), sys.stdout))
+        with _paid(directory):
+            if self.as_json:
+                self._document(release)
+            elif not directory:
+                product(rendered(answers_view(release, TABLE_ROWS), sys.stdout, self.color))
 
     def prediction_plan(self, plan: PredictionPlan, outlook: Outlook) -> None:
         """The plan of a prediction run, and what else its budget would buy: stdout."""
@@ -101,7 +71,7 @@ class Screen:
         if self.as_json:
             product_json(prediction_plan_document(plan) | {"outlook": outlook_part(outlook)})
         else:
-            product(self._text(prediction_plan_view(plan, outlook), sys.stdout))
+            product(rendered(prediction_plan_view(plan, outlook), sys.stdout, self.color))
 
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""
@@ -110,30 +80,37 @@ class Screen:
 
         if self.lines:
             told = {"guarantee": release_words(release), "out": out}
-            click.echo(json.dumps({"event": "released", **told}), err=True)
+            say(json.dumps({"event": "released", **told}))
         else:
-            click.echo(self._text(prediction_receipt_view(release), sys.stderr), err=True)
-        if self.as_json:
-            predicted = {"predictions": release.predictions.tolist()} if release.pointwise else {}
-            product_json(prediction_document(release) | predicted)
-        elif release.pointwise:
-            self.predictions(release.predictions, out)
-        elif not self.lines:
-            click.echo(f"model written to {out}", err=True)
+            say(rendered(prediction_receipt_view(release), sys.stderr, self.color))
+        with _paid(out):
+            if self.as_json:
+                predicted = {"predictions": release.predictions.tolist()} if release.pointwise else {}
+                product_json(prediction_document(release) | predicted)
+            elif release.pointwise:
+                self.predictions(release.predictions, out)
+            elif not self.lines:
+                say(f"model written to {plain(out or '')}")
 
     def predictions(self, predictions: AnyArray, out: str | None) -> None:
         """One prediction a line, numbers to six digits, unless they went to a file."""
         if out is None:
-            texts = (f"{each:.6g}" if isinstance(each, float) else str(each) for each in predictions.tolist())
+            texts = (f"{each:.6g}" if isinstance(each, float) else plain(str(each)) for each in predictions.tolist())
             product("\n".join(texts))
         elif not self.lines:
-            click.echo(f"predictions written to {out}", err=True)
+            say(f"predictions written to {plain(out)}")
 
     def require_room(self, plan: Plan, directory: str | None) -> None:
         """UsageFault, before anything is spent, where the answers would not all be shown."""
+        self.require_output(directory)
         rows = plan.problem.workload.rows
         if rows > TABLE_ROWS and not directory and not self.as_json:
             raise UsageFault(f"{rows:,} answers are too many for a table; add --out DIR, or --json for all on stdout")
+
+    def require_output(self, out: str | None) -> None:
+        """UsageFault, before anything is spent, where the product goes to a standard output that takes nothing."""
+        if self.as_json or not out:
+            require_output()
 
     def _receipt(self, release: Release, directory: str | None) -> None:
         from dpqr.construction.sentences import release_guarantee
@@ -141,11 +118,11 @@ class Screen:
 
         if self.lines:
             told = {"guarantee": release_guarantee(release), "trust": list(release.trust), "out": directory}
-            click.echo(json.dumps({"event": "released", **told}), err=True)
+            say(json.dumps({"event": "released", **told}))
             return
-        click.echo(self._text(receipt_view(release), sys.stderr), err=True)
+        say(rendered(receipt_view(release), sys.stderr, self.color))
         if directory:
-            click.echo(f"released to {directory}", err=True)
+            say(f"released to {plain(directory)}")
 
     def _document(self, release: Release) -> None:
         from dpqr.io.outputs.answers import answer_records
@@ -153,17 +130,12 @@ class Screen:
 
         product_json(release_document(release) | {"answers": answer_records(release)})
 
-    def _text(self, view: RenderableType, stream: TextIO | None) -> str:
-        """`view` as text for `stream`, lines without the blanks that pad a table."""
-        from rich.console import Console
 
-        text = io.StringIO()
-        console = Console(
-            file=text,
-            force_terminal=watched(stream),
-            color_system="auto" if coloured(stream, self.color) else None,
-            width=None if watched(stream) else WIDE,
-            highlight=False,
-        )
-        console.print(view)
-        return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+@contextmanager
+def _paid(out: str | None) -> Iterator[None]:
+    """A product that cannot be shown was paid for all the same: the error says where it is, or that it is lost."""
+    try:
+        yield
+    except UsageFault as fault:
+        lost = "the run is finished and paid, and what it released is lost; --out keeps it"
+        raise UsageFault(f"{fault}\n{f'the run is finished: its product is in {out}' if out else lost}") from None

@@ -8,7 +8,8 @@ import click
 
 from dpqr.cli import options
 from dpqr.cli.number import Whole
-from dpqr.cli.screen import Screen, product, product_json
+from dpqr.cli.screen import Screen
+from dpqr.cli.streams import product, product_json
 from dpqr.errors import UsageFault
 
 _explain, _say = options.under("Explanation"), options.under("Screen")
@@ -48,6 +49,7 @@ def command(*, explain: bool, as_json: bool, **given: Any) -> None:
 
 def _listed(as_json: bool) -> None:
     from dpqr.app.strategies import list_strategies
+    from dpqr.report.wording import plain
 
     listed = list_strategies()
     if as_json:
@@ -57,7 +59,7 @@ def _listed(as_json: bool) -> None:
         product(f"--{role}")
         for one in (entry for entry in listed if entry["role"] == role):
             origin = "" if one["origin"] == "dpqr" else f" [{one['origin']}]"
-            product(f"  {one['name']}{origin}: {one['what']}\n    {one['use']}")
+            product(f"  {plain(one['name'] + origin)}: {plain(one['what'])}\n    {plain(one['use'])}")
 
 
 def _explained(as_json: bool, given: dict[str, Any]) -> None:

@@ -21,21 +21,31 @@ class Neighbours(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyUnit:
-    """The unit that one guarantee speaks of, under a neighbour relation: one row, or one person with all their rows.
+    """The unit that one guarantee speaks of, under a neighbour relation: one row, one person with all their rows, or
+    one record of a table that is a histogram.
 
     column: the table's column that says whose row it is; None: every row is its own unit.
+    counted: the count column of a histogram, whose rows stand for many records each; None: a row is one record.
     rows: K, the most rows of one person that a run may use; 1 without a column. Loaders keep to it before anything
     else looks at the rows, so that neighbours differ by at most K rows come or gone, or K rows in place of K others.
-    Errors: UsageFault for K below 1, or above 1 without a column.
+    Errors: UsageFault for K below 1, or above 1 without a column; for a column beside a count column.
+
+    Privacy:
+        A count column makes one record the unit, not one row: a row of count c is c records, so one row more or less
+        is c neighbours away. The histogram of cells is the same as that of a table with a row for each record;
+        sensitivities are those of one row there.
     """
 
     neighbours: Neighbours = Neighbours.ADD_REMOVE
     column: str | None = None
     rows: int = 1
+    counted: str | None = None
 
     def __post_init__(self) -> None:
         if self.rows < 1 or (self.column is None and self.rows != 1):
             raise UsageFault("--max-rows must be at least 1, and goes with --unit COLUMN")
+        if self.column is not None and self.counted is not None:
+            raise UsageFault("--unit cannot go with --counts: a row that stands for several records has no one person")
 
     @property
     def rows_public(self) -> bool:
@@ -46,6 +56,9 @@ class PrivacyUnit:
     def whom(self) -> str:
         """Who is protected, whatever K: costs add up over releases that agree in this."""
         replaced = self.neighbours is Neighbours.REPLACE
+        if self.counted is not None:
+            record = f"one record counted in column {self.counted!r} {_change(replaced)}"
+            return f"{record} ({_known('records', replaced)}); the table is a histogram"
         if self.column is None:
             return f"one row of the table {_change(replaced)} ({_known('rows', replaced)})"
         whole = f"one person (column {self.column!r}) with all their rows"

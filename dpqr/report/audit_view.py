@@ -26,7 +26,7 @@ def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
     table.add_column("")
     for name, claim, loss in lines:
         verdict = Text("BREACH", style="bold red") if loss.breach else Text("holds")
-        table.add_row(name, claimed(claim), proved(claim, loss), f"{loss.share:.0%}", verdict)
+        table.add_row(Text(name), claimed(claim), proved(claim, loss), f"{loss.share:.0%}", verdict)
     return Group(table, Text(), Text(_verdict(lines)), Text(_meaning(runs, alarm)))
 
 

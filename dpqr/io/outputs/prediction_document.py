@@ -35,6 +35,7 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
         "version": __version__,
         "guarantee": prediction_guarantee(plan),
         "unit": problem.unit.words,
+        "counts": problem.unit.counted,
         "records": problem.records,
         "budget": budget_part(plan.budget),
         "domain": domain_part(problem.domain),

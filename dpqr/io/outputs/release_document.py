@@ -77,6 +77,7 @@ def release_document(
         "private": release.private,
         "guarantee": release_guarantee(release),
         "unit": plan.problem.unit.words,
+        "counts": plan.problem.unit.counted,
         "ledger": _ledger(release.paid),
         "events": events_part(release.events or plan.events),
         "spent": _spent(release),
@@ -94,11 +95,12 @@ def release_document(
 
 
 def _unit(unit: PrivacyUnit) -> dict[str, Any]:
-    """max_rows: of each person; null where every row is its own unit."""
+    """max_rows: of each person; null where every row is its own unit. counts: the count column of a histogram."""
     return {
         "neighbours": unit.neighbours.value,
         "column": unit.column,
         "max_rows": unit.rows if unit.column is not None else None,
+        "counts": unit.counted,
         "words": unit.words,
     }
 

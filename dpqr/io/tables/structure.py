@@ -43,12 +43,19 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
 
 
 def refuse_published_unit(domain: Domain, unit: PrivacyUnit) -> None:
-    """UsageFault where the domain would count by the very column that says who a row belongs to."""
+    """UsageFault where the domain would count by the very column that says who a row belongs to, or how many records
+    it stands for."""
+    _refuse_counted(domain, unit.counted)
     if unit.column in domain.names:
         raise UsageFault(
             f"--unit {unit.column!r} is a column of the domain too; answers cannot be given by person: leave it out of "
             "the domain file"
         )
+
+
+def _refuse_counted(domain: Domain, column: str | None) -> None:
+    if column in domain.names:
+        raise UsageFault(f"the count column {column!r} is a column of the domain too; name another one")
 
 
 def wanted_columns(source: TableSource, domain: Domain, unit: PrivacyUnit = _ROW) -> dict[str, Accepts]:
@@ -60,8 +67,7 @@ def wanted_columns(source: TableSource, domain: Domain, unit: PrivacyUnit = _ROW
         if attribute.size > _LARGEST_ATTRIBUTE:
             raise InfeasiblePlan(f"column {attribute.name!r} has more than 2^32 cells; give it fewer bins or labels")
     wanted = {attribute.name: _accepts(encoder(attribute).refusal) for attribute in domain.attributes}
-    if source.count_column in wanted:
-        raise UsageFault(f"the count column {source.count_column!r} is a column of the domain too; name another one")
+    _refuse_counted(domain, source.count_column)
     refuse_published_unit(domain, unit)
     if unit.column is not None:
         if source.count_column is not None:

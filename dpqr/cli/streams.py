@@ -1,0 +1,112 @@
+"""Streams: standard output holds the product, standard error what is said about it.
+
+A product that cannot be written is an error; a remark that cannot be written never is, for nothing that was done is
+undone by it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import re
+import sys
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, TextIO
+
+import click
+
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+WIDE = 200
+"""Columns of a text that goes to a pipe or a file, where nothing needs to fit a window."""
+_FOREIGN = re.compile(r"[^\n\x20-\x7e]")
+
+
+def say(text: str) -> None:
+    """Write a remark to stderr. Whether anybody can read it changes nothing."""
+    with suppress(OSError, ValueError):
+        click.echo(text, err=True)
+
+
+def product(text: str) -> None:
+    """Write to stdout. Errors: UsageFault where that fails; BrokenPipeError where its reader left."""
+    if sys.stdout is None:
+        raise _closed()
+    try:
+        click.echo(text)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise _unwritable(error) from None
+
+
+def product_json(document: Any) -> None:
+    """A document as JSON on stdout, escaped as far as the stream's encoding may need it, or a terminal obeys it."""
+    encoding = getattr(sys.stdout, "encoding", None) or ""
+    text = json.dumps(document, indent=2, ensure_ascii=encoding.lower() not in ("utf-8", "utf8"))
+    product(text if text.isascii() and "\x7f" not in text else _FOREIGN.sub(_printable, text))
+
+
+def require_output() -> None:
+    """UsageFault where standard output is known to take nothing: closed, open for reading only, or full.
+
+    For commands that spend something before they print. A write of no bytes finds the first two and some of the
+    third; a disk can still fill up later.
+    """
+    if sys.stdout is None:
+        raise _closed()
+    try:
+        descriptor = sys.stdout.fileno()
+    except (OSError, ValueError):  # a stream of this process, which has none
+        return
+    try:
+        os.write(descriptor, b"")
+    except BrokenPipeError:
+        return
+    except OSError as error:
+        raise _unwritable(error) from None
+
+
+def watched(stream: TextIO | None) -> bool:
+    """Whether a person looks on. A stream that the caller closed is None."""
+    return stream is not None and stream.isatty()
+
+
+def coloured(stream: TextIO | None, wanted: bool) -> bool:
+    """Only a terminal gets colours; NO_COLOR, --no-color and a dumb terminal switch them off."""
+    return wanted and watched(stream) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def rendered(view: RenderableType, stream: TextIO | None, color: bool = True) -> str:
+    """`view` as text for `stream`, lines without the blanks that pad a table."""
+    from rich.console import Console
+
+    text = io.StringIO()
+    console = Console(
+        file=text,
+        force_terminal=watched(stream),
+        color_system="auto" if coloured(stream, color) else None,
+        width=None if watched(stream) else WIDE,
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+    console.print(view)
+    return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+def _printable(sign: re.Match[str]) -> str:
+    found = sign.group()
+    return found if found.isprintable() else json.dumps(found)[1:-1]
+
+
+def _closed() -> UsageFault:
+    return UsageFault("standard output is closed, and the product goes there; open it, or choose another place")
+
+
+def _unwritable(error: OSError) -> UsageFault:
+    return UsageFault(f"standard output cannot be written ({error.strerror}); choose another place")
