@@ -17,8 +17,10 @@ from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
 from dpqr.evaluation.accuracy import Accuracy, compare
 from dpqr.evaluation.exact import true_answers
 from dpqr.io.documents.queries import QueriesDocument
-from dpqr.io.ledger.place import LEDGER
+from dpqr.io.ledger.place import ledger_origin
+from dpqr.io.outputs.provenance import payers, release_around
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.release_directory import SYNTHETIC
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
@@ -52,60 +54,76 @@ class EvaluationRequest:
     most_error: float | None = None
     most_l1: float | None = None
 
+    @property
+    def true_table(self) -> TableSource:
+        return TableSource(paths=(self.truth,), delimiter=self.delimiter, count_column=self.count_column)
+
+    @property
+    def sources(self) -> dict[str, TableSource]:
+        """Whatever is compared, by path."""
+        return {self.truth: self.true_table, self.release: TableSource(paths=(self.release,))}
+
 
 def evaluate(request: EvaluationRequest, limits: Limits | None = None) -> Accuracy:
     """Compare a release, or rows, with the true table; every row of it counts, whatever the release's unit kept.
 
-    Order: everything public is checked first, and whether the truth may be looked at at all, then tables are opened.
+    Order: whether the tables may be looked at at all, then everything else that is public, then tables are opened.
     Errors: BudgetRefused for a private dataset; UsageFault, DocumentError, DataError.
 
-    Privacy: none. Who may be evaluated so is decided by the name of a dataset alone, `require_public`.
+    Privacy: none. Who may be evaluated so is decided by the names of datasets alone, `require_public`.
     """
     limits = limits or Limits()
-    files = None if request.rows and not os.path.isdir(request.release) else read_release(request.release)
-    require_public(request, files.dataset if files else None)
+    require_public(request)
+    files = _files(request)
     asked = read_documents(request.queries, request.domain)
     if files:
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
-    source = TableSource(paths=(request.truth,), delimiter=request.delimiter, count_column=request.count_column)
-    blocks = asked.workload.blocks
+    source, blocks = request.true_table, asked.workload.blocks
     check_table(source, asked.domain, limits)
     return compare(blocks, true_answers(load_table(source, asked.domain, limits).counts, blocks), answers)
 
 
-def require_public(request: EvaluationRequest, paid: str | None, environment: Mapping[str, str] = os.environ) -> None:
-    """BudgetRefused where a ledger lists the truth as private; UsageFault where a ledger is there and cannot tell.
+def require_public(request: EvaluationRequest, environment: Mapping[str, str] = os.environ) -> None:
+    """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger is there and cannot tell.
 
-    How a table is recognised: by name, the one that is given and the one whose budget paid for the release. A table's
-    content is not compared with anything: a ledger keeps no trace of tables, and a trace would itself be one of
-    private data. Where neither name is known and no ledger is configured, the caller's word is taken.
+    How a table is recognised: by name, the one that is given and those whose budgets paid for what lies there
+    (`payers`), on either side: synthetic rows in the truth's place would tell the errors as well. A table's content is
+    not compared with anything: a ledger keeps no trace of tables, and a trace would itself be one of private data.
+    Where no name is known and no ledger is configured, the caller's word is taken.
     """
-    names = [name for name in dict.fromkeys((request.dataset, paid)) if name is not None]
-    if not names and (request.ledger is not None or environment.get(LEDGER)):
-        origin = "--ledger" if request.ledger is not None else LEDGER
+    paid = {name: path for path, source in request.sources.items() for name in payers(source)}
+    names = [name for name in dict.fromkeys((request.dataset, *paid)) if name is not None]
+    if names:
+        _refuse_private(request, names, paid)
+    origin = ledger_origin(request.ledger, environment) or (request.anchor and "--anchor")
+    if request.dataset is None and origin:
         raise UsageFault(f"{origin} names a ledger, and not which dataset the true table is: add --dataset NAME")
-    if not names:
-        return
+
+
+def _refuse_private(request: EvaluationRequest, names: list[str], paid: Mapping[str, str]) -> None:
     from dpqr.app.budget import configured_ledger
 
     ledger = configured_ledger(request.ledger, request.anchor)
     for name in names:
-        if _kind(ledger, name, paid, request) is DataKind.PRIVATE:
+        if _kind(ledger, name, None if name == request.dataset else paid[name]) is DataKind.PRIVATE:
             raise BudgetRefused(
                 f"dataset {name!r} is private, by the ledger, and exact errors would disclose it; nothing was opened\n"
                 "evaluate on public or synthetic data (dpqr budget init NAME --kind public)"
             )
 
 
-def _kind(ledger: Ledger, name: str, paid: str | None, request: EvaluationRequest) -> DataKind:
-    """What the ledger says of a dataset. UsageFault where it cannot tell: then a name that nobody gave is explained."""
+def _kind(ledger: Ledger, name: str, path: str | None) -> DataKind:
+    """What the ledger says of a dataset. UsageFault where it cannot tell: then a name that nobody gave is explained.
+
+    path: what it paid for, where that is how it is known.
+    """
     try:
         return ledger.account(name).terms.kind
     except UsageFault as fault:
-        if name != paid or "\n" in str(fault):
+        if path is None or "\n" in str(fault):
             raise
-        told = f"{request.release}: dataset {paid!r} paid for this release; name its ledger with --ledger FILE"
+        told = f"{path}: dataset {name!r} paid for this release; name its ledger with --ledger FILE"
         raise UsageFault(f"{fault}\n{told}") from None
 
 
@@ -120,6 +138,19 @@ def require_goals(request: EvaluationRequest, found: Accuracy) -> None:
 def document(found: Accuracy, top: int | None) -> dict[str, Any]:
     """Plain JSON values."""
     return {"dpqr": "evaluation/1", "for_release": False, "notice": NOT_FOR_RELEASE, **found.document(top)}
+
+
+def _files(request: EvaluationRequest) -> ReleaseFiles | None:
+    """The release that is judged: the one that is named, or that holds the named file. None: a table of rows is judged.
+
+    With --rows, of a release's files only its synthetic rows stand for it; another one is a table like any.
+    """
+    around = release_around(request.release)
+    if not request.rows or os.path.isdir(request.release):
+        return read_release(around or request.release)
+    synthetic = around and os.path.join(around, SYNTHETIC)
+    same = synthetic and os.path.exists(synthetic) and os.path.samefile(synthetic, request.release)
+    return read_release(around) if around and same else None
 
 
 def _answers(files: ReleaseFiles | None, asked: QueriesDocument) -> list[FloatArray]:

@@ -19,7 +19,7 @@ from dpqr.io.journal.ledger_journal import LedgerJournal, begun_journal, continu
 from dpqr.io.journal.plan_digest import plan_digest
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
-from dpqr.io.ledger.place import ANCHOR, LEDGER
+from dpqr.io.ledger.place import ledger_origin
 from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.accountant import PrivacyFilter
@@ -137,15 +137,10 @@ def ledger_request(
     resume: bool,
     environment: Mapping[str, str] = os.environ,
 ) -> LedgerRequest | None:
-    """Who pays, from options; None: no ledger is named or configured. UsageFault for a ledger without a dataset.
-
-    An anchor that is configured is that of a ledger, be it the user's own.
-    """
+    """Who pays, from options; None: no ledger is named or configured. UsageFault for a ledger without a dataset."""
     if dataset is not None:
         return LedgerRequest(dataset=dataset, ledger=ledger, anchor=anchor, resume=resume)
-    configured = [name for name in (LEDGER, ANCHOR) if environment.get(name)]
-    if ledger is not None or configured:
-        origin = "--ledger" if ledger is not None else configured[0]
+    if origin := ledger_origin(ledger, environment):
         raise UsageFault(f"{origin} names a ledger, and not whose budget pays: add --dataset NAME")
     stated = "--anchor" if anchor is not None else "--resume" if resume else None
     if stated:

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 from desk import DOMAIN, QUERIES
@@ -134,6 +136,112 @@ class TestLedger:
         ended = evaluate(ledger)
         assert ended.code == 2
         assert ended.err.startswith("dpqr: DPQR_LEDGER names a ledger, and not which dataset the true table is")
+
+
+class TestWhatLiesBeside:
+    """A file of a release is that release, on either side, whatever path leads there."""
+
+    @pytest.fixture
+    def paid(self, desk):
+        for name, kind in (("survey", "private"), ("open", "public")):
+            assert desk.run("budget", "init", name, "--eps", "1000", "--kind", kind, "--ledger", "l.sqlite").code == 0
+        for out, name in (("paid", "survey"), ("given", "open")):
+            more = ("--out", out, "--synthetic", "rows", "--dataset", name, "--ledger", "l.sqlite")
+            assert desk.release(*more, eps="500").code == 0
+        desk.write(rows__csv=PLAIN)
+        (desk.path / "link.parquet").symlink_to(desk.path / "paid" / "synthetic.parquet")
+        (desk.path / "away").symlink_to(desk.path / "paid")
+        (desk.path / "paid" / "sub").mkdir()
+        (desk.path / "paid" / "outside.csv").symlink_to(desk.path / "rows.csv")
+        return desk
+
+    NAMES = (
+        "paid/synthetic.parquet",
+        "paid/../paid/synthetic.parquet",
+        "paid/sub/../synthetic.parquet",
+        "away/synthetic.parquet",
+        "link.parquet",
+        "paid/*.parquet",
+        "pai?/*.parquet",
+        "p*/synthetic.parquet",
+        "paid/answers.csv",
+        "paid/outside.csv",
+        "paid/gone.csv",
+        "paid",
+        "paid/",
+        "away",
+    )
+
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("turned", [False, True], ids=["release", "truth"])
+    def test_a_private_dataset_is_refused(self, paid, name, turned):
+        truth, release = (name, "rows.csv") if turned else ("rows.csv", name)
+        ended = evaluate(paid, "--rows", "--ledger", "l.sqlite", truth=truth, release=release)
+        assert (ended.code, ended.out) == (4, "")
+        assert ended.err.startswith("dpqr: dataset 'survey' is private, by the ledger")
+        public = ("--rows", "--ledger", "l.sqlite", "--dataset", "open")
+        assert evaluate(paid, *public, truth=truth, release=release).code == 4
+
+    def test_an_absolute_path_and_a_file_without_rows(self, paid):
+        for name in (paid.path / "paid" / "synthetic.parquet", "paid/answers.csv", "paid/release.json"):
+            assert evaluate(paid, "--ledger", "l.sqlite", release=name).code == 4
+
+    @pytest.mark.skipif(not os.path.exists("/dev/fd/0"), reason="this system does not name redirected files")
+    def test_standard_input(self, paid):
+        with open(paid.path / "paid" / "answers.csv") as opened:
+            done = subprocess.run(
+                [sys.executable, "-m", "dpqr", "evaluate", "rows.csv", "-", "--rows", "--queries", "q.json"],
+                cwd=paid.path,
+                stdin=opened,
+                capture_output=True,
+                text=True,
+                env={**os.environ, "DPQR_LEDGER": str(paid.path / "l.sqlite")},
+            )
+        assert (done.returncode, done.stdout) == (4, "")
+
+    def test_a_ledger_that_cannot_tell_is_asked_for(self, paid):
+        ended = evaluate(paid, "--rows", "--ledger", "other.sqlite", release="paid/synthetic.parquet")
+        assert (ended.code, ended.out) == (2, "")
+        assert "dataset 'survey' paid for this release; name its ledger with --ledger FILE" in ended.err
+
+    def test_a_public_dataset_passes_with_its_name(self, paid):
+        for name in ("given/synthetic.parquet", "given"):
+            named = ("--rows", "--ledger", "l.sqlite")
+            assert evaluate(paid, *named, release=name).code == 2
+            assert evaluate(paid, *named, "--dataset", "open", release=name).code == 0
+
+    def test_a_file_of_a_release_without_a_ledger_is_that_release(self, made):
+        whole = evaluate(made, "--json", "--rows")
+        assert evaluate(made, "--json", "--rows", release="out/synthetic.parquet").out == whole.out
+        assert evaluate(made, "--json", release="out/answers.csv").out == evaluate(made, "--json").out
+
+    def test_predictions_and_their_record(self, paid):
+        paid.write(domain__json=DOMAIN, p__csv="age,income\n30,100\n")
+        asked = ("--target", "sex", "--domain", "domain.json", "--eps", "1", "--points", "p.csv", "--n", "5")
+        budget = ("--dataset", "survey", "--ledger", "l.sqlite")
+        assert paid.run("predict", "table.csv", *asked, *budget, "--out", "guess.csv").code == 0
+        for truth, release in (("rows.csv", "guess.csv"), ("guess.csv", "rows.csv")):
+            ended = evaluate(paid, "--rows", "--ledger", "l.sqlite", truth=truth, release=release)
+            assert (ended.code, ended.out) == (4, "")
+
+    @pytest.mark.parametrize("text", ["{", '"', b"\xff"])
+    def test_a_damaged_record_hides_nobody(self, paid, text):
+        paid.put("paid/release.json", text)
+        ended = evaluate(paid, "--rows", release="paid/synthetic.parquet")
+        assert (ended.code, ended.out) == (3, "")
+        assert "nobody knows whose budget paid" in ended.err
+
+    def test_a_record_of_another_kind_is_somebody_elses(self, desk):
+        desk.write(release__json={"branches": ["main"]}, rows__csv=PLAIN)
+        assert evaluate(desk, "--rows", truth="rows.csv", release="rows.csv").code == 0
+
+    def test_an_anchor_alone_is_a_configured_ledger(self, desk, monkeypatch):
+        desk.write(rows__csv=PLAIN)
+        assert evaluate(desk, "--rows", "--anchor", "a", truth="rows.csv", release="rows.csv").code == 2
+        monkeypatch.setenv("DPQR_ANCHOR", str(desk.path / "anchor"))
+        ended = evaluate(desk, "--rows", truth="rows.csv", release="rows.csv")
+        assert (ended.code, ended.out) == (2, "")
+        assert ended.err.startswith("dpqr: DPQR_ANCHOR names a ledger, and not which dataset the true table is")
 
 
 class TestFaults:

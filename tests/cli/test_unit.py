@@ -48,7 +48,8 @@ def test_the_record_states_the_unit_and_pays_for_it(people) -> None:
     )
     assert document["unit"] == words
     assert words in document["guarantee"]
-    assert document["plan"]["unit"] == {"neighbours": "add-remove", "column": "who", "max_rows": 2, "words": words}
+    unit = {"neighbours": "add-remove", "column": "who", "max_rows": 2, "counts": None, "words": words}
+    assert document["plan"]["unit"] == unit
     rows = people.release("--json").json
     doubled = [2 * event["sensitivity"] for event in rows["events"]]
     assert [event["sensitivity"] for event in document["events"]] == doubled
@@ -92,7 +93,8 @@ def test_a_table_on_standard_input(people) -> None:
     [
         (("--unit", "who"), 2, "add --max-rows K"),
         (("--max-rows", "2"), 2, "add --unit COLUMN"),
-        ((*UNIT, "--counts", "age"), 2, "the count column 'age' is a column of the domain"),
+        (("--counts", "age"), 2, "the count column 'age' is a column of the domain"),
+        (("--counts", "age", "--dry-run"), 2, "the count column 'age' is a column of the domain"),
         ((*UNIT, "--counts", "n"), 2, "--unit cannot go with --counts"),
         (("--unit", "sex", "--max-rows", "2"), 2, "--unit 'sex' is a column of the domain"),
         (("--unit", "whom", "--max-rows", "2"), 5, "no column 'whom'"),

@@ -38,6 +38,23 @@ def test_with_a_column_it_is_a_person_whatever_the_bound(relation, whom, most, k
     assert unit.words == f"{whom}; at most {kept}"
 
 
+@pytest.mark.parametrize(
+    ("relation", "words"),
+    [
+        (Neighbours.ADD_REMOVE, "added or removed (the number of records is private)"),
+        (Neighbours.REPLACE, "replaced by another (the number of records is public)"),
+    ],
+)
+def test_a_histogram_protects_one_record_and_no_row(relation, words) -> None:
+    unit = PrivacyUnit(neighbours=relation, counted="n")
+    assert unit.whom == unit.words == f"one record counted in column 'n' {words}; the table is a histogram"
+
+
+def test_a_count_has_no_person() -> None:
+    with pytest.raises(UsageFault, match="--unit cannot go with --counts"):
+        PrivacyUnit(column="pid", rows=2, counted="n")
+
+
 def test_the_number_of_rows_is_public_only_where_rows_are_replaced() -> None:
     public = [
         unit.rows_public
@@ -59,3 +76,4 @@ def test_a_bound_without_persons_or_below_one_row_is_refused(given) -> None:
 
 def test_a_column_name_cannot_write_to_the_terminal() -> None:
     assert PrivacyUnit(column="\x1b[2J\n").words.isprintable()
+    assert PrivacyUnit(counted="\x1b[2J\n").words.isprintable()

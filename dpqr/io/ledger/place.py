@@ -37,6 +37,15 @@ def is_unanchored(given: str | None, environment: Mapping[str, str] = os.environ
     return _stated_anchor(given, environment) == NO_ANCHOR
 
 
+def ledger_origin(given: str | None, environment: Mapping[str, str] = os.environ) -> str | None:
+    """What names a ledger, for messages: --ledger, DPQR_LEDGER, or DPQR_ANCHOR; None: nothing does.
+
+    An anchor that is configured is that of a ledger, be it the user's own.
+    """
+    configured = (name for name in (LEDGER, ANCHOR) if environment.get(name))
+    return "--ledger" if given is not None else next(configured, None)
+
+
 def require_place(path: Path) -> bool:
     """Whether a ledger file is there. UsageFault for a path where none may be.
 

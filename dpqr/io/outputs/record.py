@@ -15,9 +15,9 @@ MOST_PARTS = 2**24
 """Lists, objects and their members: parsed, each takes up to a hundred times the room of its text."""
 
 
-def read_record(directory: Path) -> Any:
-    """The JSON of a directory's record. OSError where none can be read, ValueError for what no release has written."""
-    path = directory / RECORD
+def read_record(directory: Path, name: str = RECORD) -> Any:
+    """The JSON of a directory's record, or of the one called `name`. OSError where none can be read, ValueError for what no release has written."""
+    path = directory / name
     status = path.stat()
     if not stat.S_ISREG(status.st_mode) or status.st_size > LONGEST:
         raise ValueError("no regular file of a record's size")

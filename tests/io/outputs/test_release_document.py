@@ -24,7 +24,7 @@ PLAN = {
     "dpqr": "plan/1",
     "version": __version__,
     "guarantee": f"Differentially private with epsilon = 1 (pure: delta = 0), for {UNIT}.",
-    "unit": {"neighbours": "add-remove", "column": None, "max_rows": None, "words": UNIT},
+    "unit": {"neighbours": "add-remove", "column": None, "max_rows": None, "counts": None, "words": UNIT},
     "n": None,
     "persons": None,
     "budget": {"epsilon": {"exact": "1", "float": 1.0}, "delta": {"exact": "0", "float": 0.0}},
@@ -160,6 +160,7 @@ def test_the_whole_release(release):
         "private": True,
         "guarantee": PLAN["guarantee"],
         "unit": UNIT,
+        "counts": None,
         "ledger": "none",
         "events": PLAN["events"],
         "spent": {
