@@ -37,7 +37,7 @@ def test_init_prints_the_budget(place):
     done = run("init", "survey", "--eps", "5", "--cap-eps", "1", "--neighbours", "replace", "--kind", "public")
     assert "survey (public)" in done.stdout
     assert "replaced by another" in done.stdout
-    assert "the largest request that fits is --eps 1 " in done.stdout
+    assert "the largest request that fits is --eps 1\n" in done.stdout
     assert json.loads(run("init", "b", "--eps", "1", "--delta", "1e-9", "--json").stdout)["currency"] == "rho"
 
 
