@@ -104,7 +104,9 @@ def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        console = Console(file=cast(TextIO, Forgiving(sys.stderr)), color_system="auto" if coloured(sys.stderr, color) else None)
+        console = Console(
+            file=cast(TextIO, Forgiving(sys.stderr)), color_system="auto" if coloured(sys.stderr, color) else None
+        )
         columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
         bars = Bars(Progress(*columns, console=console, transient=True))
         with closing(bars):

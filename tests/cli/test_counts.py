@@ -39,7 +39,9 @@ def test_so_does_the_plan(counted) -> None:
 
 
 def test_so_does_a_prediction(counted) -> None:
-    counted.write(domain__json=json.loads((counted.path / "q.json").read_text())["domain"], p__csv="age,income\n30,100\n")
+    counted.write(
+        domain__json=json.loads((counted.path / "q.json").read_text())["domain"], p__csv="age,income\n30,100\n"
+    )
     asked = ("--target", "sex", "--domain", "domain.json", "--eps", "1", "--n", "700", "--counts", "n")
     plan = counted.run("predict", "--dry-run", "--json", *asked).json
     assert (plan["counts"], plan["unit"]) == ("n", WORDS)

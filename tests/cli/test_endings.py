@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
-from desk import PRIVATE
+from desk import DOMAIN, PRIVATE
 from refusals import assert_refusal
 
 from dpqr.cli.main import NO_MEMORY, UNEXPECTED
@@ -147,6 +148,172 @@ def test_a_standard_output_that_cannot_be_written(desk):
         done = subprocess.run([*DPQR, "schema", "domain"], stdout=full, stderr=subprocess.PIPE, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert done.stderr.startswith("dpqr: standard output cannot be written (No space left on device)")
+
+
+full_device = pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+LEDGER = ("--dataset", "survey", "--ledger", "l.sqlite")
+PREDICT = ("predict", "table.csv", "--target", "sex", "--domain", "domain.json", "--eps", "1", "--n", "5")
+
+
+@pytest.fixture
+def survey(desk):
+    desk.write(domain__json=DOMAIN, p__csv="age,income\n30,100\n")
+    assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
+    return desk
+
+
+def in_shell(desk, redirected, *arguments):
+    command = f"{shlex.join([*DPQR, *arguments])} {redirected}"
+    return subprocess.run(command, cwd=desk.path, shell=True, capture_output=True, text=True)
+
+
+def entries(desk):
+    return [one["entry"] for one in desk.run("budget", "history", "--json", "--ledger", "l.sqlite").json]
+
+
+@full_device
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*RELEASE, *LEDGER, "--out", "out"),
+        (*RELEASE, *LEDGER, "--out", "out", "--progress", "json"),
+        (*RELEASE, *LEDGER),
+        (*RELEASE, *LEDGER, "--json"),
+        (*PREDICT, *LEDGER, "--points", "p.csv", "--out", "guess.csv"),
+        (*PREDICT, *LEDGER, "--points", "p.csv"),
+        (*PREDICT, *LEDGER, "--release", "function", "--out", "model.json"),
+        ("domain", "table.csv", "--out", "new.json"),
+        ("budget", "verify", "--ledger", "l.sqlite"),
+    ],
+    ids=" ".join,
+)
+def test_a_standard_error_that_takes_nothing_changes_nothing(survey, arguments):
+    for redirected in ("2>/dev/full", "2>&-"):
+        assert in_shell(survey, redirected, *arguments).returncode == 0
+        if "survey" in arguments:
+            assert entries(survey)[-1] == "settle"
+        for made in ("out", "guess.csv", "guess.csv.record.json", "model.json", "new.json"):
+            path = survey.path / made
+            if made in arguments or (made == "guess.csv.record.json" and "guess.csv" in arguments):
+                path.rename(survey.path / f"{made}.{len(entries(survey))}.{redirected[-1]}.kept")
+        assert not list(survey.path.glob("**/*.transcript"))
+
+
+@full_device
+def test_a_refusal_that_nobody_can_read_keeps_its_code(desk):
+    for redirected in ("2>/dev/full", "2>&-"):
+        assert in_shell(desk, redirected, *RELEASE, "--out", "no/out").returncode == 2
+        assert in_shell(desk, redirected).returncode == 2
+
+
+@full_device
+@pytest.mark.parametrize("redirected", [">&-", ">/dev/full", "1<q.json"])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (*RELEASE, *LEDGER),
+        (*RELEASE, *LEDGER, "--json", "--out", "out"),
+        (*PREDICT, *LEDGER, "--points", "p.csv"),
+        ("budget", "init", "other", "--eps", "1", "--ledger", "l.sqlite"),
+        ("budget", "show", "--ledger", "l.sqlite"),
+        ("check", "--queries", "q.json"),
+        ("strategies",),
+        ("schema", "domain"),
+    ],
+    ids=" ".join,
+)
+def test_a_standard_output_that_takes_nothing_is_found_before_anything_is_spent(survey, arguments, redirected):
+    before, entered = survey.everything(), entries(survey)
+    ended = in_shell(survey, redirected, *arguments)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("dpqr: standard output ")
+    assert len(ended.stderr.splitlines()) == 1
+    assert (survey.everything(), entries(survey)) == (before, entered)
+
+
+@full_device
+def test_a_help_text_that_cannot_be_written_is_no_bug(desk):
+    for arguments in (("--help",), ("release", "--help"), ("--version",)):
+        ended = in_shell(desk, ">/dev/full", *arguments)
+        assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
+
+
+def test_without_a_product_there_standard_output_may_be_closed(survey):
+    assert in_shell(survey, "0<&- 1>&- 2>&-", *RELEASE, "--out", "out").returncode == 0
+    assert (survey.path / "out" / "release.json").exists()
+    assert in_shell(survey, ">&-", *PREDICT, "--release", "function", "--out", "model.json").returncode == 0
+
+
+def test_standard_input_that_is_closed_holds_no_table(desk):
+    ended = in_shell(desk, "0<&-", "release", "-", "--queries", "q.json", "--eps", "1")
+    assert (ended.returncode, ended.stdout) == (5, "")
+    assert len(ended.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ((*RELEASE, *LEDGER), "the run is finished and paid, and what it released is lost; --out keeps it"),
+        ((*RELEASE, *LEDGER, "--json", "--out", "out"), "the run is finished: its product is in out"),
+        ((*PREDICT, *LEDGER, "--points", "p.csv"), "the run is finished and paid, and what it released is lost"),
+    ],
+    ids=["release", "directory", "predict"],
+)
+def test_a_disk_that_is_full_after_the_run_gives_nothing_back(survey, monkeypatch, arguments, says):
+    def full(message=None, *, err=False, **_):
+        if not err:
+            raise OSError(28, "No space left on device")
+        sys.stderr.write(f"{message}\n")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dpqr.cli.streams.click.echo", full)
+        ended = survey.run(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    first, second = ended.err.splitlines()[-2:]
+    assert first.startswith("dpqr: standard output cannot be written (No space left on device)")
+    assert second.startswith(says)
+    assert entries(survey)[-1] == "settle"
+
+
+def test_names_of_outputs_are_shown_escaped(survey):
+    odd = "o\x1b[31m\x9b2J\u202e\nx"
+    for arguments in (
+        (*RELEASE, "--out", odd),
+        (*PREDICT, "--points", "p.csv", "--out", f"{odd}.csv"),
+        (*PREDICT, "--release", "function", "--out", f"{odd}.json"),
+        ("domain", "table.csv", "--out", f"{odd}.domain"),
+    ):
+        ended = survey.run(*arguments)
+        assert ended.code == 0, ended.err
+        assert "o\\x1b[31m\\x9b2J\\u202e\\nx" in ended.err
+        assert not {"\x1b", "\x9b", "\u202e"} & set(ended.err)
+
+
+MARKED = {"name": "sex", "type": "string", "constraints": {"enum": ["[red]F[/red]", "[/]", ":smile:", "\x1b[2J\x9b"]}}
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",), ("--json",), ("--dry-run", "--json"), ("--out", "out")])
+def test_labels_and_names_are_neither_markup_nor_codes(desk, more):
+    block = {"name": "[bold]\x1b]0;x\x07", "marginal": ["sex"]}
+    desk.write(q__json={"domain": {"fields": [MARKED]}, "queries": [block]})
+    ended = desk.release(*more)
+    assert ended.code == 0, ended.err
+    assert not {"\x1b", "\x9b", "\x07"} & set(ended.out + ended.err)
+    if not more:
+        for label in ("[red]F[/red]", "[/]", ":smile:", "\\x1b[2J\\x9b", "[bold]"):
+            assert label in ended.out
+    if more == ("--json",):
+        assert {answer["sex"] for answer in ended.json["answers"]} == set(MARKED["constraints"]["enum"])
+
+
+def test_predicted_labels_are_shown_escaped(desk):
+    labels = ["[red]F", "\x1b[2J"]
+    fields = [{**MARKED, "constraints": {"enum": labels}}, *DOMAIN["fields"][1:]]
+    desk.write(domain__json={"fields": fields}, p__csv="age,income\n30,100\n")
+    for learner in ("logistic", "aggregate"):
+        ended = desk.run(*PREDICT, "--points", "p.csv", "--learner", learner)
+        assert ended.code == 0, ended.err
+        assert ended.out.strip() in {"[red]F", "\\x1b[2J"}
 
 
 def test_a_label_that_the_encoding_lacks_does_not_stop_a_release(desk):

