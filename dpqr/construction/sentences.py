@@ -22,6 +22,10 @@ INTERVALS = (
 )
 
 
+WHOLE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"
+"""What an early end does, with and without a ledger: a refund lowers what a budget has used, and no release's claim."""
+
+
 def guarantee(plan: Plan) -> str:
     """The privacy statement of a run of `plan`: definition, parameters, unit. Privacy: public facts only."""
     return f"{budget_words(plan.budget)}, for {plan.problem.unit.words}."

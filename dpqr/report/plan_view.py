@@ -83,7 +83,7 @@ def _stopping(plan: Plan, threshold: Fraction, alpha: Fraction) -> Iterator[Fact
         f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}: except with "
         "probability beta no answer is off by more than alpha n",
     )
-    yield "", f"T0 = {plan.rounds:,} rounds at most, all of them charged wherever the loop stops"
+    yield "", f"T0 = {plan.rounds:,} rounds at most, all of them in the guarantee wherever the loop stops"
 
 
 def _worth(plan: Plan) -> Iterator[Fact]:

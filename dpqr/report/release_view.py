@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.construction.release import BlockAnswers, Release
-from dpqr.construction.sentences import certainty, choice_words, dropped_words, ledger_words, release_guarantee
+from dpqr.construction.sentences import WHOLE, certainty, choice_words, dropped_words, ledger_words, release_guarantee
 from dpqr.data.domain import Domain
 from dpqr.privacy.events import PureSumEvent, RhoSumEvent
 from dpqr.privacy.figures import upward_text
@@ -53,7 +53,7 @@ def _promise(release: Release) -> Iterator[Fact]:
 
 
 def _receipt(release: Release) -> Iterator[Fact]:
-    """The price of every planned draw; nothing is given back for rounds that an early stop left out."""
+    """The price of every planned draw; the guarantee is that of all, wherever the loop ended."""
     plan = release.plan
     if release.dropped and plan.dropped:
         count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
@@ -74,7 +74,7 @@ def _receipt(release: Release) -> Iterator[Fact]:
     done = len(release.transcript.rounds) - len(plan.opening)
     if done < plan.rounds:
         ended = "by its stop test" if release.transcript.stopped else "early"
-        yield "", f"the loop ended {ended} after {counted(done, 'round')}; the whole schedule is charged"
+        yield "", f"the loop ended {ended} after {counted(done, 'round')}; {WHOLE}"
 
 
 def _searched(plan: Plan) -> bool:

@@ -41,7 +41,7 @@ Rounds      each of 26,616 rounds: choosing costs rho 1e-7 (eps 0.0008334 by its
 Stop test   a noisy answer within 150 records (3/4 alpha n) ends the loop
 Accuracy    alpha = 0.05 of the records, beta = 0.05: except with probability beta no answer is off
             by more than alpha n
-            T0 = 26,616 rounds at most, all of them charged wherever the loop stops
+            T0 = 26,616 rounds at most, all of them in the guarantee wherever the loop stops
 Noise       typically 23.4 on a measured answer (standard deviation, in records)
 Accountant  zcdp: of those that go with --check, the one whose plan has the least noise
             Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016,

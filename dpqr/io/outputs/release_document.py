@@ -68,7 +68,8 @@ def release_document(
     """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn.
 
     events are the charged ones; plan.events the planned ones, which are the same unless prices followed what was
-    released: then the plan states their sum. A stop gives nothing back.
+    released: then the plan states their sum. The guarantee is that of all planned events, wherever the loop stopped;
+    what a ledger gave back for an early stop stands in the ledger.
     """
     plan = release.plan
     return {

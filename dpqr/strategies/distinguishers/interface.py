@@ -1,4 +1,4 @@
-"""Distinguisher: the source's (F(eps), gamma)-private distinguisher (Dwork and Roth 2014, Definition 5.4)."""
+"""Distinguisher: the source's (F(eps), gamma)-private distinguisher (Dwork and Roth 2014, Definition 5.5)."""
 
 from __future__ import annotations
 

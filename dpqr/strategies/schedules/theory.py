@@ -33,7 +33,8 @@ GRID = 10**6
 class Theory:
     """At most T0 = floor(T(alpha / 2)) rounds of one query each, with a stop test at 3 alpha / 4.
 
-    variant: whose constants the update rule uses (Level). The whole schedule is charged, wherever it stops.
+    variant: whose constants the update rule uses (Level). The guarantee is that of the whole
+    schedule, wherever it stops.
     Guarantee: with probability 1 - beta the largest error over the workload is at most alpha n records.
     """
 

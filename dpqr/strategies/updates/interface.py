@@ -1,4 +1,4 @@
-"""UpdateRule: the source's "database update algorithm" U (Dwork and Roth 2014, Definition 5.3)."""
+"""UpdateRule: the source's "database update algorithm" U (Dwork and Roth 2014, Definitions 5.3 and 5.4)."""
 
 from __future__ import annotations
 
