@@ -28,7 +28,8 @@ class BudgetRequest:
 
     accountant: basic or zcdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
     epsilon and delta. cap, cap_delta: epsilon and delta of the largest release.
-    unit: column that names persons, whose budget it then is; None: of rows. policy: how the table is read.
+    unit: column that names persons, whose budget it then is; None: of rows. policy: how the table is read;
+    its count column makes it a budget of records.
     """
 
     dataset: str
@@ -73,7 +74,9 @@ def open_budget(ledger: SqliteLedger, request: BudgetRequest) -> PricedAccount:
 def terms(request: BudgetRequest) -> Terms:
     """The terms that a request asks for. UsageFault for one that no accountant can keep."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = PrivacyUnit(neighbours=Neighbours(request.neighbours), column=request.unit)
+    unit = PrivacyUnit(
+        neighbours=Neighbours(request.neighbours), column=request.unit, counted=request.policy.counts
+    )
     charged = currency(request.accountant or ("basic" if budget.pure else "zcdp"), pure=budget.pure)
     return Terms(
         dataset=request.dataset,

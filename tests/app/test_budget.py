@@ -22,6 +22,7 @@ from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.accountants.zcdp import largest_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.ledger import DataKind
+from dpqr.privacy.policy import Policy
 
 NANO = Fraction(1, 10**9)
 
@@ -54,6 +55,13 @@ def test_a_delta_means_rho_by_one_conversion_for_life():
 
 def test_a_budget_can_be_of_persons():
     assert terms(request(unit="id")).unit == PrivacyUnit(column="id", rows=3).whom
+
+
+def test_a_count_column_makes_it_a_budget_of_records():
+    made = terms(request(policy=Policy(counts="n")))
+    assert made.unit == PrivacyUnit(counted="n").whom != PrivacyUnit(counted="m").whom
+    with pytest.raises(UsageFault, match="--unit cannot go with --counts"):
+        terms(request(unit="id", policy=Policy(counts="n")))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`--counts`: guarantee, receipt, plan and records say whose privacy it is, and a budget of rows does not pay for it."""
+"""`--counts`: guarantee, receipt, plan and records say whose privacy it is; a budget of rows does not pay for it."""
 
 import json
 
@@ -56,5 +56,4 @@ def test_a_budget_of_rows_does_not_pay_for_records(counted) -> None:
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")
     ended = counted.release("--counts", "n", *paid, data="missing.csv")
     assert (ended.code, ended.out) == (4, "")
-    assert f"a release would protect {WORDS}, but its budget protects one row" in ended.err
     assert counted.release(*paid, "--out", "rows").code == 0

@@ -16,7 +16,10 @@ MOST_PARTS = 2**24
 
 
 def read_record(directory: Path, name: str = RECORD) -> Any:
-    """The JSON of a directory's record, or of the one called `name`. OSError where none can be read, ValueError for what no release has written."""
+    """The JSON of a directory's record, or of the one called `name`.
+
+    Errors: OSError where none can be read; ValueError for what no release has written.
+    """
     path = directory / name
     status = path.stat()
     if not stat.S_ISREG(status.st_mode) or status.st_size > LONGEST:

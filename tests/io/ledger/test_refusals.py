@@ -66,3 +66,11 @@ def test_persons_are_the_same_persons_whatever_rows_a_release_keeps_of_them():
     for other in (PrivacyUnit(), PrivacyUnit(column="household")):
         with pytest.raises(BudgetRefused, match="one person"):
             require_unit(persons, other)
+
+
+def test_records_of_a_histogram_are_another_unit_than_rows_and_than_another_columns():
+    records = terms(unit=PrivacyUnit(counted="n"))
+    require_unit(records, PrivacyUnit(counted="n"))
+    for other in (PrivacyUnit(), PrivacyUnit(counted="m"), PrivacyUnit(column="n")):
+        with pytest.raises(BudgetRefused, match="budget protects one record counted in column 'n'"):
+            require_unit(records, other)
