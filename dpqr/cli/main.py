@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import select
 import sys
+import threading
+import warnings
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -78,10 +81,9 @@ class Commands(click.Group):
             code = 0
         except click.exceptions.Exit as ending:
             code = ending.exit_code
-        except BrokenPipeError:  # the reader, `head` for one, has had enough
-            _let_go()
-            code = 0
         except BaseException as error:
+            if _reader_left(error):
+                sys.exit(0)
             code = _told(error)
             _note(error)
         sys.exit(code)
@@ -109,6 +111,7 @@ def run() -> NoReturn:
     signals = Signals()
     signals.install()
     _fill_closed()
+    _hush()
     try:
         main()
     except SystemExit as ending:
@@ -192,7 +195,28 @@ def _print_anything() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
-def _let_go() -> None:
-    """Nobody reads standard output any more: what is still buffered goes nowhere, silently."""
+def _reader_left(error: BaseException) -> bool:
+    """Whether the reader of standard output, `head` for one, has had enough; what is still buffered goes nowhere then.
+
+    Another pipe that broke, to a process that was at work for this one, is no such end.
+    """
+    if not isinstance(error, BrokenPipeError) or sys.stdout is None:
+        return False
     with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        descriptor = sys.stdout.fileno()
+        asked = select.poll()
+        asked.register(descriptor, 0)
+        if any(found & (select.POLLERR | select.POLLHUP) for _, found in asked.poll(0)):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
+            return True
+    return False
+
+
+def _hush() -> None:
+    """Nothing but this program writes to standard error.
+
+    Privacy: a warning of numpy, or what an interpreter or a thread prints of an error that it drops, may quote the
+    table, and whether it appears may depend on a row. PYTHONWARNINGS=error would make an exit code of it.
+    """
+    warnings.simplefilter("ignore")
+    sys.unraisablehook = threading.excepthook = lambda _: None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import signal
+import time
 from types import FrameType
 
 INTERRUPTED = 130
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+GRACE = 10.0
+"""Seconds in which a second signal is ignored: whoever asks twice must not stop what is being put in order."""
 
 
 class Signals:
@@ -14,6 +17,7 @@ class Signals:
 
     def __init__(self) -> None:
         self.number = 0
+        self._last = float("-inf")
 
     def install(self) -> None:
         """Take over what would kill without a word. What the caller has ignored (nohup) stays ignored."""
@@ -28,8 +32,8 @@ class Signals:
         return code if isinstance(code, int) else 0
 
     def _received(self, number: int, _: FrameType | None) -> None:
-        """KeyboardInterrupt in the main thread, once: whoever asks twice must not stop what is being put in order."""
-        for each in ENDING:
-            signal.signal(each, signal.SIG_IGN)
-        self.number = number
-        raise KeyboardInterrupt
+        """KeyboardInterrupt in the main thread. One that got lost, in a callback of the interpreter, can be repeated."""
+        now = time.monotonic()
+        if self._last + GRACE <= now:
+            self.number, self._last = number, now
+            raise KeyboardInterrupt

@@ -345,3 +345,47 @@ def test_the_end_waits_for_no_thread_and_loses_no_output():
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("dpqr: ")
     assert time.perf_counter() - began < 50
+
+
+LOUD = """
+import sys, threading, warnings
+from dpqr.app import release
+from dpqr.cli.main import run
+
+original = release.load_table
+
+class Unraisable:
+    def __del__(self):
+        raise ValueError({secret!r})
+
+def failing():
+    raise ValueError({secret!r})
+
+def loud(*given, **more):
+    warnings.warn({secret!r})
+    Unraisable()
+    thread = threading.Thread(target=failing)
+    thread.start()
+    thread.join()
+    return original(*given, **more)
+
+release.load_table = loud
+sys.argv = ["dpqr", *{arguments!r}]
+run()
+"""
+
+
+@pytest.mark.parametrize("more", [{}, {"PYTHONWARNINGS": "error"}], ids=["plain", "strict"])
+def test_nothing_else_writes_to_standard_error(desk, more):
+    script = LOUD.format(secret=SECRET, arguments=[*RELEASE, "--out", "out"])
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=desk.path, capture_output=True, text=True, env={**os.environ, **more}
+    )
+    assert done.returncode == 0, done.stderr
+    for hidden in ("Warning", "Exception", "Traceback", *PRIVATE):
+        assert hidden not in done.stderr
+
+
+def test_another_pipe_that_breaks_is_no_reader_that_leaves(desk, monkeypatch):
+    monkeypatch.setattr("dpqr.app.release.load_table", breaking(BrokenPipeError(32, SECRET)))
+    assert_refusal(desk.run(*RELEASE, "--out", "out"), 1, UNEXPECTED)
