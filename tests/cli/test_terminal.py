@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -79,3 +80,16 @@ def test_a_narrow_window(desk):
 def test_an_error_on_a_terminal(desk):
     code, sent = watched(desk, *RELEASE[:-1], "0")
     assert (code, sent) == (2, "dpqr: --eps 0: epsilon must lie between 1e-9 and 1000, for example --eps 1\r\n")
+
+
+@pytest.mark.parametrize("mode", ["auto", "json"])
+def test_a_terminal_that_is_closed_does_not_stop_a_release(desk, mode):
+    import pty
+
+    inner, outer = pty.openpty()
+    command = [sys.executable, "-m", "dpqr", *RELEASE, "--out", "out", "--progress", mode]
+    run = subprocess.Popen(command, cwd=desk.path, stderr=outer, env={**os.environ, "TERM": "xterm-256color"})
+    os.close(outer)
+    os.close(inner)
+    assert run.wait(timeout=50) == 0
+    assert (desk.path / "out" / "release.json").exists()
