@@ -142,7 +142,8 @@ def _drawn(
 def _prices(plan: Plan) -> tuple[dict[str, Fraction | None], Costs]:
     """What the whole schedule and each of its phases cost under every accountant that can be shown.
 
-    The guarantee is theirs, wherever the loop stops. Asked before anything is charged: a figure that fails costs nothing.
+    The guarantee is theirs, wherever the loop stops. Asked before anything is charged: a figure that fails costs
+    nothing.
     """
     shown = {**available(), plan.roles.accountant.name: plan.roles.accountant}
     spent = {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in shown.items()}

@@ -32,7 +32,7 @@ class Signals:
         return code if isinstance(code, int) else 0
 
     def _received(self, number: int, _: FrameType | None) -> None:
-        """KeyboardInterrupt in the main thread. One that got lost, in a callback of the interpreter, can be repeated."""
+        """KeyboardInterrupt in the main thread. One that a callback of the interpreter swallows can be repeated."""
         now = time.monotonic()
         if self._last + GRACE <= now:
             self.number, self._last = number, now
