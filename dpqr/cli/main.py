@@ -169,6 +169,8 @@ def _say(text: str, code: int) -> int:
 
 def _output_fault() -> str | None:
     """What keeps standard output from being written, if anything does: help texts are printed by click itself."""
+    if sys.stdout is None:
+        return None
     try:
         require_output()
         sys.stdout.flush()
@@ -219,4 +221,5 @@ def _hush() -> None:
     table, and whether it appears may depend on a row. PYTHONWARNINGS=error would make an exit code of it.
     """
     warnings.simplefilter("ignore")
-    sys.unraisablehook = threading.excepthook = lambda _: None
+    sys.unraisablehook = lambda _: None
+    threading.excepthook = lambda _: None
