@@ -9,9 +9,12 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from crowds import MEMORY, command
 from ledgers import ledger_in
+from pyarrow import parquet
 from releases import (
     Unwatched,
     begun,
@@ -184,14 +187,13 @@ def test_an_error_after_the_first_draw_of_a_run_that_is_not_kept_is_settled_in_f
 def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
     """A table of 10^6 records at a generous budget: the uniform start answers the query, and the first check stops."""
     lay(tmp_path, epsilon="100")
-    half = "".join(f"{sex},500000\n" for sex in "FM")
-    (tmp_path / "big.csv").write_text(f"sex,count\n{half}")
+    parquet.write_table(pa.table({"sex": np.repeat(["F", "M"], 500_000)}), tmp_path / "big.parquet")
     fields = [{"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}}]
     (tmp_path / "q.json").write_text(
         json.dumps({"dpqr": "queries/1", "domain": {"fields": fields}, "queries": [{"where": "sex = 'F'"}]})
     )
     made = release_module.release(
-        release_module.TableSource(paths=(str(tmp_path / "big.csv"),), count_column="count"),
+        release_module.TableSource(paths=(str(tmp_path / "big.parquet"),)),
         request(tmp_path, epsilon="50", schedule="theory", rounds=None, n=10**6),
         release_module.OutputRequest(directory=str(tmp_path / "out")),
         release_module.Limits(),
