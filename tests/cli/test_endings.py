@@ -273,6 +273,7 @@ def test_a_disk_that_is_full_after_the_run_gives_nothing_back(survey, monkeypatc
     assert first.startswith("dpqr: standard output cannot be written (No space left on device)")
     assert second.startswith(says)
     assert entries(survey)[-1] == "settle"
+    assert survey.run("budget", "show", "survey", "--json", "--ledger", "l.sqlite").json[0]["spent"]["exact"] == "1"
 
 
 def test_names_of_outputs_are_shown_escaped(survey):
