@@ -74,9 +74,7 @@ def open_budget(ledger: SqliteLedger, request: BudgetRequest) -> PricedAccount:
 def terms(request: BudgetRequest) -> Terms:
     """The terms that a request asks for. UsageFault for one that no accountant can keep."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = PrivacyUnit(
-        neighbours=Neighbours(request.neighbours), column=request.unit, counted=request.policy.counts
-    )
+    unit = PrivacyUnit(neighbours=Neighbours(request.neighbours), column=request.unit, counted=request.policy.counts)
     charged = currency(request.accountant or ("basic" if budget.pure else "zcdp"), pure=budget.pure)
     return Terms(
         dataset=request.dataset,
