@@ -12,7 +12,7 @@ from dpqr.app.request import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain
-from dpqr.data.faults import failing_attributes, unstated_faults
+from dpqr.data.faults import failing_attributes, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
@@ -59,30 +59,33 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
     schedule, wishes, foreign = _roles(request)
     require_stated_rules(document.domain, unit)
     refuse_published_unit(document.domain, unit)
+    unit = replace(unit, drops=may_leave_out(document.domain))
     problem = Problem(
         domain=document.domain,
         workload=document.workload,
         unit=unit,
-        n=None if _of_persons(unit) else declared,
+        n=None if _hidden(unit) else declared,
+        most=declared * unit.rows if _hidden(unit) and declared else None,
         persons=declared if _of_persons(unit) else None,
         alpha=alpha,
         beta=beta,
         seed=request.seed,
     )
     require_agreement(problem)
-    plan = least_noise(problem, budget, schedule, wishes)
+    plan = least_noise(problem, budget, _counting(schedule, request, unit), wishes)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(problem, budget))
     return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, _memory(plan, request)))
 
 
 def _roles(request: PlanRequest) -> tuple[Schedule, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is told at once."""
-    return _schedule(request), chosen_wishes(request), foreign_notes(request)
+    _dropped_share(request)
+    return chosen_schedule(request), chosen_wishes(request), foreign_notes(request)
 
 
 def warnings(problem: Problem, budget: PrivacyBudget) -> Iterator[str]:
     """What is allowed, and yet weaker than the figures look."""
-    declared, what = problem.n or problem.persons, "persons" if problem.persons else "records"
+    declared, what = problem.declared or problem.n, "persons" if problem.persons else "records"
     if declared and budget.delta * declared * 10 > 1:
         yield f"warning: delta {float(budget.delta):g} is not far below 1/n; it lets a mechanism reveal single {what}"
     yield from failing_notes(problem.domain)
@@ -108,13 +111,27 @@ def unit_of(neighbours: str, column: str | None, rows: int | None, counts: str |
 
 def _of_persons(unit: PrivacyUnit) -> bool:
     """Whether a declared number is of persons: what is public then, while the number of their rows stays private."""
+    return unit.neighbours is Neighbours.REPLACE and unit.column is not None
+
+
+def _hidden(unit: PrivacyUnit) -> bool:
+    """Whether a declared number bounds the records that a run counts, and does not tell it."""
     return unit.neighbours is Neighbours.REPLACE and not unit.rows_public
 
 
-def _schedule(request: PlanRequest) -> Schedule:
-    """The chosen schedule, with a count of what was left out beside it where one is asked for."""
-    schedule, share = chosen_schedule(request), fraction(request.count_dropped, "--count-dropped")
-    return schedule if share is None else WithDroppedCount(schedule=schedule, share=share)
+def _dropped_share(request: PlanRequest) -> Fraction | None:
+    """What --count-dropped states. Errors: UsageFault."""
+    share = fraction(request.count_dropped, "--count-dropped")
+    if share is not None and request.no_count_dropped:
+        raise UsageFault("--count-dropped and --no-count-dropped contradict each other; leave one of them out")
+    return share
+
+
+def _counting(schedule: Schedule, request: PlanRequest, unit: PrivacyUnit) -> Schedule:
+    """The schedule with a count of what was left out: where one is asked for, or where it is free and can show any."""
+    share = _dropped_share(request)
+    free = unit.apart and unit.drops and not request.no_count_dropped
+    return WithDroppedCount(schedule=schedule, share=share) if free or share is not None else schedule
 
 
 def _declared(request: PlanRequest, unit: PrivacyUnit) -> int | None:

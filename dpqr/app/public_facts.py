@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
@@ -12,16 +11,19 @@ from dpqr.strategies.updates.interface import FactBinding
 
 
 def require_agreement(problem: Problem) -> None:
-    """DocumentError where the domain's known totals cannot be true of the records that a run counts."""
+    """DocumentError where the domain's known totals cannot be true of the records that a run counts.
+
+    Under `replace` these are the declared n, or no more than that where rules may leave some out.
+    """
     facts, unit = problem.domain.facts, problem.unit
     if unit.column is not None and (facts.totals or facts.least or facts.most is not None):
         raise DocumentError(
             "the domain's known totals count all rows, and --unit leaves rows of persons out; "
             'leave "totals" out of the domain file'
         )
-    n = problem.n if unit.neighbours is Neighbours.REPLACE else None
-    if n is not None and not (facts.least <= n and (facts.most is None or n <= facts.most)):
-        most = "" if facts.most is None else f" and at most {facts.most:,}"
+    n, exact = problem.declared, unit.rows_public
+    if n is not None and not (facts.least <= n and (not exact or facts.most is None or n <= facts.most)):
+        most = "" if facts.most is None or not exact else f" and at most {facts.most:,}"
         raise DocumentError(
             f"--n {n}: the domain's known totals need at least {facts.least:,}{most} records; correct one of them"
         )

@@ -127,11 +127,11 @@ def _drawn(
         limits,
         unit=problem.unit,
         noise=noise,
-        declared=problem.n if problem.unit.rows_public else problem.persons,
+        declared=problem.declared,
         progress=progress.read,
     )
     draws = Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
-    dropped = count_dropped(draws.of(table.dropped), plan)
+    dropped = count_dropped(draws.of_left_out(table.dropped, problem.unit), plan)
     outcome = iterative_construction(draws, plan, progress)
     events = run.guard.events if plan.schedule.adaptive else ()
     return assemble(

@@ -19,6 +19,7 @@ class PlanRequest:
     max_rows: int | None = None
     counts: str | None = None
     count_dropped: str | None = None
+    no_count_dropped: bool = False
     schedule: str = "auto"
     distinguisher: str | None = None
     check: str | None = None

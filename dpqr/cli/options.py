@@ -73,8 +73,10 @@ def documents(command: Decorated) -> Decorated:
 
 def privacy(command: Decorated) -> Decorated:
     """The guarantee, and --count-dropped."""
-    option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out."
-    return guarantee(added(command, option("--count-dropped", metavar="SHARE", help=share)), required=True)
+    option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
+    count = option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]")
+    none = option("--no-count-dropped", is_flag=True, help="Do not count the rows that are left out.")
+    return guarantee(added(command, count, none), required=True)
 
 
 def guarantee(command: Decorated, *, required: bool = False) -> Decorated:

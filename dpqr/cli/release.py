@@ -74,7 +74,8 @@ def _plan_request(given: dict[str, Any]) -> Any:
 
     same = ("queries", "delta", "domain", "neighbours", "n", "schedule", "distinguisher", "update", "accountant")
     more = ("rounds", "opening", "alpha", "beta", "variant", "replay", "max_model_size", "trust", "seed")
-    taken = {name: given[name] for name in (*same, *more, "unit", "max_rows", "counts", "count_dropped")}
+    counting = ("unit", "max_rows", "counts", "count_dropped", "no_count_dropped")
+    taken = {name: given[name] for name in (*same, *more, *counting)}
     return PlanRequest(epsilon=given["eps"], check=given["checks"], cells=given["max_cells"], **taken)
 
 

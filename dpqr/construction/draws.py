@@ -11,7 +11,9 @@ import numpy as np
 
 from dpqr.construction.journal import Blocks, Journal, Plain, Unkept
 from dpqr.data.counts import Counts
+from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.mechanisms.left_out import LeftOut
 from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
@@ -38,16 +40,20 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draws:
-    """A sealed value, and what every draw from it needs."""
+    """A sealed value, and what every draw from it needs.
+
+    parallel: whether its records are those at which no other draw of the run looks (`in_parallel`).
+    """
 
     data: Private[Counts]
     accountant: PrivacyFilter
     noise: NoiseSource
     journal: Journal = field(default_factory=Unkept)
+    parallel: bool = False
 
-    def of(self, data: Private[Counts]) -> Draws:
-        """Draws from another sealed value in the same run."""
-        return replace(self, data=data)
+    def of_left_out(self, data: Private[Counts], unit: PrivacyUnit) -> Draws:
+        """Draws from the records that were left out, in the same run; charged in parallel where the unit allows it."""
+        return replace(self, data=data, parallel=unit.apart)
 
     def choose(self, plan: Plan, step: Step, hypothesis: Hypothesis) -> Choice | None:
         """The candidate to measure; a single candidate costs nothing. None: the draw was lost in a crash."""
@@ -64,7 +70,8 @@ class Draws:
         """Noisy answers of the blocks together. None: the draw was lost in a crash."""
         unit, check = plan.problem.unit, plan.roles.check
         law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
-        return self._drawn(mechanism, blocks, _values, lambda plain: _measurement(plain, blocks, law))
+        charged = LeftOut(inner=mechanism) if self.parallel else mechanism
+        return self._drawn(charged, blocks, _values, lambda plain: _measurement(plain, blocks, law))
 
     def _drawn(
         self,

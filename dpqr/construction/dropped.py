@@ -38,6 +38,8 @@ def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
     most K. So the count moves by at most K under either relation, which is what `sensitivity` gives for `DROPPED`,
     and the draw is a noisy answer like any other (LaplaceAnswers, GaussianAnswers). The clipped number of a person's
     dropped rows is a function of that person's rows alone: it does not depend on which rows were drawn to be kept.
+    Beside the draws from the kept records it costs nothing where a unit lies in one part alone, and its own price
+    elsewhere: see `WithDroppedCount`.
     """
     if plan.dropped is None:
         return None

@@ -22,11 +22,20 @@ def possible_faults(axis: Axis) -> tuple[Fault, ...]:
 def unstated_faults(domain: Domain) -> dict[str, tuple[Fault, ...]]:
     """Per column the possible faults without a stated rule; columns that state them all are left out.
 
-    Under `add-remove` such rows are dropped. Under `replace` n is public, so a silent drop would tell: the run is
-    refused until every rule is stated.
+    Under `add-remove` such rows are dropped. Under `replace` the run is refused until every rule is stated: rows that
+    are left out make the number of the others private, and it is bought then (`may_leave_out`).
     """
     gaps = {a.name: tuple(f for f in possible_faults(a.axis) if f not in a.rules) for a in domain.attributes}
     return {name: faults for name, faults in gaps.items() if faults}
+
+
+def may_leave_out(domain: Domain) -> bool:
+    """Whether a rule may leave a row out: some column has the rule `drop` for a fault that its cells can show."""
+    return any(
+        attribute.rule(fault) is Rule.DROP
+        for attribute in domain.attributes
+        for fault in possible_faults(attribute.axis)
+    )
 
 
 def failing_attributes(domain: Domain) -> dict[str, tuple[Fault, ...]]:

@@ -28,6 +28,8 @@ class PrivacyUnit:
     counted: the count column of a histogram, whose rows stand for many records each; None: a row is one record.
     rows: K, the most rows of one person that a run may use; 1 without a column. Loaders keep to it before anything
     else looks at the rows, so that neighbours differ by at most K rows come or gone, or K rows in place of K others.
+    drops: whether the domain's rules may leave rows out. How many they keep is then private under either relation: a
+    record may be replaced by one that a rule leaves out.
     Errors: UsageFault for K below 1, or above 1 without a column; for a column beside a count column.
 
     Privacy:
@@ -40,6 +42,7 @@ class PrivacyUnit:
     column: str | None = None
     rows: int = 1
     counted: str | None = None
+    drops: bool = False
 
     def __post_init__(self) -> None:
         if self.rows < 1 or (self.column is None and self.rows != 1):
@@ -49,8 +52,19 @@ class PrivacyUnit:
 
     @property
     def rows_public(self) -> bool:
-        """Whether the number of records is public: never of persons, who may have any number of rows each."""
-        return self.neighbours is Neighbours.REPLACE and self.column is None
+        """Whether the number of records that a run counts is public: never of persons, who may have any number of rows
+        each, nor where some may be left out."""
+        return self.neighbours is Neighbours.REPLACE and self.column is None and not self.drops
+
+    @property
+    def apart(self) -> bool:
+        """Whether neighbours differ either in the records that are kept or in those that are left out, and never in
+        both: then a count of the latter composes in parallel with everything else (`in_parallel`).
+
+        So it is where one row comes or goes: it is kept or left out, by its own cells alone. A row that is replaced may
+        leave the one part and come to the other; of a person some rows may be kept and others left out.
+        """
+        return self.neighbours is Neighbours.ADD_REMOVE and self.column is None
 
     @property
     def whom(self) -> str:
@@ -68,7 +82,8 @@ class PrivacyUnit:
     def words(self) -> str:
         """The unit as plans, releases and receipts print it."""
         if self.column is None:
-            return self.whom
+            hidden = self.neighbours is Neighbours.REPLACE and self.drops
+            return f"{self.whom}; how many of them the domain's rules keep is private" if hidden else self.whom
         kept = "1 row of each is used" if self.rows == 1 else f"{self.rows} rows of each are used"
         return f"{self.whom}; at most {kept}"
 

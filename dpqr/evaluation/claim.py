@@ -10,7 +10,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.accountants.losses import pure_losses
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import converted, total_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
@@ -30,10 +30,10 @@ class Claim:
     @classmethod
     def pure(cls, events: Composition) -> Claim:
         """What the events' pure epsilons add up to. BudgetRefused where one has none."""
-        losses = pure_losses(events)
-        if losses is None:
+        epsilon = Basic().epsilon(events, Fraction(0))
+        if epsilon is None:
             raise BudgetRefused("a draw of Gaussian noise has no pure epsilon; audit it in rho")
-        return cls(epsilon=sum((epsilon * count for epsilon, count in losses), Fraction(0)))
+        return cls(epsilon=epsilon)
 
     @classmethod
     def concentrated(cls, events: Composition, delta: Fraction) -> Claim:

@@ -7,6 +7,7 @@ refused by every accountant.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -103,7 +104,7 @@ class RhoSumEvent:
         _require(self.rho, Fraction, positive=False, name="the rho of a sum event")
 
 
-PrivacyEvent = (
+Draw = (
     DiscreteLaplaceEvent
     | DiscreteGaussianEvent
     | RoundedGaussianEvent
@@ -113,8 +114,57 @@ PrivacyEvent = (
     | RhoSumEvent
 )
 
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOutEvent:
+    """A draw from the records that the domain's rules left out, at which no other draw of the run looks.
+
+    event: what the draw would be by itself. Only for units of which each lies in one part alone (`PrivacyUnit.apart`).
+    Its price: see `in_parallel`. Errors: BudgetRefused for anything but a draw, another LeftOutEvent included.
+    """
+
+    event: Draw
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.event, Draw):
+            raise BudgetRefused("an event of left-out records wraps one draw, and nothing else; nothing was drawn")
+
+
+PrivacyEvent = Draw | LeftOutEvent
+
 Composition = tuple[tuple[PrivacyEvent, int], ...]
 """Events with how often each happened; the record of a run."""
+
+
+def in_parallel(events: Composition) -> tuple[Composition, Composition]:
+    """One run's draws from the records that are kept, and those from the records that are left out, unwrapped.
+
+    **Privacy.** What a run costs is the larger of what either group costs by itself, not their sum, where neighbours
+    differ in one record r that the domain's rules either keep or leave out, whatever else is in the table.
+    *Proof.* The rules look at r alone, so neighbours x and x + r have equal left-out parts if r is kept, and equal kept
+    parts if r is left out. Say that r is kept. Every draw from the left-out part then has the same law on both tables,
+    given what was released before it. So the run is, on both, an adaptive sequence of the draws from the kept part,
+    with draws of one law in between: the likelihood ratio of a whole path is the product of the kept draws' ratios
+    alone. Each theorem that bounds that product for the kept draws (sums of epsilon or of rho, as filters too;
+    advanced, optimal and numerical composition of a schedule that is fixed in advance), where the next draw may
+    depend on all that was released, bounds the run at the same epsilon and delta: draws of one law between are
+    randomness of the analyst's own. The same with the two parts exchanged if r is left out. A pair of neighbours is of
+    one of the two kinds, so the larger price covers both. (Parallel composition: McSherry 2009, Theorem 4.)
+
+    It does not hold under `replace` (a kept record may be replaced by one that is left out), nor for persons (some of
+    whose rows may be kept and others left out), nor from run to run (another domain keeps other records).
+    """
+    kept = tuple((event, count) for event, count in events if not isinstance(event, LeftOutEvent))
+    return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))
+
+
+def one_after_another(events: Composition) -> Composition:
+    """The same draws without the claim that they look at disjoint records: each counts beside all others."""
+    kept, left_out = in_parallel(events)
+    total: Counter[PrivacyEvent] = Counter()
+    for event, count in (*kept, *left_out):
+        total[event] += count
+    return tuple(total.items())
 
 
 def of_any_blocks(event: PrivacyEvent) -> PrivacyEvent:

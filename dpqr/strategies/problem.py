@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal
 
 from dpqr.data.domain import Domain
-from dpqr.data.unit import PrivacyUnit
+from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.workload import Workload
 
 Variant = Literal["printed", "sharp"]
@@ -29,7 +29,10 @@ class Level:
 class Problem:
     """Public facts of a run. Nothing here comes from the data.
 
-    n: number of records: public under `replace` of rows; under `add-remove` a declared n0 or None.
+    n: number of records that a run counts: public under `replace` of rows where no rule may leave any out; under
+    `add-remove` a declared n0 or None.
+    most: what n is at most, where it is private and a bound is public: under `replace` the declared number of rows, of
+    which rules may leave some out, or K rows for each of the declared persons.
     persons: their public number under `replace` of persons, whose number of rows (n) stays private.
     alpha: target accuracy, a fraction of the records; beta: failure probability.
     level: set by the `theory` schedule; None means the practical rounds.
@@ -40,8 +43,17 @@ class Problem:
     workload: Workload
     unit: PrivacyUnit
     n: int | None = None
+    most: int | None = None
     persons: int | None = None
     alpha: Fraction | None = None
     beta: Fraction = Fraction(1, 20)
     level: Level | None = None
     seed: int = 0
+
+    @property
+    def declared(self) -> int | None:
+        """The public number of rows, or of persons, that the table must hold under `replace`: those included of which
+        nothing is kept, for what a rule keeps is private. None under `add-remove`."""
+        if self.unit.neighbours is Neighbours.ADD_REMOVE:
+            return None
+        return self.persons if self.unit.column is not None else self.most if self.n is None else self.n

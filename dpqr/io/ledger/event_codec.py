@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, get_args, get_type_hints
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.events import Composition, Draw, LeftOutEvent, PrivacyEvent
 
 LONGEST = 1000
 """Digits of a numerator or denominator. More would make every later use of the ledger slow."""
@@ -43,28 +43,43 @@ def parse_exact(text: object) -> Fraction:
 
 def encode_events(events: Composition) -> list[dict[str, Any]]:
     """Plain JSON values, from which `decode_events` makes the same events."""
-    return [{"kind": _kind(type(event)), **_parameters(event), "count": count} for event, count in events]
+    return [{**_plain(event), "count": count} for event, count in events]
 
 
 def decode_events(parts: Any) -> Composition:
     """Errors: ValueError, KeyError or TypeError for what `encode_events` of this or an older version did not write."""
-    return tuple((_decode(_without_count(part)), _count(part["count"])) for part in parts)
+    return tuple((_event(part), _count(part["count"])) for part in parts)
 
 
-def _parameters(event: PrivacyEvent) -> dict[str, str]:
+def _plain(event: PrivacyEvent) -> dict[str, Any]:
+    if isinstance(event, LeftOutEvent):
+        return {"kind": _kind(LeftOutEvent), "event": _plain(event.event)}
+    return {"kind": _kind(type(event)), **_parameters(event)}
+
+
+def _event(part: dict[str, Any]) -> PrivacyEvent:
+    stated = _without_count(part)
+    if part["kind"] != _kind(LeftOutEvent):
+        return _decode(stated)
+    if {name for name, _ in stated} != {"kind", "event"}:
+        raise ValueError("an unknown parameter")
+    return LeftOutEvent(event=_decode(tuple(part["event"].items())))
+
+
+def _parameters(event: Draw) -> dict[str, str]:
     stated = {field.name: getattr(event, field.name) for field in fields(event)}
     return {name: exact_text(Fraction(value)) for name, value in stated.items() if value is not None}
 
 
 @lru_cache(maxsize=CACHED)
-def _decode(items: tuple[tuple[str, object], ...]) -> PrivacyEvent:
+def _decode(items: tuple[tuple[str, object], ...]) -> Draw:
     part = dict(items)
     made = _KINDS[part["kind"]]
     hints = get_type_hints(made)
     known = [field.name for field in fields(made) if field.name in part or _required(field)]
     if set(part) != {*known, "kind"}:
         raise ValueError("an unknown parameter")
-    event: PrivacyEvent = made(**{name: _read(hints[name], part[name]) for name in known})
+    event: Draw = made(**{name: _read(hints[name], part[name]) for name in known})
     return event
 
 
@@ -96,4 +111,4 @@ def _kind(made: type) -> str:
     return _WORD_START.sub("-", made.__name__).lower().removesuffix("-event")
 
 
-_KINDS: dict[object, Any] = {_kind(made): made for made in get_args(PrivacyEvent)}
+_KINDS: dict[object, Any] = {_kind(made): made for made in get_args(Draw)}

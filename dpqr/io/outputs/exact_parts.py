@@ -9,7 +9,7 @@ from typing import Any
 
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.privacy.figures import upward
 from dpqr.privacy.price import Price
 
@@ -41,7 +41,10 @@ def events_part(events: Composition) -> list[dict[str, Any]]:
 
 
 def event_part(event: PrivacyEvent) -> dict[str, Any]:
-    """kind: the event's class in words ("discrete-laplace"); then the parameters that it states, exact."""
+    """kind: the event's class in words ("discrete-laplace"); then the parameters that it states, exact; of a draw from
+    left-out records the draw itself."""
+    if isinstance(event, LeftOutEvent):
+        return {"kind": "left-out", "event": event_part(event.event)}
     stated = {name: value for name, value in _parameters(event).items() if value is not None}
     return {"kind": kind(event).removesuffix("-event")} | stated
 

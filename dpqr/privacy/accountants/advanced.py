@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.basic import total
 from dpqr.privacy.accountants.filters import PlanFilter
-from dpqr.privacy.accountants.losses import Losses, pure_losses
+from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
 from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
 from dpqr.privacy.accountants.search import largest
@@ -61,13 +61,17 @@ class Advanced:
         return tuple(Price(epsilon=multiplier * portion.share) for portion in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        losses = pure_losses(events)
-        return None if losses is None else composed(losses, delta)
+        return larger(events, lambda draws: _bound(draws, delta))
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
         require_affordable(self, budget, planned)
         return PlanFilter(planned=planned)
+
+
+def _bound(events: Composition, delta: Fraction) -> Fraction | None:
+    losses = pure_losses(events)
+    return None if losses is None else composed(losses, delta)
 
 
 def composed(losses: Losses, delta: Fraction) -> Fraction:

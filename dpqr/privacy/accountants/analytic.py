@@ -11,7 +11,7 @@ from functools import lru_cache
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.basic import total
 from dpqr.privacy.accountants.filters import PlanFilter
-from dpqr.privacy.accountants.losses import pure_losses
+from dpqr.privacy.accountants.losses import larger, pure_losses
 from dpqr.privacy.accountants.normal import upper_tail
 from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.rounding import decimal, sixty_digits
@@ -70,18 +70,22 @@ class Analytic:
         )
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        losses = pure_losses(tuple(each for each in events if not isinstance(each[0], RoundedGaussianEvent)))
-        if losses is None:
-            return None
-        rho = total_rho(tuple(each for each in events if isinstance(each[0], RoundedGaussianEvent)))
-        if not rho:
-            return total(losses)
-        return total(losses) + smallest(rho, delta) if delta else None
+        return larger(events, lambda draws: _together(draws, delta))
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
         require_affordable(self, budget, planned)
         return PlanFilter(planned=planned)
+
+
+def _together(events: Composition, delta: Fraction) -> Fraction | None:
+    losses = pure_losses(tuple(each for each in events if not isinstance(each[0], RoundedGaussianEvent)))
+    if losses is None:
+        return None
+    rho = total_rho(tuple(each for each in events if isinstance(each[0], RoundedGaussianEvent)))
+    if not rho:
+        return total(losses)
+    return total(losses) + smallest(rho, delta) if delta else None
 
 
 def _gaussian(portion: Portion) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
-from dpqr.privacy.accountants.losses import Losses, pure_losses
+from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
 from dpqr.privacy.accountants.portions import require_affordable, weigh
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition
@@ -43,8 +43,7 @@ class Basic:
         return tuple(Price(epsilon=budget.epsilon * portion.share / whole) for portion in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        losses = pure_losses(events)
-        return None if losses is None else total(losses)
+        return larger(events, _sum)
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """Whatever adds up to the budget's epsilon: the planned events, or others that cost no more."""
@@ -54,6 +53,11 @@ class Basic:
     def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
         """Whatever adds up to the budget's epsilon."""
         return SumFilter(limit=budget.epsilon, cost=require_pure, unit="epsilon")
+
+
+def _sum(events: Composition) -> Fraction | None:
+    losses = pure_losses(events)
+    return None if losses is None else total(losses)
 
 
 def total(losses: Losses) -> Fraction:

@@ -11,12 +11,18 @@ from typing import final
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
-from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
+from dpqr.privacy.events import (
+    Composition,
+    DiscreteLaplaceEvent,
+    Draw,
+    LeftOutEvent,
+    PrivacyEvent,
+    RoundedGaussianEvent,
+)
 from dpqr.privacy.figures import downward_text, upward_text
 
-Kind = tuple[type[object], int]
-"""Type of an event; and the sensitivity, where the price of an epsilon depends on it, else 0."""
-ROUNDED: Kind = (RoundedGaussianEvent, 0)
+Kind = tuple[type[object], int, bool]
+"""Type of a draw; the sensitivity, where the price of an epsilon depends on it, else 0; whether of left-out records."""
 SHOWN = 6
 """Significant digits in messages."""
 
@@ -35,30 +41,33 @@ def require_pure(event: PrivacyEvent) -> Fraction:
 @final
 @dataclass(slots=True, kw_only=True)
 class SumFilter:
-    """Admits events while the exact sum of their costs stays within `limit`.
+    """Admits events while the exact sum of their costs stays within `limit`: of draws from kept records, and by itself
+    of draws from records that are left out (`in_parallel`).
 
     Why this is sound when costs and their number are chosen on the way, by what was released before: pure epsilons
     bound the likelihood ratio of every whole path, and on no path do they pass the limit (Rogers, Roth, Ullman and
     Vadhan 2016); for rho see Feldman and Zrnic 2021 and Whitehouse, Ramdas, Rogers and Wu 2023.
-    cost: exact cost of one event, BudgetRefused where it has none. unit: its name in messages.
+    Either group stays within the limit on every path, and a pair of neighbours differs in one group alone.
+    cost: exact cost of one draw, BudgetRefused where it has none. unit: its name in messages.
     """
 
     limit: Fraction
     cost: Callable[[PrivacyEvent], Fraction]
     unit: str
-    _spent: Fraction = Fraction(0)
+    _spent: dict[bool, Fraction] = field(default_factory=lambda: {False: Fraction(0), True: Fraction(0)})
     _charged: int = 0
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
-        asked = self.cost(event)
-        if self._spent + asked > self.limit:
+        draw, left_out = _unwrapped(event)
+        asked, spent = self.cost(draw), self._spent[left_out]
+        if spent + asked > self.limit:
             raise BudgetRefused(
-                f"a draw asks {self.unit} {upward_text(asked, SHOWN)}, but {upward_text(self._spent, SHOWN)} of "
-                f"{upward_text(self.limit, SHOWN)} is spent and {downward_text(self.limit - self._spent, SHOWN)} left; "
+                f"a draw asks {self.unit} {upward_text(asked, SHOWN)}, but {upward_text(spent, SHOWN)} of "
+                f"{upward_text(self.limit, SHOWN)} is spent and {downward_text(self.limit - spent, SHOWN)} left; "
                 "plan fewer draws or raise --eps"
             )
-        self._spent += asked
+        self._spent[left_out] = spent + asked
         self._charged += 1
         return self._charged - 1
 
@@ -71,7 +80,7 @@ class PlanFilter:
     Why not a sum: theorems for a schedule that is fixed in advance say nothing of costs chosen on the way. Here every
     event spends a planned one that costs at least as much: the smallest such that is left, so that a dear one is
     never wasted on a cheap event. Costs are pure epsilons; of rounded Gaussian noise, which has none, they are rhos: a
-    smaller one is the same curve after more normal noise.
+    smaller one is the same curve after more normal noise. A draw from left-out records stands in for such a one only.
     """
 
     planned: Composition
@@ -108,7 +117,7 @@ class PlanFilter:
     def _refusal(self, kind: Kind, asked: Fraction) -> BudgetRefused:
         planned = sum(count for event, count in self.planned if _kinds(event)[0] == kind)
         left = self._left[kind].total() if kind in self._left else 0
-        unit = "rho" if kind == ROUNDED else "epsilon"
+        unit = "rho" if kind[0] is RoundedGaussianEvent else "epsilon"
         dearest = f", none above {unit} {downward_text(self._dearest(kind), SHOWN)}" if left else ""
         return BudgetRefused(
             f"a draw asks {unit} {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
@@ -117,8 +126,14 @@ class PlanFilter:
         )
 
 
+def _unwrapped(event: PrivacyEvent) -> tuple[Draw, bool]:
+    """The draw, and whether it is from left-out records."""
+    return (event.event, True) if isinstance(event, LeftOutEvent) else (event, False)
+
+
 def _cost(event: PrivacyEvent) -> Fraction:
-    return concentrated_rho(event) if isinstance(event, RoundedGaussianEvent) else require_pure(event)
+    draw, _ = _unwrapped(event)
+    return concentrated_rho(draw) if isinstance(draw, RoundedGaussianEvent) else require_pure(draw)
 
 
 def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
@@ -128,7 +143,8 @@ def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
     epsilon at the same sensitivity is that curve after more independent noise (the ratio of the two characteristic
     functions is a positive mixture of 1 and the wider law's).
     """
-    general = (type(event), 0)
-    if isinstance(event, DiscreteLaplaceEvent) and event.coordinates == 1 and event.sensitivity > 1:
-        return ((type(event), event.sensitivity), general)
+    draw, left_out = _unwrapped(event)
+    general = (type(draw), 0, left_out)
+    if isinstance(draw, DiscreteLaplaceEvent) and draw.coordinates == 1 and draw.sensitivity > 1:
+        return ((type(draw), draw.sensitivity, left_out), general)
     return (general,)

@@ -1,10 +1,12 @@
 """Losses: what one event costs, in pure epsilon and in rho, one small function an event type.
 
-An event type without a function here has no price, and every accountant refuses it.
+An event type without a function here has no price, and every accountant refuses it. That of left-out records has none
+by design: its price depends on what else the run draws, so `larger` takes it off before single draws are priced.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from functools import singledispatch
 
@@ -18,6 +20,7 @@ from dpqr.privacy.events import (
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    in_parallel,
 )
 
 Losses = tuple[tuple[Fraction, int], ...]
@@ -124,6 +127,18 @@ def _pure_sum_rho(event: PureSumEvent) -> Fraction:
 def _rho_sum_rho(event: RhoSumEvent) -> Fraction:
     """Feldman and Zrnic 2021; Whitehouse, Ramdas, Rogers and Wu 2023."""
     return event.rho
+
+
+def larger(events: Composition, price: Callable[[Composition], Fraction | None]) -> Fraction | None:
+    """The price of one run: that of its draws from kept records or of those from records that are left out, whichever
+    is larger (`in_parallel`); None if either group has none.
+
+    price: of draws that all look at the same records.
+    """
+    kept, left_out = in_parallel(events)
+    prices = [price(kept), *([price(left_out)] if left_out else [])]
+    known = [one for one in prices if one is not None]
+    return max(known) if len(known) == len(prices) else None
 
 
 def pure_losses(events: Composition) -> Losses | None:

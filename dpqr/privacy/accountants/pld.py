@@ -13,7 +13,7 @@ from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants import advanced
 from dpqr.privacy.accountants.filters import PlanFilter
 from dpqr.privacy.accountants.loss_sum import LossSum, grid_step, summed
-from dpqr.privacy.accountants.losses import pure_losses
+from dpqr.privacy.accountants.losses import larger, pure_losses
 from dpqr.privacy.accountants.pairs import Pair, PurePair, RangedPair, dominating_pair
 from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.search import ROOM, crossing, lowest
@@ -73,17 +73,7 @@ class PrivacyLossDistribution:
         return tuple(Price(epsilon=multiplier * portion.share) for portion in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        losses = pure_losses(events)
-        if losses is None or not installed():
-            return None
-        fallback = advanced.composed(losses, delta)
-        pairs: Counter[Pair] = Counter()
-        for event, count in events:
-            pair = dominating_pair(event)
-            if pair is not None:
-                pairs[pair] += count
-        curve = _curve(pairs, delta) if fallback and delta else None
-        return fallback if curve is None else lowest(lambda epsilon: curve.delta(epsilon) <= delta, fallback)
+        return larger(events, lambda draws: _smallest(draws, delta))
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
@@ -94,6 +84,21 @@ class PrivacyLossDistribution:
 def installed() -> bool:
     """Whether dp-accounting is there; nothing is imported."""
     return find_spec("dp_accounting") is not None
+
+
+def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
+    """The smallest epsilon that the curve proves for draws from the same records, or advanced composition if less."""
+    losses = pure_losses(events)
+    if losses is None or not installed():
+        return None
+    fallback = advanced.composed(losses, delta)
+    pairs: Counter[Pair] = Counter()
+    for event, count in events:
+        pair = dominating_pair(event)
+        if pair is not None:
+            pairs[pair] += count
+    curve = _curve(pairs, delta) if fallback and delta else None
+    return fallback if curve is None else lowest(lambda epsilon: curve.delta(epsilon) <= delta, fallback)
 
 
 def _pair(portion: Portion, epsilon: Fraction) -> Pair:

@@ -16,7 +16,7 @@ from dpqr.privacy.accountants.portions import needs_delta, require_affordable, w
 from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
 from dpqr.privacy.accountants.search import largest, trough
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import Composition
+from dpqr.privacy.events import Composition, in_parallel
 from dpqr.privacy.price import Price
 
 SEARCH_STEPS = 90
@@ -72,8 +72,10 @@ class ZeroConcentrated:
 
 
 def total_rho(events: Composition) -> Fraction:
-    """The sum of all rhos, exact."""
-    return sum((concentrated_rho(event) * count for event, count in events), Fraction(0))
+    """The sum of all rhos, exact; the larger of two sums where draws look at left-out records (`in_parallel`)."""
+    return max(
+        sum((concentrated_rho(event) * count for event, count in group), Fraction(0)) for group in in_parallel(events)
+    )
 
 
 @lru_cache(maxsize=64)

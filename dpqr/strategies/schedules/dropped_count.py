@@ -1,5 +1,5 @@
-"""WithDroppedCount: any schedule, and beside it a noisy count of the records that were left out, at a share of the
-budget."""
+"""WithDroppedCount: any schedule, and a noisy count of the records that were left out, which is free where these are
+charged in parallel with the others and takes a share of the budget elsewhere."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from dpqr.errors import InfeasiblePlan
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import Composition
+from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.privacy.price import Price
+from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
@@ -26,17 +28,28 @@ Loaders count at most K of them for each person, as they keep at most K for the 
 histograms move by at most K records come or gone, or K in place of K others, and one sensitivity serves both.
 """
 
+FREE_SHARE = Fraction(1, 10)
+"""Of the budget, where the count adds nothing to what the run costs: so small that it does not keep a run that stops
+early from getting most of its price back."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WithDroppedCount:
-    """Plans `schedule` with the rest of the budget. share: of the budget, as the accountant counts it (epsilon or
-    rho), strictly between 0 and 1.
+    """The plan of `schedule`, and a count of the records that were left out.
 
+    share: of the budget, as the accountant counts it (epsilon or rho), strictly between 0 and 1; None: FREE_SHARE where
+    the count is free, and no count elsewhere.
     The plan that comes out names `schedule` itself: the count is drawn before the loop and does not steer it.
+
+    **Privacy.** *Units that lie in one part alone* (`PrivacyUnit.apart`): the count is charged as a `LeftOutEvent`, in
+    parallel with all other draws, which cost what they cost without it (`in_parallel`). *All others:* its price is set
+    aside from the budget, for a unit may move the count and the answers at once: one that is replaced leaves a kept
+    record and brings a left-out one, of a person some rows are kept and others left out. By what each of the two moves,
+    at most K, the draws are one adaptive sequence, whose prices add up like any others'.
     """
 
     schedule: Schedule
-    share: Fraction
+    share: Fraction | None = None
 
     @property
     def name(self) -> str:
@@ -51,6 +64,40 @@ class WithDroppedCount:
         return self.schedule.adaptive
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """Errors: InfeasiblePlan where the accountant has no price for the count that was asked for."""
+        if problem.unit.apart:
+            return self._free(problem, budget, roles)
+        if self.share is None:
+            return self.schedule.plan(problem, budget, roles)
+        return self._set_aside(problem, budget, roles, self.share)
+
+    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
+        return self.schedule.next(plan, transcript)
+
+    def _free(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The schedule's own plan, and a count that leaves its prices as they are."""
+        plan = self.schedule.plan(problem, budget, roles)
+        price = _part(roles.accountant, budget, self.share or FREE_SHARE)
+        events: Composition = ((dropped_event(roles.check, problem.unit, price), 1), *plan.events)
+        try:
+            epsilon = roles.accountant.epsilon(events, budget.delta)
+        except BudgetRefused:
+            epsilon = None
+        if epsilon is None:
+            return self._without(plan)
+        return replace(plan, dropped=price, events=events, epsilon=epsilon)
+
+    def _without(self, plan: Plan) -> Plan:
+        """A third party's theorem may not know left-out records."""
+        name = plan.roles.accountant.name
+        if self.share is not None:
+            raise InfeasiblePlan(
+                f"the {name} accountant has no price for draws from left-out records; leave --count-dropped out"
+            )
+        note = f"left-out records are not counted: the {name} accountant has no price for draws from them"
+        return replace(plan, notes=(*plan.notes, note))
+
+    def _set_aside(self, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction) -> Plan:
         """InfeasiblePlan under an accountant for equal draws only, where the count cannot have a share of its own."""
         accountant = roles.accountant
         if accountant.homogeneous:
@@ -58,10 +105,10 @@ class WithDroppedCount:
                 f"the {accountant.name} accountant covers equal draws only, and --count-dropped buys one of its own "
                 "share; choose another one"
             )
-        odds = self.share / (1 - self.share)
+        odds = share / (1 - share)
         plan = self.schedule.plan(problem, budget, replace(roles, accountant=_Rest(accountant, odds)))
         price = _times(plan, odds)
-        events: Composition = ((roles.check.event((DROPPED,), problem.unit, price), 1), *plan.events)
+        events: Composition = ((dropped_event(roles.check, problem.unit, price), 1), *plan.events)
         return replace(
             plan,
             roles=roles,
@@ -70,8 +117,17 @@ class WithDroppedCount:
             epsilon=accountant.epsilon(events, budget.delta) or budget.epsilon,
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        return self.schedule.next(plan, transcript)
+
+def dropped_event(check: Check, unit: PrivacyUnit, price: Price) -> PrivacyEvent:
+    """What the count is charged as."""
+    event = check.event((DROPPED,), unit, price)
+    return LeftOutEvent(event=event) if unit.apart and not isinstance(event, LeftOutEvent) else event
+
+
+def _part(accountant: Accountant, budget: PrivacyBudget, share: Fraction) -> Price:
+    """`share` of what one draw alone may cost."""
+    (whole,) = accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+    return Price(rho=whole.rho * share) if whole.rho is not None else Price(epsilon=whole.pure * share)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition, of_any_blocks
@@ -138,7 +138,7 @@ def _candidates(blocks: tuple[QueryBlock, ...], unit: PrivacyUnit) -> QueryCandi
 
 def _counted(problem: Problem) -> bool:
     """Whether the number of records is public; a declared one under add-remove is a guess that steers T alone."""
-    return problem.n is not None and problem.unit.neighbours is Neighbours.REPLACE
+    return problem.n is not None and problem.unit.rows_public
 
 
 def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:

@@ -9,7 +9,6 @@ from functools import lru_cache
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, frozen
-from dpqr.data.unit import Neighbours
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
 from dpqr.workload.block import QueryBlock
@@ -23,16 +22,17 @@ def records_total(
 ) -> float:
     """What the practical rules take for the number of records.
 
-    Under `replace` the public n. Under `add-remove` what the measurements tell; the declared n0 while none tells it;
+    The public n, where it is public. Otherwise what the measurements tell; the declared n0 while none tells it;
     without one the total that best matches `answer`, the hypothesis' answers at one record. Within the bounds of the
-    public facts; else it may be negative.
+    public facts, and of what a declared number allows; else it may be negative.
     """
-    if problem.n is not None and problem.unit.neighbours is Neighbours.REPLACE:
+    if problem.n is not None and problem.unit.rows_public:
         return float(problem.n)
     facts = problem.domain.facts
     told = _told_total(problem, history, answer) if facts.records is None else float(facts.records)
     least = float(facts.least) if facts.least else -math.inf
-    return min(max(told, least), math.inf if facts.most is None else float(facts.most))
+    bounds = [float(most) for most in (facts.most, problem.most) if most is not None]
+    return min([max(told, least), *bounds])
 
 
 def _told_total(problem: Problem, history: Sequence[Measurement], answer: Callable[[QueryBlock], FloatArray]) -> float:

@@ -11,9 +11,10 @@ from dpqr.io.ledger.event_codec import LONGEST, decode_events, encode_events, ex
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
+    Draw,
     ExponentialEvent,
+    LeftOutEvent,
     PermuteAndFlipEvent,
-    PrivacyEvent,
 )
 
 LAPLACE = {"kind": "discrete-laplace", "sensitivity": "2", "scale": "5/3", "count": 7}
@@ -26,9 +27,10 @@ PARAMETERS = {int: WHOLE, Fraction: EXACT, int | None: OPTIONAL}
 
 @st.composite
 def events(draw):
-    made = draw(st.sampled_from(get_args(PrivacyEvent)))
+    made = draw(st.sampled_from(get_args(Draw)))
     hints = get_type_hints(made)
-    return made(**{field.name: draw(PARAMETERS[hints[field.name]]) for field in fields(made)})
+    event = made(**{field.name: draw(PARAMETERS[hints[field.name]]) for field in fields(made)})
+    return LeftOutEvent(event=event) if draw(st.booleans()) else event
 
 
 @given(st.lists(st.tuples(events(), st.integers(0, 10**9)), max_size=4))
