@@ -133,9 +133,15 @@ def _drawn(
     draws = Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
     dropped = count_dropped(draws.of_left_out(table.dropped, problem.unit), plan)
     outcome = iterative_construction(draws, plan, progress)
-    events = run.guard.events if plan.schedule.adaptive else ()
     return assemble(
-        plan, outcome, spent, private=noise.private, events=events, dropped=dropped, costs=costs, paid=run.paid
+        plan,
+        outcome,
+        spent,
+        private=noise.private,
+        events=run.guard.events,
+        dropped=dropped,
+        costs=costs,
+        paid=run.paid,
     )
 
 

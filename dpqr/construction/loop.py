@@ -13,7 +13,7 @@ Read it beside the book's page:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpqr.construction.draws import Draws
@@ -49,6 +49,9 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
     hypothesis: Any = roles.update.start(problem)
     transcript = Transcript()
     while step := plan.schedule.next(plan, transcript):
+        if step.records is not None and problem.n is None:
+            problem = replace(problem, n=step.records)
+            hypothesis = roles.update.start(problem)
         finished = _round(draws, plan, step, hypothesis)
         transcript.add(finished)
         observer.finished(len(transcript.rounds), len(plan.opening) + plan.rounds)

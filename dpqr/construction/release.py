@@ -43,7 +43,7 @@ class Release:
 
     spent: epsilon at the plan's delta under every accountant (None: the theorem does not cover the events); the
     guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
-    events: what was charged, where prices followed what was released; empty: the plan's events, all of them.
+    events: what was charged, draw by draw; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
@@ -76,8 +76,7 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
-    ended = outcome.hypothesis
-    shown = ended.clipped() if isinstance(ended, Clippable) else ended
+    shown = _shown(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     return Release(
         plan=plan,
@@ -93,6 +92,14 @@ def assemble(
         costs=costs or {},
         paid=paid,
     )
+
+
+def _shown(plan: Plan, outcome: Outcome) -> Hypothesis:
+    """The last hypothesis, its answers moved to what its total of records could give. Where that total is not known to
+    be the table's, moving could take an answer away from the truth: what a certificate speaks of stays as it is."""
+    ended = outcome.hypothesis
+    certified = outcome.transcript.stopped and not plan.problem.unit.rows_public
+    return ended.clipped() if isinstance(ended, Clippable) and not certified else ended
 
 
 def _answers(

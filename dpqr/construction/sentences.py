@@ -13,6 +13,9 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.figures import upward_text
 from dpqr.strategies.plan import Plan
 
+FEW, DOUBT = 1 / 20, 1 / 100
+"""Part of the records that may be left out without a warning; and how often noise may show as many, either way."""
+
 NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
 
 INTERVALS = (
@@ -45,6 +48,30 @@ def dropped_words(unit: PrivacyUnit) -> str:
         return "the records that the domain's rules left out"
     most = "1 row" if unit.rows == 1 else f"{unit.rows} rows"
     return f"the rows that the domain's rules or the bound left out, at most {most} of each person counted"
+
+
+def parallel_words(unit: PrivacyUnit) -> str:
+    """Why the count adds nothing to what the run costs; empty where it has a price of its own."""
+    return "; free, for a record is either kept or left out, and the larger price covers both" if unit.apart else ""
+
+
+def dropped_warning(release: Release) -> str | None:
+    """That many records seem to have been left out by mistake, where the noisy count says so clearly; else None.
+
+    So it is above FEW of the noisy total, and above what noise alone makes of 0 in all but one of 200 runs (half of the
+    tail of DOUBT: one side). Privacy: post-processing of the count and of the released hypothesis' total.
+    """
+    found = release.dropped
+    if found is None:
+        return None
+    total = max(float(release.hypothesis.total), 0.0) + found.estimate
+    if found.estimate <= FEW * total or found.estimate <= found.measurement.law.tail(DOUBT):
+        return None
+    what = "records" if release.plan.problem.unit.column is None else "rows"
+    return (
+        f"about {found.estimate:,} of {total:,.0f} {what} were left out by the domain's rules (+-{found.deviation:.3g}, "
+        "the noise of that count); check the formats and labels of the domain file"
+    )
 
 
 def choice_words(plan: Plan) -> str:

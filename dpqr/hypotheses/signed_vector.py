@@ -47,8 +47,9 @@ class ClippedVector:
 
     For a query in [0, 1] that is [0, 1] x total. Why the guarantee survives: with a public n the true answer lies in
     that interval, and moving an estimate to the nearest point of an interval that holds the truth takes it no further
-    away. Under `add-remove`, with n0 for n, a truth above the interval is missed by at most |n - n0|, which
-    SOURCES section N bounds by alpha n0 / 8.
+    away. Where n is private, with n0 for n, a truth above the interval is missed by at most |n - n0|, which
+    SOURCES section N bounds by alpha n0 / 8. A certificate may be tighter than that, so certified answers are then
+    released as they are.
     """
 
     vector: SignedVector

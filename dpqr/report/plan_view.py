@@ -10,7 +10,7 @@ from itertools import accumulate
 
 from rich.console import RenderableType
 
-from dpqr.construction.sentences import choice_words, dropped_words, guarantee
+from dpqr.construction.sentences import choice_words, dropped_words, guarantee, parallel_words
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
@@ -32,6 +32,8 @@ def _question(plan: Plan) -> Iterator[Fact]:
     yield "Workload", f"{counted(problem.workload.rows, 'query')} in {counted(len(problem.workload.blocks), 'block')}"
     if problem.n is not None:
         yield "Records", f"{problem.n:,}, as declared"
+    elif problem.most is not None and problem.persons is None:
+        yield "Records", f"{problem.most:,}, as declared, those included that the domain's rules leave out"
     if problem.persons is not None:
         yield "Persons", f"{problem.persons:,}, as declared"
 
@@ -40,7 +42,8 @@ def _rounds(plan: Plan) -> Iterator[Fact]:
     """What is drawn, how often, and the price of each draw."""
     yield "Schedule", plan.schedule.name
     if plan.dropped:
-        yield "Left out", f"a noisy count of {dropped_words(plan.problem.unit)}, {price_words(plan.dropped)}"
+        unit, price = plan.problem.unit, price_words(plan.dropped)
+        yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
     if plan.opening and plan.opening_price:
         openings = counted(len(plan.opening), "measurement")
         nothing = "" if plan.stages else "for the whole workload, nothing is selected"
@@ -78,11 +81,12 @@ def _stopping(plan: Plan, threshold: Fraction, alpha: Fraction) -> Iterator[Fact
     """The theory's promise; alpha and beta are rounded up."""
     beta = plan.problem.beta
     yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
-    yield (
-        "Accuracy",
-        f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}: except with "
-        "probability beta no answer is off by more than alpha n",
-    )
+    if plan.promise == "proved":
+        kept = "except with probability beta no answer is off by more than alpha n"
+    else:
+        kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
+    figures = f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}"
+    yield "Accuracy", f"{figures}: {kept}"
     yield "", f"T0 = {plan.rounds:,} rounds at most, all of them in the guarantee wherever the loop stops"
 
 

@@ -11,7 +11,16 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.construction.release import BlockAnswers, Release
-from dpqr.construction.sentences import WHOLE, certainty, choice_words, dropped_words, ledger_words, release_guarantee
+from dpqr.construction.sentences import (
+    WHOLE,
+    certainty,
+    choice_words,
+    dropped_warning,
+    dropped_words,
+    ledger_words,
+    parallel_words,
+    release_guarantee,
+)
 from dpqr.data.domain import Domain
 from dpqr.privacy.events import PureSumEvent, RhoSumEvent
 from dpqr.privacy.figures import upward_text
@@ -47,6 +56,10 @@ def answers_view(release: Release, limit: int = ROWS_SHOWN) -> RenderableType:
 
 
 def _promise(release: Release) -> Iterator[Fact]:
+    """First of all what may have gone wrong."""
+    warning = dropped_warning(release)
+    if warning:
+        yield "Warning", warning
     yield "Guarantee", release_guarantee(release)
     if release.private:
         yield "", ledger_words(release)
@@ -57,7 +70,8 @@ def _receipt(release: Release) -> Iterator[Fact]:
     plan = release.plan
     if release.dropped and plan.dropped:
         count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
-        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(plan.problem.unit)}; {price_words(plan.dropped)}"
+        unit, price = plan.problem.unit, price_words(plan.dropped)
+        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
     if plan.opening and plan.opening_price:
         yield "Opening", _cost(plan, len(plan.opening), "measurement", plan.opening_price)
     if plan.stages:
@@ -115,7 +129,9 @@ def _total(release: Release) -> Iterator[Fact]:
         )
         name = ""
     if len(release.costs) > 1:
-        yield "", "figures in brackets: each phase by itself; only those of basic add up to the total"
+        free = release.plan.dropped and release.plan.problem.unit.apart
+        beside = "; left out is covered by the larger price of all others" if free else ""
+        yield "", f"figures in brackets: each phase by itself; only those of basic add up to the total{beside}"
     yield "Charged", f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
 
 

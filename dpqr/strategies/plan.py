@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import PrivacyBudget
@@ -17,6 +17,8 @@ from dpqr.strategies.distinguishers.interface import Distinguisher
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.updates.interface import UpdateRule
+
+Promise = Literal["proved", "heuristic"]
 
 TINY = 1e-300
 """A deviation that underflows to zero (a budget so large that there is no noise) counts as this."""
@@ -54,6 +56,7 @@ class Plan:
     stages: prices of further measurements, one each, of blocks that what was released before decides.
     dropped: price of a noisy count of the records that were left out, drawn before all else; None: not bought.
     threshold: the stop test's 3 alpha / 4 in records, or None where the schedule has none.
+    promise: what stands behind alpha, where there is one: a proof, or a heuristic that the notes name.
     events: everything that will be charged at most; `epsilon`: what the accountant proves for it at the budget's
     delta, rounded up; in the order of the draws. asked: the roles that the user named a strategy for; the others were
     free to choose. bytes: peak memory that the plan foresees. notes: sentences for the user.
@@ -72,6 +75,7 @@ class Plan:
     stages: tuple[Price, ...] = ()
     dropped: Price | None = None
     threshold: Fraction | None = None
+    promise: Promise = "proved"
     events: Composition = ()
     epsilon: Fraction = Fraction(0)
     forecast: tuple[BlockForecast, ...] = ()

@@ -19,6 +19,8 @@ class Step:
     and the rule is cumulative.
     compare: whether the transcript keeps what the hypothesis had answered; the schedule reads it.
     threshold: the stop test, in records (3 alpha n / 4); None: this step does not stop the loop.
+    records: what answers are scaled to from here on, where the number of records was measured; the hypothesis starts
+    anew when it becomes known. A released number.
     """
 
     candidates: Candidates | Candidate
@@ -27,6 +29,7 @@ class Step:
     mend: bool = True
     compare: bool = False
     threshold: Fraction | None = None
+    records: int | None = None
 
     @property
     def stop(self) -> bool:

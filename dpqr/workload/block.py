@@ -18,7 +18,7 @@ from dpqr.data.counts import MarginalSource
 from dpqr.workload.boxes import Ends, box_adjoint, box_sums
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.ranges import spans
-from dpqr.workload.single_row import single_row
+from dpqr.workload.single_row import row_tops, single_row
 
 ROWWISE_ENTRIES = 2**22
 """Entries of the largest intermediate of a row-by-row product (32 MB)."""
@@ -143,6 +143,17 @@ class QueryBlock:
         )
         name = f"{self.name}[{index}]" if self.rows > 1 else self.name
         return QueryBlock(name=name, factors=factors, weight=self.weight, scale=self.scale)
+
+    @property
+    def largest_row(self) -> QueryBlock:
+        """The first query with the largest absolute coefficient: no query of non-negative coefficients moves further
+        between neighbours, under either relation. (Any other moves at most twice as far, where a record is replaced.)
+        """
+        tops = [row_tops(factor.matrix) for factor in self.factors]
+        if self.rowwise:
+            return self.row(int(np.prod(tops, axis=0).argmax()))
+        picks = tuple(int(top.argmax()) for top in tops)
+        return self.row(int(np.ravel_multi_index(picks, tuple(len(top) for top in tops))) if picks else 0)
 
     def _factor_rows(self, index: int) -> tuple[int, ...]:
         if self.rowwise:

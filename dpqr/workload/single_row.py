@@ -1,4 +1,4 @@
-"""One row of a matrix by itself, kept in its own form, and the extremes of its coefficients.
+"""One row of a matrix by itself, kept in its own form, the extremes of its coefficients, and the largest of every row.
 
 Why not its coefficients written out: a range over a million cells is two numbers, and a run measures one a round.
 """
@@ -7,8 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from dpqr.data.arrays import IntArray
 from dpqr.workload.matrix import Dense, Identity, IntMatrix, Prefix, Sparse
 from dpqr.workload.ranges import Ranges
+
+ENTRIES = 2**22
+"""Coefficients that are looked at together."""
 
 
 def single_row(matrix: IntMatrix, index: int) -> IntMatrix:
@@ -26,6 +30,19 @@ def single_row(matrix: IntMatrix, index: int) -> IntMatrix:
 
 def _interval(start: int, stop: int, cells: int) -> Ranges:
     return Ranges(np.array([start], dtype=np.int64), np.array([stop], dtype=np.int64), cells)
+
+
+def row_tops(matrix: IntMatrix) -> IntArray:
+    """Every row's largest absolute coefficient, shape (rows,)."""
+    if isinstance(matrix, Identity | Prefix):
+        return np.ones(matrix.rows, dtype=np.int64)
+    if isinstance(matrix, Ranges):
+        return (matrix.stops > matrix.starts).astype(np.int64)
+    if isinstance(matrix, Sparse):
+        return np.asarray(abs(matrix.csr).max(axis=1).todense(), dtype=np.int64).reshape(-1)
+    step = max(1, ENTRIES // max(matrix.cells, 1))
+    parts = (matrix.table(start, min(start + step, matrix.rows)) for start in range(0, matrix.rows, step))
+    return np.concatenate([np.abs(part).max(axis=1, initial=0) for part in parts])
 
 
 def row_extremes(matrix: IntMatrix) -> tuple[int, int]:

@@ -14,7 +14,15 @@ from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
-from dpqr.construction.sentences import INTERVALS, certainty, choice_words, dropped_words, guarantee, release_guarantee
+from dpqr.construction.sentences import (
+    INTERVALS,
+    certainty,
+    choice_words,
+    dropped_warning,
+    dropped_words,
+    guarantee,
+    release_guarantee,
+)
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.outputs.exact_parts import (
     budget_part,
@@ -45,6 +53,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "guarantee": guarantee(plan),
         "unit": _unit(plan.problem.unit),
         "n": plan.problem.n,
+        "most": plan.problem.most,
         "persons": plan.problem.persons,
         "budget": budget_part(plan.budget),
         **_strategies(plan),
@@ -67,15 +76,18 @@ def release_document(
 ) -> dict[str, Any]:
     """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn.
 
-    events are the charged ones; plan.events the planned ones, which are the same unless prices followed what was
-    released: then the plan states their sum. The guarantee is that of all planned events, wherever the loop stopped;
-    what a ledger gave back for an early stop stands in the ledger.
+    events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
+    ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
+    others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
+    The guarantee is that of all planned events, wherever the loop stopped; what a ledger gave back for an early stop
+    stands in the ledger.
     """
     plan = release.plan
     return {
         "dpqr": RELEASE_FORMAT,
         "version": __version__,
         "private": release.private,
+        "warning": dropped_warning(release),
         "guarantee": release_guarantee(release),
         "unit": plan.problem.unit.words,
         "counts": plan.problem.unit.counted,
@@ -133,6 +145,7 @@ def _schedule(plan: Plan) -> dict[str, Any]:
             "stages": [price_part(price) for price in plan.stages],
         },
         "alpha": None if problem.alpha is None else rational(problem.alpha),
+        "promise": None if plan.threshold is None else plan.promise,
         "beta": None if plan.threshold is None else rational(problem.beta),
         "level": None if problem.level is None else rational(problem.level.value),
         "variant": problem.level.variant if problem.level else None,
@@ -165,7 +178,8 @@ def _figures(prices: Mapping[str, Fraction | None]) -> dict[str, Any]:
 
 
 def _dropped(release: Release) -> dict[str, Any] | None:
-    """The noisy count of the records that were left out; null where none was bought."""
+    """The noisy count of the records that were left out; null where there is none. parallel: it added nothing to what
+    the run cost."""
     found = release.dropped
     if found is None:
         return None
@@ -174,6 +188,7 @@ def _dropped(release: Release) -> dict[str, Any] | None:
         "estimate": found.estimate,
         "law": law_part(found.measurement.law),
         "charge": found.charge,
+        "parallel": release.plan.problem.unit.apart,
     }
 
 

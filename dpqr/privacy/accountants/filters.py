@@ -54,20 +54,24 @@ class SumFilter:
     limit: Fraction
     cost: Callable[[PrivacyEvent], Fraction]
     unit: str
-    _spent: dict[bool, Fraction] = field(default_factory=lambda: {False: Fraction(0), True: Fraction(0)})
+    _spent: Fraction = Fraction(0)
+    _spent_on_left_out: Fraction = Fraction(0)
     _charged: int = 0
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, counted from 0; BudgetRefused changes nothing."""
         draw, left_out = _unwrapped(event)
-        asked, spent = self.cost(draw), self._spent[left_out]
+        asked, spent = self.cost(draw), self._spent_on_left_out if left_out else self._spent
         if spent + asked > self.limit:
             raise BudgetRefused(
                 f"a draw asks {self.unit} {upward_text(asked, SHOWN)}, but {upward_text(spent, SHOWN)} of "
                 f"{upward_text(self.limit, SHOWN)} is spent and {downward_text(self.limit - spent, SHOWN)} left; "
                 "plan fewer draws or raise --eps"
             )
-        self._spent[left_out] = spent + asked
+        if left_out:
+            self._spent_on_left_out = spent + asked
+        else:
+            self._spent = spent + asked
         self._charged += 1
         return self._charged - 1
 

@@ -17,7 +17,7 @@ from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import Candidate, QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.rounds import forecast, proved
+from dpqr.strategies.schedules.rounds import forecast_row, proved
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
@@ -81,7 +81,7 @@ class Queries:
             single=True,
             events=events,
             epsilon=proved(roles.accountant, events, budget),
-            forecast=tuple(forecast(problem, roles, block.row(0), measure) for block in problem.workload.blocks),
+            forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
             notes=self._notes(problem, rounds),
         )
 
@@ -176,7 +176,7 @@ def _events(
     measure: Price,
 ) -> Composition:
     """The worst case of the run: the opening, and `rounds` times a selection and the dearest measurement."""
-    widest = max(problem.workload.blocks, key=lambda block: block.largest_coefficient).row(0)
+    widest = max(problem.workload.blocks, key=lambda block: block.largest_coefficient).largest_row
     first = tuple((roles.check.event(one, problem.unit, opening_price), 1) for one in opening if opening_price)
     measured = of_any_blocks(roles.check.event((widest,), problem.unit, measure))
     return (*first, (roles.distinguisher.event(select), rounds), (measured, rounds))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan
@@ -102,6 +102,12 @@ def forecast(problem: Problem, roles: Roles, block: QueryBlock, price: Price) ->
     """The noise that measuring `block` at `price` would add to each of its answers, in records."""
     law = roles.check.law((block,), problem.unit, price)
     return BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * float(block.scale))
+
+
+def forecast_row(problem: Problem, roles: Roles, block: QueryBlock, price: Price) -> BlockForecast:
+    """The noise of one query's answer where queries are measured one by one: of the block's largest one, for a query's
+    noise grows with its own coefficients."""
+    return replace(forecast(problem, roles, block.largest_row, price), name=block.name, rows=block.rows)
 
 
 def proved(accountant: Accountant, events: Composition, budget: PrivacyBudget) -> Fraction:

@@ -2,7 +2,7 @@
 
 Source: Dwork and Roth 2014, section 5.2, Theorem 5.6, with the loop's U at level alpha / 2. Theorem 5.7's closed form
 for alpha is not used: substituting eps0 = eps / (2 T) gives 32 T(...) and not its 8 T(...), and T depends on alpha, so
-alpha is found as a fixed point.
+alpha is found as a fixed point (`feasible_alpha`).
 """
 
 from __future__ import annotations
@@ -12,21 +12,16 @@ from fractions import Fraction
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import of_any_blocks
+from dpqr.privacy.events import Composition, of_any_blocks
 from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Level, Problem, Variant
-from dpqr.strategies.schedules.rounds import forecast, proved
+from dpqr.strategies.schedules.feasible_alpha import TOTAL, Feasibility
+from dpqr.strategies.schedules.rounds import forecast_row, proved
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.sensitivity import Norm, sensitivity
-
-GRID = 10**6
-"""Smallest feasible alphas are found to the millionth."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +30,30 @@ class Theory:
 
     variant: whose constants the update rule uses (Level). The guarantee is that of the whole
     schedule, wherever it stops.
-    Guarantee: with probability 1 - beta the largest error over the workload is at most alpha n records.
+    Guarantee: with probability 1 - beta the largest error over the workload is at most alpha n records. n is the public
+    number of records, or the declared n0.
+
+    **Where rules may leave rows out under `replace`**, the number k of the others is private, and n is the declared
+    number of all rows: k <= n. A count v0 of the kept records is bought first, at the price of one measurement, and the
+    loop runs on counts against m = min(max(v0, 1), n): scores |f(x) - m f(D)|, whose sensitivity is that of f(x) for m
+    is released; stop test |v - m f(D)| < 3 alpha n / 4; answers m f(D).
+    *Proof.* With probability 1 - beta all of these hold (a union over the count and two draws for each of T0 rounds, at
+    beta / (2 T0 + 1) each): each measurement's noise is at most alpha n / 8; so is each selection's shortfall; and
+    |m - k| <= alpha n / 8, for clipping moves v0 towards k, or by less than 1 <= alpha n / 8 where k = 0. (1) A stop
+    means a largest error of at most (3/4 + 1/8 + 1/8) alpha n. (2) A round without a stop has, for the selected f,
+    |f(x) - m f(D)| >= 5 alpha n / 8 with the sign that v shows. With p = x / k (k = 0 cannot occur: f(x) = 0 and
+    m f(D) <= alpha n / 8) this gives k |f(p) - f(D)| >= 5 alpha n / 8 - |m - k| f(D) >= alpha n / 2 with the same sign,
+    so |f(p) - f(D)| >= (alpha / 2) (n / k) >= alpha / 2: U at level alpha / 2 makes an update of its sequence. Rules
+    read of v the sign of v / m - f(D) alone, so v is as good as a fair answer, and there are at most T(alpha / 2) such
+    rounds. (3) After T0 = floor(T(alpha / 2)) updates no query has |f(p) - f(D)| >= alpha / 2 any more, or a further
+    update were possible; so errors are at most k alpha / 2 + |m - k| <= (1/2 + 1/8) alpha n. Every step leaves all of
+    alpha n / 8 to the count, so the level 5 alpha / 8 would not do here.
+    A perceptron's f(D) may lie outside [0, 1]. Beyond 1 + alpha / 2 or below -alpha / 2 the gap in (2) is clear.
+    Between 0 and -alpha / 2, |m - k| |f(D)| is at most alpha n / 8, as above. Between 1 and 1 + alpha / 2, and for
+    d = m - k > 0 (else nothing is lost), the gap is k (f(D) - f(p)) >= 5 alpha n / 8 - d f(D), and that is at least
+    alpha (n - d) / 2 >= alpha k / 2, for d (f(D) - alpha / 2) <= d <= alpha n / 8.
+
+    Privacy of the count: one more draw among the planned ones.
     """
 
     variant: Variant = "printed"
@@ -54,149 +72,73 @@ class Theory:
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         n = _declared(problem)
-        candidates = QueryCandidates(blocks=problem.workload.blocks)
         _require_fractions(problem)
-        case = _Case(
-            problem=problem,
-            budget=budget,
-            roles=roles,
-            variant=self.variant,
-            n=n,
-            candidates=candidates,
-            rows=_unlike_rows(problem),
-        )
+        case = Feasibility.of(problem, budget, roles, variant=self.variant, n=n)
         alpha = case.chosen()
         rounds = case.rounds(alpha)
         select, measure = case.prices(rounds)
-        widest = max(problem.workload.blocks, key=lambda block: block.largest_coefficient)
-        events = (
-            (roles.distinguisher.event(select), rounds),
-            (of_any_blocks(roles.check.event((widest.row(0),), problem.unit, measure)), rounds),
-        )
+        events = _events(problem, roles, rounds, select, measure)
         return Plan(
             problem=replace(problem, alpha=alpha, level=Level(value=alpha / 2, variant=self.variant)),
             budget=budget,
             roles=roles,
             schedule=self,
+            opening=((TOTAL,),) if problem.n is None else (),
+            opening_price=measure if problem.n is None else None,
             rounds=rounds,
             select=select,
             measure=measure,
             single=True,
             threshold=Fraction(3, 4) * alpha * n,
+            promise=case.promise(alpha),
             events=events,
             epsilon=proved(roles.accountant, events, budget),
-            forecast=tuple(forecast(problem, roles, block.row(0), measure) for block in problem.workload.blocks),
-            notes=_notes(problem, alpha),
+            forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
+            notes=(*case.cautions(alpha), *_notes(problem, alpha)),
         )
 
     def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        if transcript.stopped or len(transcript.rounds) >= plan.rounds or plan.measure is None:
+        done = len(transcript.rounds)
+        if plan.opening_price is not None and not done:
+            return Step(candidates=plan.opening[0], select=None, measure=plan.opening_price, mend=False)
+        if transcript.stopped or done >= len(plan.opening) + plan.rounds or plan.measure is None:
             return None
-        candidates = QueryCandidates(blocks=plan.problem.workload.blocks)
-        return Step(candidates=candidates, select=plan.select, measure=plan.measure, threshold=plan.threshold)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Case:
-    """One planning question: which alpha is feasible? rows: one query for every noise that a check may draw."""
-
-    problem: Problem
-    budget: PrivacyBudget
-    roles: Roles
-    variant: Variant
-    n: int
-    candidates: QueryCandidates
-    rows: tuple[QueryBlock, ...]
-
-    def rounds(self, alpha: Fraction) -> int:
-        """T0 = floor(T(alpha / 2)), at least one."""
-        bound = self.roles.update.mistakes(self.problem, Level(value=alpha / 2, variant=self.variant))
-        if bound is None:
-            raise InfeasiblePlan(
-                f"--update {self.roles.update.name} has no proved mistake bound, which --schedule theory is built on; "
-                "use --schedule rounds"
-            )
-        return max(bound, 1)
-
-    def prices(self, rounds: int) -> tuple[Price, Price]:
-        """Equal eps0 for selection and check, as printed: under rho that is 1/8 against 1/2, shares of 1 to 4."""
-        measured = Fraction(4) if self.roles.accountant.concentrated else Fraction(1)
-        selection = Portion(share=Fraction(1), count=rounds, event=self.roles.distinguisher.event)
-        portions = [selection, Portion(share=measured, count=rounds)]
-        select, measure = self.roles.accountant.cut(self.budget, portions)
-        return select, measure
-
-    def needed(self, alpha: Fraction) -> float:
-        """The accuracy that T0(alpha) rounds can promise: 8 times the larger of noise tail and selection shortfall.
-
-        The hypothesis' answers are rounded before they are compared: for the check to the query's own grid, whose
-        half step joins the noise tail, and for the scores to the common grid, which moves two scores by half a step
-        each. So a stop means error <= 3/4 + 1/8 + 1/8, and an update a true gap of at least 5 alpha / 8, as printed.
-        """
-        rounds = self.rounds(alpha)
-        select, measure = self.prices(rounds)
-        gamma = self.problem.beta / (2 * rounds)
-        unit, grid = self.problem.unit, self.candidates.grid
-        shortfall = self.roles.distinguisher.shortfall(
-            len(self.candidates), self.candidates.sensitivity(unit), select, gamma
-        )
-        tails = [
-            (self.roles.check.law((row,), unit, measure).tail(float(gamma)) + 0.5) * float(row.scale)
-            for row in self.rows
-        ]
-        return 8 * max((shortfall + 1) * float(grid), *tails) / self.n
-
-    def feasible(self, alpha: Fraction) -> bool:
-        """Not where the promise is worse than alpha, nor where so many rounds need more noise than a sampler offers."""
-        try:
-            return self.needed(alpha) <= alpha
-        except InfeasiblePlan:
-            return False
-
-    def chosen(self) -> Fraction:
-        """The declared alpha if it is feasible, otherwise the smallest feasible one of the grid."""
-        declared = self.problem.alpha
-        self.rounds(declared or Fraction(1, 2))  # a rule without a bound is refused here, with that reason
-        if declared is not None and self.feasible(declared):
-            return declared
-        smallest = self._smallest()
-        if declared is None:
-            return smallest
-        raise InfeasiblePlan(
-            f"--alpha {float(declared):g}: this budget, workload and n promise no better than "
-            f"alpha = {float(smallest):.4g}; leave --alpha out to take that"
+        records = _counted(plan, transcript)
+        if plan.opening and records is None:
+            return None
+        return Step(
+            candidates=QueryCandidates(blocks=plan.problem.workload.blocks),
+            select=plan.select,
+            measure=plan.measure,
+            threshold=plan.threshold,
+            records=records,
         )
 
-    def _smallest(self) -> Fraction:
-        """Bisection: `needed` falls as alpha grows, since T0 does."""
-        low, high = 0, GRID
-        if not self.feasible(Fraction(GRID - 1, GRID)):
-            raise InfeasiblePlan(
-                "the bound of --schedule theory is vacuous here (alpha >= 1: n is too small for this budget and "
-                "workload); use --schedule rounds"
-            )
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (low, middle) if self.feasible(Fraction(middle, GRID)) else (middle, high)
-        return Fraction(high, GRID)
+
+def _counted(plan: Plan, transcript: Transcript) -> int | None:
+    """m, from the count of the kept records; None where none was planned, or where it was lost in a crash: without it
+    there is nothing to scale answers to."""
+    counted = transcript.rounds[0].measurement if plan.opening else None
+    return None if counted is None else min(max(int(counted.values[0][0]), 1), _declared(plan.problem))
 
 
-def _unlike_rows(problem: Problem) -> tuple[QueryBlock, ...]:
-    """A first row of the blocks for every sensitivity and grid: thousands of blocks have the same noise."""
-    found: dict[tuple[int, Fraction], QueryBlock] = {}
-    for block in problem.workload.blocks:
-        row = block.row(0)
-        found.setdefault((sensitivity((row,), Norm.LARGEST, problem.unit), row.scale), row)
-    return tuple(found.values())
+def _events(problem: Problem, roles: Roles, rounds: int, select: Price, measure: Price) -> Composition:
+    """The worst case of the run: the dearest measurement in every round. Prices of all rows agree, noises do not."""
+    widest = max(problem.workload.blocks, key=lambda block: block.largest_coefficient).largest_row
+    counted = ((roles.check.event((TOTAL,), problem.unit, measure), 1),) if problem.n is None else ()
+    measured = of_any_blocks(roles.check.event((widest,), problem.unit, measure))
+    return (*counted, (roles.distinguisher.event(select), rounds), (measured, rounds))
 
 
 def _declared(problem: Problem) -> int:
-    if problem.n is None:
+    """The number that alpha is a fraction of."""
+    declared = problem.n or problem.most
+    if declared is None:
         raise InfeasiblePlan(
             "--schedule theory asks queries as fractions of n, and n is private here: "
             "give --neighbours replace --n N (public n), or --n N0 (a declared n0) under add-remove"
         )
-    return problem.n
+    return declared
 
 
 def _require_fractions(problem: Problem) -> None:
@@ -212,6 +154,11 @@ def _require_fractions(problem: Problem) -> None:
 
 def _notes(problem: Problem, alpha: Fraction) -> tuple[str, ...]:
     """What the guarantee rests on besides the privacy analysis."""
+    if problem.n is None:
+        return (
+            "the number of records that the domain's rules keep is private: it is measured first, for the price of one "
+            f"more measurement; alpha is a fraction of the declared {problem.most:,} rows, those left out included",
+        )
     if problem.unit.neighbours is Neighbours.REPLACE:
         return ()
     slack = float(alpha / 8)

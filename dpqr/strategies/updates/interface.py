@@ -62,6 +62,19 @@ class FactBinding(Protocol):
 
 
 @runtime_checkable
+class HeuristicBound(Protocol):
+    """An update rule that may run at levels for which it has no proved mistake bound."""
+
+    def expected_mistakes(self, problem: Problem, level: Level) -> int | None:
+        """A number of updates that is likely to do where `mistakes` proves none; None: the rule cannot run there."""
+        ...
+
+    def caution(self, problem: Problem, level: Level) -> str:
+        """Why it is no proof: a sentence for plan and release."""
+        ...
+
+
+@runtime_checkable
 class UnlikeBound(Protocol):
     """An update rule with a better mistake bound for tables in which no two records are alike."""
 

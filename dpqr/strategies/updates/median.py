@@ -23,6 +23,9 @@ from dpqr.workload.measurement import Measurement
 MEMBER_LIMIT = 2**22
 """Members up to which a net is listed (a round then takes about 10 ms a query at 8 cells)."""
 
+SPELT_OUT = 10**15
+"""Larger numbers are given by their power of ten."""
+
 CELL_LIMIT = 2**12
 """Cells up to which the polytope is sampled."""
 
@@ -52,10 +55,8 @@ class Median:
 
     @property
     def trust(self) -> tuple[str, ...]:
-        return (
-            f"median: where the net has more than {self.members} members, a hit-and-run sample of the histograms "
-            "consistent with the answers stands for it, and the bound on the number of updates is heuristic",
-        )
+        """Nothing of every release: a listed net's bound is proved, and a sample says what it is (`caution`)."""
+        return ()
 
     @property
     def cumulative(self) -> bool:
@@ -66,7 +67,7 @@ class Median:
         refusal = self.footprint(problem).refusal
         if refusal is not None or problem.level is None:
             raise InfeasiblePlan(refusal or _NO_LEVEL)
-        shape, total = problem.domain.shape, float(records(problem))
+        shape, total = problem.domain.shape, float(problem.n or 0)
         size = net_records(problem, problem.level)
         if net_members(problem, size) <= self.members:
             return Net(members=every_database(size, problem.domain.size), size=size, total=total, shape=shape)
@@ -83,10 +84,27 @@ class Median:
         return _cut(problem, problem.level, hypothesis, history)
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
-        """floor(log2 of the net's size): of the listed net a bound, of a sampled polytope a heuristic (`trust`)."""
+        """floor(log2 of the net's size), where all its members can be listed; a sample of it proves nothing."""
         if problem.domain.size > self.cells:
             return None
+        members = net_members(problem, net_records(problem, level))
+        return members.bit_length() - 1 if members <= self.members else None
+
+    def expected_mistakes(self, problem: Problem, level: Level) -> int | None:
+        """The same figure where a sample of the polytope stands for a net that is too large to be listed."""
+        if problem.domain.size > self.cells or problem.n is None:
+            return None
         return net_members(problem, net_records(problem, level)).bit_length() - 1
+
+    def caution(self, problem: Problem, level: Level) -> str:
+        """Of a sampled polytope."""
+        members = net_members(problem, net_records(problem, level))
+        size = f"{members:,}" if members < SPELT_OUT else f"about 10^{int(math.log10(members))}"
+        return (
+            f"median: the net at this alpha has {size} members and at most {self.members:,} are listed, so a "
+            "hit-and-run sample of the histograms that are consistent with the answers stands for it: the number of "
+            "rounds and alpha are heuristic"
+        )
 
     def footprint(self, problem: Problem) -> Footprint:
         """The members three times over while they are listed; or the points and a walk's work space."""
