@@ -67,10 +67,11 @@ def dropped_warning(release: Release) -> str | None:
     total = max(float(release.hypothesis.total), 0.0) + found.estimate
     if found.estimate <= FEW * total or found.estimate <= found.measurement.law.tail(DOUBT):
         return None
-    what = "records" if release.plan.problem.unit.column is None else "rows"
+    rows = release.plan.problem.unit.column is None
+    by = "the domain's rules" if rows else "the domain's rules or the bound on each person's rows"
     return (
-        f"about {found.estimate:,} of {total:,.0f} {what} were left out by the domain's rules (+-{found.deviation:.3g}, "
-        "the noise of that count); check the formats and labels of the domain file"
+        f"about {found.estimate:,} of {total:,.0f} {'records' if rows else 'rows'} were left out by {by} "
+        f"(+-{found.deviation:.3g}, the noise of that count); check the formats and labels of the domain file"
     )
 
 

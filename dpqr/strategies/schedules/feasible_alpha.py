@@ -1,0 +1,176 @@
+"""Feasible alphas: the accuracy that `theory` can promise for a budget, a workload and a number of records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.price import Price
+from dpqr.strategies.candidates import QueryCandidates
+from dpqr.strategies.plan import Promise, Roles
+from dpqr.strategies.problem import Level, Problem, Variant
+from dpqr.strategies.updates.interface import HeuristicBound
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+
+GRID = 10**6
+"""Smallest feasible alphas are found to the millionth."""
+
+LARGEST = Fraction(GRID - 1, GRID)
+
+TOTAL = QueryBlock(name="number of records")
+"""Bought first where it is private; see `Theory`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feasibility:
+    """One planning question: which alpha is feasible?
+
+    n: what alpha is a fraction of. rows: one query for every noise that a check may draw: of thousands of blocks most
+    have the same. Where the number of records is bought (problem.n is None), its count is one of them.
+    """
+
+    problem: Problem
+    budget: PrivacyBudget
+    roles: Roles
+    variant: Variant
+    n: int
+    candidates: QueryCandidates
+    rows: tuple[QueryBlock, ...]
+
+    @classmethod
+    def of(cls, problem: Problem, budget: PrivacyBudget, roles: Roles, *, variant: Variant, n: int) -> Feasibility:
+        return cls(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            variant=variant,
+            n=n,
+            candidates=QueryCandidates(blocks=problem.workload.blocks),
+            rows=_unlike_rows(problem),
+        )
+
+    def rounds(self, alpha: Fraction) -> int:
+        """T0 = floor(T(alpha / 2)), at least one: proved, or else the rule's heuristic figure."""
+        bound = self._proved(alpha)
+        if bound is None:
+            bound = self._expected(alpha)
+        if bound is None:
+            raise InfeasiblePlan(
+                f"--update {self.roles.update.name} has no proved mistake bound, which --schedule theory is built on; "
+                "use --schedule rounds"
+            )
+        return max(bound, 1)
+
+    def promise(self, alpha: Fraction) -> Promise:
+        """What stands behind T0(alpha)."""
+        return "heuristic" if self._proved(alpha) is None else "proved"
+
+    def cautions(self, alpha: Fraction) -> tuple[str, ...]:
+        """Why a heuristic alpha is no promise."""
+        rule = self.roles.update
+        if self.promise(alpha) == "proved" or not isinstance(rule, HeuristicBound):
+            return ()
+        return (rule.caution(self.problem, self._level(alpha)),)
+
+    def _proved(self, alpha: Fraction) -> int | None:
+        return self.roles.update.mistakes(self.problem, self._level(alpha))
+
+    def _expected(self, alpha: Fraction) -> int | None:
+        rule = self.roles.update
+        return rule.expected_mistakes(self.problem, self._level(alpha)) if isinstance(rule, HeuristicBound) else None
+
+    def _level(self, alpha: Fraction) -> Level:
+        return Level(value=alpha / 2, variant=self.variant)
+
+    def prices(self, rounds: int) -> tuple[Price, Price]:
+        """Equal eps0 for selection and check, as printed: under rho that is 1/8 against 1/2, shares of 1 to 4. A count
+        of the records costs what a check does."""
+        measured = Fraction(4) if self.roles.accountant.concentrated else Fraction(1)
+        selection = Portion(share=Fraction(1), count=rounds, event=self.roles.distinguisher.event)
+        portions = [selection, Portion(share=measured, count=rounds + (self.problem.n is None))]
+        select, measure = self.roles.accountant.cut(self.budget, portions)
+        return select, measure
+
+    def needed(self, alpha: Fraction) -> float:
+        """The accuracy that T0(alpha) rounds can promise: 8 times the larger of noise tail and selection shortfall.
+
+        The hypothesis' answers are rounded before they are compared: for the check to the query's own grid, whose
+        half step joins the noise tail, and for the scores to the common grid, which moves two scores by half a step
+        each. So a stop means error <= 3/4 + 1/8 + 1/8, and an update a true gap of at least 5 alpha / 8, as printed.
+        The count of the records, where it is bought, is off by its tail, or by 1 where it is clipped to 1.
+        """
+        rounds, bought = self.rounds(alpha), self.problem.n is None
+        select, measure = self.prices(rounds)
+        gamma = self.problem.beta / (2 * rounds + bought)
+        unit, grid = self.problem.unit, self.candidates.grid
+        shortfall = self.roles.distinguisher.shortfall(
+            len(self.candidates), self.candidates.sensitivity(unit), select, gamma
+        )
+        tails = [
+            (self.roles.check.law((row,), unit, measure).tail(float(gamma)) + 0.5) * float(row.scale)
+            for row in self.rows
+        ]
+        return 8 * max((shortfall + 1) * float(grid), float(bought), *tails) / self.n
+
+    def feasible(self, alpha: Fraction) -> bool:
+        """Not where the promise is worse than alpha, nor where so many rounds need more noise than a sampler offers."""
+        try:
+            return self.needed(alpha) <= alpha
+        except InfeasiblePlan:
+            return False
+
+    def chosen(self) -> Fraction:
+        """The declared alpha if it is feasible, otherwise the smallest feasible one of the grid that is proved.
+
+        A heuristic alpha is never chosen: a user who wants one states it.
+        """
+        declared = self.problem.alpha
+        self.rounds(declared or LARGEST)  # a rule without a bound is refused here, with that reason
+        if declared is not None and self.feasible(declared):
+            return declared
+        smallest = self._smallest()
+        if declared is None:
+            return smallest
+        raise InfeasiblePlan(
+            f"--alpha {float(declared):g}: this budget, workload and n promise no better than "
+            f"alpha = {float(smallest):.4g}; leave --alpha out to take that"
+        )
+
+    def _searched(self, alpha: Fraction) -> bool:
+        return self._proved(alpha) is not None and self.feasible(alpha)
+
+    def _smallest(self) -> Fraction:
+        """Bisection: `needed` falls as alpha grows, since T0 does, and what is proved at a level is at larger ones."""
+        low, high = 0, GRID
+        if not self._searched(LARGEST):
+            raise self._none()
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._searched(Fraction(middle, GRID)) else (middle, high)
+        return Fraction(high, GRID)
+
+    def _none(self) -> InfeasiblePlan:
+        """Why no alpha is proved."""
+        if self._proved(LARGEST) is None:
+            return InfeasiblePlan(
+                f"--update {self.roles.update.name} proves no alpha here: the domain or the workload is too large for "
+                "it; use --update multiplicative-weights, or state --alpha for a heuristic one"
+            )
+        return InfeasiblePlan(
+            "the bound of --schedule theory is vacuous here (alpha >= 1: n is too small for this budget and "
+            "workload); use --schedule rounds"
+        )
+
+
+def _unlike_rows(problem: Problem) -> tuple[QueryBlock, ...]:
+    """The largest row of the blocks for every sensitivity and grid: thousands of blocks have the same noise, and a row
+    of a block that is smaller than its largest has less."""
+    counted = (TOTAL,) if problem.n is None else ()
+    found: dict[tuple[int, Fraction], QueryBlock] = {}
+    for row in (*counted, *(block.largest_row for block in problem.workload.blocks)):
+        found.setdefault((sensitivity((row,), Norm.LARGEST, problem.unit), row.scale), row)
+    return tuple(found.values())
