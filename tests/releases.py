@@ -53,7 +53,8 @@ def payer(directory, **more):
 
 
 def request(directory, **more):
-    return PlanRequest(**{"queries": str(directory / "q.json"), "epsilon": "1", "rounds": 2, **more})
+    plain = {"rounds": 2, "no_count_dropped": "count_dropped" not in more}
+    return PlanRequest(**{"queries": str(directory / "q.json"), "epsilon": "1", **plain, **more})
 
 
 def run(directory, *, out="out", resume=False, table="table.csv", observer=None, **more):

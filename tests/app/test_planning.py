@@ -27,7 +27,7 @@ def test_the_request_becomes_the_problem(desk):
     made = plan(neighbours="replace", n=1_000_000_000, schedule="theory", alpha="0.3", beta="0.01", seed=9)
     problem = made.problem
     assert problem.unit.neighbours is Neighbours.REPLACE
-    assert (problem.n, problem.alpha, problem.beta, problem.seed) == (10**9, Fraction(3, 10), Fraction(1, 100), 9)
+    assert (problem.most, problem.alpha, problem.beta, problem.seed) == (10**9, Fraction(3, 10), Fraction(1, 100), 9)
     assert (made.budget.epsilon, made.budget.delta) == (1, 0)
 
 

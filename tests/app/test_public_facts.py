@@ -65,7 +65,7 @@ def test_rules_that_cannot_obey_are_named(desk, more):
 REFUSED = [
     ((), {"totals": [{"where": "sex = 'X'", "count": 4}]}, "q.json: $.domain.totals[0].where: "),
     ((), {"totals": [{"count": 4}, {"where": "sex = 'F'", "count": 5}]}, "$.domain.totals[1]: no table can have"),
-    (("--neighbours", "replace", "--n", "5"), {"totals": [{"count": 4}]}, "--n 5: the domain's known totals need"),
+    (("--neighbours", "replace", "--n", "3"), {"totals": [{"count": 4}]}, "--n 3: the domain's known totals need"),
     (("--unit", "who", "--max-rows", "2"), {"totals": [{"count": 4}]}, "known totals count all rows, and --unit"),
 ]
 

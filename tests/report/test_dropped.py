@@ -8,12 +8,13 @@ from fakes import measured
 from printed import printed
 
 from dpqr.construction.dropped import DroppedCount
-from dpqr.data.unit import PrivacyUnit
+from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.price import Price
 from dpqr.report.plan_view import plan_view
 from dpqr.report.release_view import receipt_view
 from dpqr.strategies.schedules.dropped_count import DROPPED
 
+REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(column="pid", rows=3)
 
 
@@ -28,7 +29,7 @@ def lines(view):
 @pytest.mark.parametrize(
     ("unit", "words"),
     [
-        (PrivacyUnit(), "the records that the domain's rules left out"),
+        (REPLACED, "the records that the domain's rules left out"),
         (PERSONS, "the rows that the domain's rules or the bound left out, at most 3 rows of each person counted"),
     ],
 )

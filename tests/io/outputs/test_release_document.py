@@ -26,6 +26,7 @@ PLAN = {
     "guarantee": f"Differentially private with epsilon = 1 (pure: delta = 0), for {UNIT}.",
     "unit": {"neighbours": "add-remove", "column": None, "max_rows": None, "counts": None, "words": UNIT},
     "n": None,
+    "most": None,
     "persons": None,
     "budget": {"epsilon": {"exact": "1", "float": 1.0}, "delta": {"exact": "0", "float": 0.0}},
     "schedule": {"name": "rounds", "rounds": 2, "opening": True},
@@ -64,6 +65,7 @@ PLAN = {
         "stages": [],
     },
     "alpha": None,
+    "promise": None,
     "beta": None,
     "level": None,
     "variant": None,
@@ -93,9 +95,10 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "opening", "opening_price", "rounds", "select", "measure"),
         *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes", "asked", "single", "stages"),
+        "promise",
     }
     assert {field.name for field in fields(Problem)} == {
-        *("domain", "workload", "unit", "n", "persons", "alpha", "beta", "level", "seed"),
+        *("domain", "workload", "unit", "n", "most", "persons", "alpha", "beta", "level", "seed"),
     }
 
 
@@ -158,6 +161,7 @@ def test_the_whole_release(release):
         "dpqr": "release/1",
         "version": __version__,
         "private": True,
+        "warning": None,
         "guarantee": PLAN["guarantee"],
         "unit": UNIT,
         "counts": None,

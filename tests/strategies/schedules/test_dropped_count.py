@@ -1,6 +1,7 @@
-"""A share of the budget set aside for the count of what was left out, whatever the schedule and the accountant."""
+"""The count of what was left out, whatever the schedule and the accountant: free beside rows that come or go, for a
+share of the budget elsewhere."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
@@ -9,15 +10,20 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.accountants.losses import pure_epsilon
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import DROPPED, WithDroppedCount
+from dpqr.strategies.schedules.marginals import Marginals
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Transcript
@@ -33,8 +39,12 @@ BLOCKS = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 3),)) f
 DOMAIN = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(3)) for axis in range(4)))
 
 
-def problem(unit=None, **more):
-    return Problem(domain=DOMAIN, workload=Workload(BLOCKS), unit=unit or PrivacyUnit(), **more)
+PERSON = PrivacyUnit(column="person")
+
+
+def problem(unit=PERSON, **more):
+    """Of persons, whose count has a price."""
+    return Problem(domain=DOMAIN, workload=Workload(BLOCKS), unit=unit, **more)
 
 
 def roles(accountant="basic", check=None):
@@ -101,6 +111,61 @@ def test_theory_spends_the_rest() -> None:
 def test_equal_draws_only_cannot_have_a_share_apart() -> None:
     with pytest.raises(InfeasiblePlan, match="--count-dropped"):
         counted().plan(problem(), APPROXIMATE, roles("optimal"))
+
+
+ALONE = [
+    *((accountant, Rounds(rounds=2)) for accountant in ("basic", "advanced", "optimal", "zcdp")),
+    ("basic", Marginals()),
+    ("zcdp", Marginals()),
+    ("basic", Theory()),
+]
+
+
+@pytest.mark.parametrize(("accountant", "schedule"), ALONE, ids=lambda one: getattr(one, "name", one))
+@pytest.mark.parametrize("share", [None, Fraction(1, 2)])
+def test_where_it_is_free_all_other_draws_and_their_price_stay_as_they_are(accountant, schedule, share) -> None:
+    budget, own = PURE if accountant == "basic" else APPROXIMATE, roles(accountant)
+    rows = problem(PrivacyUnit(), n=10**6 if schedule.name == "theory" else None)
+    plan, alone = (one.plan(rows, budget, own) for one in (counted(schedule, share), schedule))
+    (first, count), *others = plan.events
+    assert isinstance(first, LeftOutEvent)
+    assert (count, tuple(others), plan.epsilon) == (1, alone.events, alone.epsilon)
+    assert replace(plan, dropped=None, events=alone.events) == alone
+    (whole,) = own.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+    assert (plan.dropped.rho or plan.dropped.epsilon) == (share or TENTH) * (whole.rho or whole.epsilon)
+    guard = guarded(plan)
+    guard.charge(first)
+    guard.charge(others[-1][0])
+
+
+@pytest.mark.parametrize(
+    "unit", [PrivacyUnit(neighbours=Neighbours.REPLACE), PERSON, PrivacyUnit(column="p", rows=3)], ids=lambda u: u.whom
+)
+def test_elsewhere_it_is_not_made_unless_a_share_is_stated(unit) -> None:
+    stated = problem(unit, n=100 if unit.rows_public else None)
+    assert counted(share=None).plan(stated, PURE, roles()) == Rounds(rounds=2).plan(stated, PURE, roles())
+    plan = counted().plan(stated, PURE, roles())
+    assert not any(isinstance(event, LeftOutEvent) for event, _ in plan.events)
+    assert plan.dropped.pure == TENTH
+    assert plan.epsilon == 1
+
+
+@dataclass(frozen=True)
+class Foreign(Basic):
+    """A third party's theorem, which adds up what it knows."""
+
+    def epsilon(self, events, delta):
+        return sum((pure_epsilon(event) * count for event, count in events), Fraction(0))
+
+
+def test_an_accountant_that_does_not_know_left_out_records_counts_none() -> None:
+    foreign = replace(roles(), accountant=Foreign())
+    plan = counted(share=None).plan(problem(PrivacyUnit()), PURE, foreign)
+    assert plan.dropped is None
+    assert plan.events == Rounds(rounds=2).plan(problem(PrivacyUnit()), PURE, foreign).events
+    assert "are not counted: the basic accountant has no price" in plan.notes[-1]
+    with pytest.raises(InfeasiblePlan, match="leave --count-dropped out"):
+        counted().plan(problem(PrivacyUnit()), PURE, foreign)
 
 
 @pytest.mark.parametrize("relation", Neighbours)

@@ -10,6 +10,7 @@ import pytest
 from ordered_runs import BOTH, CDF, REPLACE, SHAPE, WIDE, names, planned, released, table
 from universes import dense, marginal
 
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.strategies.guard import unfit
@@ -100,7 +101,9 @@ def test_prices_that_depend_on_releases_need_a_filter() -> None:
 
 
 def test_the_count_of_what_was_left_out_takes_its_share_of_all_prices() -> None:
-    plan = planned(schedule=WithDroppedCount(schedule=Ordered(), share=Fraction(1, 10)))
+    plan = planned(
+        schedule=WithDroppedCount(schedule=Ordered(), share=Fraction(1, 10)), unit=PrivacyUnit(column="person")
+    )
     paid = [plan.dropped, plan.opening_price, *plan.stages]
     assert sum(price.epsilon for price in paid) == 1
     assert plan.dropped.epsilon == Fraction(1, 10)
