@@ -25,6 +25,7 @@ from dpqr.evaluation.attack import Loss, attack
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.choice_cases import choice_cases
 from dpqr.evaluation.claim import Claim
+from dpqr.evaluation.left_out_cases import left_out_cases
 from dpqr.evaluation.outcomes import Outcomes
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.figures import upward
@@ -105,7 +106,7 @@ class Audit:
 def known_cases() -> dict[str, Case]:
     """Every case by its name, in the order in which they are shown."""
     releases = [*release_cases(), *partition_cases(), *schedule_cases(), *search_cases()]
-    found = [*choice_cases(), *answer_cases(), *releases, *predict_cases()]
+    found = [*choice_cases(), *answer_cases(), *left_out_cases(), *releases, *predict_cases()]
     return {case.name: case for case in found}
 
 

@@ -131,7 +131,7 @@ def _drawn(
         progress=progress.read,
     )
     draws = Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
-    dropped = count_dropped(draws.of_left_out(table.dropped, problem.unit), plan)
+    dropped = count_dropped(draws.of_left_out(table.dropped), plan)
     outcome = iterative_construction(draws, plan, progress)
     return assemble(
         plan,

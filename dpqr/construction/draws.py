@@ -11,9 +11,8 @@ import numpy as np
 
 from dpqr.construction.journal import Blocks, Journal, Plain, Unkept
 from dpqr.data.counts import Counts
-from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.mechanisms.left_out import LeftOut
+from dpqr.mechanisms.left_out import on_left_out
 from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
@@ -42,18 +41,18 @@ class Choice:
 class Draws:
     """A sealed value, and what every draw from it needs.
 
-    parallel: whether its records are those at which no other draw of the run looks (`in_parallel`).
+    left_out: whether its records are those at which no other draw of the run looks (`in_parallel`).
     """
 
     data: Private[Counts]
     accountant: PrivacyFilter
     noise: NoiseSource
     journal: Journal = field(default_factory=Unkept)
-    parallel: bool = False
+    left_out: bool = False
 
-    def of_left_out(self, data: Private[Counts], unit: PrivacyUnit) -> Draws:
+    def of_left_out(self, data: Private[Counts]) -> Draws:
         """Draws from the records that were left out, in the same run; charged in parallel where the unit allows it."""
-        return replace(self, data=data, parallel=unit.apart)
+        return replace(self, data=data, left_out=True)
 
     def choose(self, plan: Plan, step: Step, hypothesis: Hypothesis) -> Choice | None:
         """The candidate to measure; a single candidate costs nothing. None: the draw was lost in a crash."""
@@ -70,7 +69,7 @@ class Draws:
         """Noisy answers of the blocks together. None: the draw was lost in a crash."""
         unit, check = plan.problem.unit, plan.roles.check
         law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
-        charged = LeftOut(inner=mechanism) if self.parallel else mechanism
+        charged = on_left_out(mechanism, unit) if self.left_out else mechanism
         return self._drawn(charged, blocks, _values, lambda plain: _measurement(plain, blocks, law))
 
     def _drawn(

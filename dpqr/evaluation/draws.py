@@ -13,7 +13,7 @@ from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.events import Composition, PrivacyEvent, in_parallel
 from dpqr.privacy.gate import measure
 from dpqr.privacy.mechanism import Mechanism
 from dpqr.privacy.sealed import Private
@@ -34,8 +34,8 @@ class Draws:
     _limit: Fraction = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        paid = (self.cost(event) for event, _ in self.events)
-        object.__setattr__(self, "_limit", sum(paid, Fraction(0)))
+        groups = (sum((self.cost(event) for event, _ in group), Fraction(0)) for group in in_parallel(self.events))
+        object.__setattr__(self, "_limit", max(groups))
 
     @property
     def events(self) -> Composition:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar, final
 
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.events import LeftOutEvent
@@ -33,3 +34,9 @@ class LeftOut(Generic[In, Out]):
 
     def sample(self, value: In, noise: NoiseSource) -> Out:
         return self.inner.sample(value, noise)
+
+
+def on_left_out(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
+    """`mechanism` as it is charged on the left-out records: in parallel with all other draws where each unit lies in
+    one part alone, and beside them elsewhere."""
+    return LeftOut(inner=mechanism) if unit.apart else mechanism

@@ -30,6 +30,7 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.evaluation.attack import attack
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.draws import Draws
+from dpqr.mechanisms.left_out import LeftOut
 from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
 from dpqr.strategies.checks.gaussian import Gaussian
@@ -153,6 +154,15 @@ def test_buckets_chosen_by_counts_without_noise():
     bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
     assert share(with_trial(case, PartitionTrial(plan=bare)), 250) > 1
     assert share(case, 250) < 1
+
+
+@pytest.mark.parametrize("name", ["left-out-replace", "left-out-person"])
+def test_left_out_records_that_are_free_where_a_unit_moves_both_parts(name):
+    case = KNOWN[name]
+    count, answer = case.trial.mechanisms
+    free = replace(count, inner=LeftOut(inner=count.inner))
+    assert share(with_mechanism(case, free, answer), 3_000) > 1
+    assert share(case, 3_000) < 1
 
 
 def test_a_search_that_knows_the_number_of_records():
