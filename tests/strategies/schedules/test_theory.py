@@ -3,23 +3,36 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from ordered_runs import Quiet
+from printed import printed
 
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
+from dpqr.construction.release import assemble
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
+from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import DiscreteLaplaceEvent
+from dpqr.privacy.sealed import Private
+from dpqr.report.plan_view import plan_view
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
@@ -130,3 +143,102 @@ def test_planned_events_are_the_whole_schedule():
     plan = Theory().plan(problem(alpha=Fraction(1, 20)), EPSILON_ONE, roles(MultiplicativeWeights()))
     assert [count for _, count in plan.events] == [26_616, 26_616]
     assert Basic().epsilon(plan.events, Fraction(0)) == 1
+
+
+def unlike(order, unit=REPLACE):
+    """Rows of very different coefficients in one block, on the grid of millionths."""
+    rows = np.array([[1, 0, 0, 0], [0, 10**6, 0, 10**6], [10, 10, 0, 0]])[list(order)]
+    factor = Factor(axes=(0,), sizes=(4,), matrix=Dense(rows))
+    block = QueryBlock(name="coefficients", factors=(factor,), scale=Fraction(1, 10**6))
+    domain = Domain((Attribute(name="cell", axis=Codes(4)),))
+    return Problem(domain=domain, workload=Workload((block,)), unit=unit, n=10**8)
+
+
+@pytest.mark.parametrize("order", [(1, 0, 2), (2, 0, 1), (0, 2, 1)])
+@pytest.mark.parametrize("unit", [REPLACE, PrivacyUnit()], ids=["replace", "add-remove"])
+def test_the_order_of_a_block_s_rows_changes_no_plan(order, unit):
+    """Before, all was planned from the first row, whose noise may be a millionth of another's."""
+    made = roles(MultiplicativeWeights())
+    first, other = (Theory().plan(unlike(one, unit), EPSILON_ONE, made) for one in ((0, 1, 2), order))
+    assert (first.problem.alpha, first.rounds) == (other.problem.alpha, other.rounds)
+    assert (first.events, first.forecast) == (other.events, other.forecast)
+    event = first.events[-1][0]
+    assert event.sensitivity == 10**6
+    assert first.forecast[0].deviation == pytest.approx(math.sqrt(2) * float(event.scale) / 10**6, rel=0.01)
+
+
+HIDDEN = PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)
+DECLARED = 2_000
+
+
+def hidden(rows=None, alpha=None):
+    """At most DECLARED records are kept; how many is private."""
+    stated = problem(cells=8, n=None, unit=HIDDEN, rows=PREDICATES if rows is None else rows, alpha=alpha)
+    return replace(stated, most=DECLARED)
+
+
+PREDICATES = [[1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0, 0, 1, 1], [1, 1, 1, 1, 1, 1, 1, 1]]
+
+
+@pytest.mark.parametrize("kept", [0, 1, 60, 1_000, DECLARED])
+@pytest.mark.parametrize("rule", [MultiplicativeWeights(), Perceptron(), Median()], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("variant", ["printed", "sharp"])
+def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept, rule, variant):
+    """All cells of the kept records: most in the first one, where the uniform start is wrong."""
+    plan = Theory(variant=variant).plan(hidden(), PrivacyBudget(Fraction(400)), roles(rule))
+    assert plan.opening_price == plan.measure
+    assert plan.epsilon == plan.budget.epsilon
+    assert sum(count for _, count in plan.events) == 2 * plan.rounds + 1
+    cells = np.array([kept - kept // 4, 0, 0, kept // 4, 0, 0, 0, 0])
+    draws = Draws(data=Private(DenseHistogram(cells)), accountant=guarded(plan), noise=SeededNoise(kept + 1))
+    made = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=False)
+    limit = float(plan.problem.alpha) * DECLARED
+    error = np.abs(made.answers[0].estimate - np.array(PREDICATES) @ cells).max()
+    assert error <= limit
+    assert abs(made.hypothesis.total - kept) <= limit / 8
+    if made.certificate:
+        assert error <= made.certificate.records
+    assert len(made.transcript.rounds) <= plan.rounds + 1
+
+
+def test_the_count_takes_its_part_of_beta_and_of_the_budget():
+    public, private = (
+        Theory().plan(one, PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
+        for one in (replace(hidden(), unit=REPLACE, n=DECLARED, most=None), hidden())
+    )
+    assert private.problem.alpha >= public.problem.alpha
+    assert private.events[0] == (DiscreteLaplaceEvent(sensitivity=1, scale=1 / private.measure.pure, coordinates=1), 1)
+    assert "is private: it is measured first" in private.notes[0]
+
+
+def test_a_count_that_was_lost_ends_the_run():
+    plan = Theory().plan(hidden(), PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
+    transcript = Transcript()
+    transcript.add(Round(choice=None, measurement=None, charges=()))
+    assert plan.schedule.next(plan, transcript) is None
+
+
+def test_only_proved_accuracies_are_searched():
+    """8 cells: below some level the net has too many members to be listed, and a sample of it proves nothing."""
+    stated = problem(cells=8, queries=20, n=10**6)
+    plan = Theory().plan(stated, EPSILON_ONE, roles(Median()))
+    found = plan.problem.alpha
+    rule = plan.roles.update
+    assert plan.promise == "proved"
+    assert rule.mistakes(stated, plan.problem.level) is not None
+    assert rule.mistakes(stated, Level(value=(found - Fraction(1, 10**6)) / 2)) is None
+    assert plan.notes == ()
+
+
+def test_a_stated_accuracy_that_a_sample_serves_is_called_heuristic():
+    plan = Theory().plan(problem(cells=8, queries=20, n=10**6, alpha=Fraction(1, 50)), EPSILON_ONE, roles(Median()))
+    assert (plan.promise, plan.problem.alpha) == ("heuristic", Fraction(1, 50))
+    assert "heuristic" in plan.notes[0]
+    shown = printed(plan_view(plan))
+    assert "probability" not in shown
+    assert "a heuristic aim" in " ".join(shown.split())
+
+
+def test_where_nothing_is_proved_the_way_out_is_named():
+    with pytest.raises(InfeasiblePlan, match=r"proves no alpha here.*state --alpha"):
+        Theory().plan(problem(cells=500), EPSILON_ONE, roles(Median()))
