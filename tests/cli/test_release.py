@@ -38,6 +38,8 @@ number of rows is private).
 Universe    30 cells in 3 columns
 Workload    13 queries in 2 blocks
 Schedule    rounds
+Left out    a noisy count of the records that the domain's rules left out, eps 0.1; free, for a record is either kept \
+or left out, and the larger price covers both
 First       2 measurements for the whole workload, nothing is selected, each eps 0.5
 Noise       typically 2.8 on a measured answer (standard deviation, in records)
             widest 8.48 in 'prefix(income)', narrowest 2.8 in 'marginal(sex,age)'; a sum's is in its column's unit
@@ -63,7 +65,9 @@ def test_the_table(desk):
     ended = desk.release(eps=CERTAIN)
     assert ended.code == 0
     assert squeezed(ended.out) == ANSWERS.splitlines()
-    assert ended.err.startswith("Guarantee  Differentially private with epsilon = 1000 (pure: delta = 0), for one row")
+    warning, said = ended.err.split("\nGuarantee  ")
+    assert warning.startswith("Warning    about 1 of 5 records were left out by the domain's rules (+-")
+    assert said.startswith("Differentially private with epsilon = 1000 (pure: delta = 0), for one row")
     assert "Opening    2 measurements, each eps 500, together eps 1000\n" in ended.err
     assert not any(line != line.rstrip() for line in (ended.out + ended.err).splitlines())
     assert desk.everything() == {"table.csv", "q.json"}
@@ -75,7 +79,7 @@ def test_json_is_all_that_stdout_holds(desk):
     assert measured(document) == MEASURED
     assert document["plan"]["dpqr"] == "plan/1"
     assert document["ledger"] == "none"
-    assert [event["count"] for event in document["events"]] == [1, 1]
+    assert [event["count"] for event in document["events"]] == [1, 1, 1]
     assert document["trust"] == []
     assert "Guarantee" in ended.err
 
@@ -180,7 +184,8 @@ def test_a_histogram(desk):
 
 def test_replace_with_the_declared_number(desk):
     ended = desk.release("--json", "--neighbours", "replace", "--n", "5", eps=CERTAIN)
-    assert ended.json["plan"]["n"] == 5
+    assert (ended.json["plan"]["n"], ended.json["plan"]["most"]) == (None, 5)
+    assert ended.json["hypothesis"]["total"] == 4
     assert "one row of the table replaced by another" in ended.json["guarantee"]
 
 

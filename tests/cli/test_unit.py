@@ -50,7 +50,7 @@ def test_the_record_states_the_unit_and_pays_for_it(people) -> None:
     assert words in document["guarantee"]
     unit = {"neighbours": "add-remove", "column": "who", "max_rows": 2, "counts": None, "words": words}
     assert document["plan"]["unit"] == unit
-    rows = people.release("--json").json
+    rows = people.release("--json", "--no-count-dropped").json
     doubled = [2 * event["sensitivity"] for event in rows["events"]]
     assert [event["sensitivity"] for event in document["events"]] == doubled
 
@@ -74,7 +74,33 @@ def test_the_count_of_what_was_left_out(people, unit, lost) -> None:
     assert sum(event["count"] for event in document["events"]) == 3
     assert document["transcript"][0]["charges"] == [1]
     assert f"Left out   {lost} +-" in ended.err
-    assert people.release("--json").json["dropped"] is None
+    assert document["dropped"]["parallel"] == (not unit)
+    assert document["warning"].startswith(f"about {lost} of ")
+    assert ended.err.startswith(f"Warning    about {lost} of ")
+    assert people.release("--json", *unit, "--no-count-dropped").json["dropped"] is None
+
+
+def test_rows_that_come_or_go_are_counted_for_nothing(people) -> None:
+    """The same draws of the others at the same prices; the count at a tenth, in parallel."""
+    free, none = people.release("--json").json, people.release("--json", "--no-count-dropped").json
+    assert free["plan"]["price"] == {**none["plan"]["price"], "dropped": {"epsilon": {"exact": "1/10", "float": 0.1}}}
+    assert free["spent"]["epsilon"] == none["spent"]["epsilon"]
+    assert free["spent"]["phases"]["left out"]["basic"]["exact"] == "1/10"
+    assert free["plan"]["proved_epsilon"] == none["plan"]["proved_epsilon"]
+    left_out = {"kind": "discrete-laplace", "sensitivity": 1, "scale": "10", "coordinates": 1}
+    assert free["events"] == [{"kind": "left-out", "event": left_out, "count": 1}, *none["events"]]
+
+
+@pytest.mark.parametrize("more", [UNIT, ("--neighbours", "replace", "--n", "9")])
+def test_elsewhere_a_count_is_asked_for(people, more) -> None:
+    assert people.release("--json", *more).json["dropped"] is None
+
+
+def test_a_clean_table_raises_no_alarm(people) -> None:
+    people.write(table__csv="who,sex,age,income\n" + "ann,F,31,100\n" * 400)
+    ended = people.release("--json", eps="100")
+    assert ended.json["warning"] is None
+    assert "Warning" not in ended.err
 
 
 def test_the_plan_says_it_before(people) -> None:
@@ -101,7 +127,8 @@ def test_a_table_on_standard_input(people) -> None:
         ((*UNIT, "--schedule", "theory", "--neighbours", "replace", "--n", "3"), 2, "--schedule theory needs"),
         ((*UNIT, "--max-memory", "1000"), 2, "the limit on memory must be at least 2^28"),
         (("--count-dropped", "1"), 2, "must lie between 1e-12 and 1"),
-        (("--count-dropped", "0.1", "--accountant", "optimal", "--delta", "1e-9"), 3, "covers equal draws only"),
+        ((*UNIT, "--count-dropped", "0.1", "--accountant", "optimal", "--delta", "1e-9"), 3, "covers equal draws only"),
+        (("--count-dropped", "0.1", "--no-count-dropped"), 2, "contradict each other"),
     ],
 )
 def test_what_is_refused(people, arguments, code, words) -> None:
