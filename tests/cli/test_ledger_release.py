@@ -101,7 +101,7 @@ def test_a_damaged_ledger_ends_with_7(paid):
 
 def test_a_killed_release_is_continued(paid):
     path = paid.path
-    begun = killed_at(path, (SqliteLedger, "begin", 2, False), rounds=None)
+    begun = killed_at(path, (SqliteLedger, "begin", 3, False), rounds=None, no_count_dropped=False)
     assert begun == 9
     assert paid.release("--dataset", "survey", "--out", "out").err.splitlines() == [
         "dpqr: a killed release to that --out is paid and waits: --resume continues it",
@@ -111,7 +111,9 @@ def test_a_killed_release_is_continued(paid):
     ended = paid.release("--dataset", "survey", "--out", "out", "--resume")
     assert ended.code == 0, ended.err
     document = json.loads((path / "out" / "release.json").read_text())
-    assert [[each["values"] for each in one["measured"]] for one in document["transcript"]][: len(before)] == before
+    first, *others = before
+    assert [[document["dropped"]["estimate"]]] == first
+    assert [[each["values"] for each in one["measured"]] for one in document["transcript"]][: len(others)] == others
     assert spent(paid) == "1"
     assert "draw " not in paid.run("budget", "history").out
 
@@ -133,7 +135,7 @@ def test_whatever_ends_a_release_after_its_first_draw_says_how_to_go_on(paid, mo
 
 
 def test_an_edited_transcript_ends_with_7(paid):
-    assert killed_at(paid.path, (SqliteLedger, "begin", 2, False), rounds=None) == 9
+    assert killed_at(paid.path, (SqliteLedger, "begin", 2, False), rounds=None, no_count_dropped=False) == 9
     path = transcript(paid.path)
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     ended = paid.release("--dataset", "survey", "--out", "out", "--resume")
