@@ -124,8 +124,8 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
     if outcome.transcript.lost and not outcome.transcript.measurements:
         sentences.append("nothing was measured: the estimates are those of an empty start, and tell nothing")
     if outcome.exhausted:
+        odds = " (an event of probability at most beta)" if plan.promise == "proved" else ""
         sentences.append(
-            "the update rule ran out of hypotheses that agree with the noisy answers (an event of probability at most "
-            "beta); the last one is released"
+            f"the update rule ran out of hypotheses that agree with the noisy answers{odds}; the last one is released"
         )
     return tuple(sentences)

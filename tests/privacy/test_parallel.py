@@ -6,7 +6,7 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.mechanisms.left_out import LeftOut
-from dpqr.privacy.accountants.filters import PlanFilter
+from dpqr.privacy.accountants.filters import PlanFilter, beside_other_runs
 from dpqr.privacy.accountants.known import PREDICTING
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, pure_losses
 from dpqr.privacy.accountants.pairs import dominating_pair
@@ -92,6 +92,16 @@ def test_a_ledger_prices_runs_by_the_larger_group_and_adds_them_up(name) -> None
     merged = one_after_another((*first, *second))
     assert dict(merged) == {laplace(1): 2, laplace(2): 2}
     assert money.price(merged) > money.price(first) + money.price(second)
+
+
+def test_a_count_that_one_kept_draw_covers_is_not_counted_beside_other_runs() -> None:
+    covered = ((out(laplace("0.1")), 1), (laplace(1), 1))
+    assert beside_other_runs(covered) == ((laplace(1), 1),)
+    for dearer in (((out(laplace(2)), 1), (laplace(1), 1)), ((out(laplace("0.1")), 2), (laplace(1), 1))):
+        assert beside_other_runs(dearer) == one_after_another(dearer)
+    other = ((out(laplace("0.1")), 1), (ExponentialEvent(epsilon=Fraction(1)), 1))
+    assert beside_other_runs(other) == one_after_another(other)
+    assert beside_other_runs(KEPT) == KEPT
 
 
 def test_an_early_stop_settles_at_the_larger_group() -> None:

@@ -11,7 +11,8 @@ from dpqr.io.ledger.anchor import Anchor, Mark
 from dpqr.io.ledger.book import Book
 from dpqr.io.ledger.chain import Stretch, digest
 from dpqr.io.ledger.database import is_begun, stored_chain, stored_state
-from dpqr.privacy.events import Composition, PrivacyEvent, one_after_another
+from dpqr.privacy.accountants.filters import beside_other_runs
+from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry
 
 
@@ -38,7 +39,7 @@ class Record:
     def events(self, dataset: str) -> Composition:
         """What was charged so far, settled or reserved, with how often. UsageFault for a name without a budget.
 
-        Draws from left-out records count beside all others: another run may have kept the same records.
+        Of a run that counted its left-out records: what stands for it beside others (`beside_other_runs`).
         """
         self.book.account(dataset)
         charged: dict[int, Composition] = {}
@@ -47,7 +48,7 @@ class Record:
                 charged[entry.number if entry.settles is None else entry.settles] = entry.events
         total: Counter[PrivacyEvent] = Counter()
         for events in charged.values():
-            for event, count in one_after_another(events):
+            for event, count in beside_other_runs(events):
                 total[event] += count
         return tuple(total.items())
 

@@ -13,11 +13,14 @@ from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
 from dpqr.privacy.events import (
     Composition,
+    DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     Draw,
     LeftOutEvent,
     PrivacyEvent,
     RoundedGaussianEvent,
+    in_parallel,
+    one_after_another,
 )
 from dpqr.privacy.figures import downward_text, upward_text
 
@@ -128,6 +131,28 @@ class PlanFilter:
             f"of its kind {planned - left} are spent and {left} left{dearest}; "
             "plan more draws, or use a filter (basic, zcdp)"
         )
+
+
+def beside_other_runs(events: Composition) -> Composition:
+    """Draws that stand for one run where runs are priced together: no theorem proves less for the run than for them.
+
+    A record may be kept in one run and left out in another, so the groups of `in_parallel` are not merged over runs.
+    Where the one draw from left-out records costs no more, under every theorem, than some draw from kept ones, the
+    kept ones stand for both; elsewhere all draws count one after the other.
+    """
+    kept, left_out = in_parallel(events)
+    if not left_out:
+        return events
+    (draw, count), *others = left_out
+    covered = count == 1 and not others and any(number and _covers(event, draw) for event, number in kept)
+    return kept if covered else one_after_another(events)
+
+
+def _covers(event: PrivacyEvent, other: PrivacyEvent) -> bool:
+    """Whether `other` costs no more than `event` under every theorem: one of its kinds, and no dearer."""
+    gaussian = DiscreteGaussianEvent | RoundedGaussianEvent
+    cost = concentrated_rho if isinstance(event, gaussian) else require_pure
+    return _kinds(event)[0] in _kinds(other) and cost(other) <= cost(event)
 
 
 def _unwrapped(event: PrivacyEvent) -> tuple[Draw, bool]:

@@ -94,7 +94,7 @@ class Theory:
             events=events,
             epsilon=proved(roles.accountant, events, budget),
             forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
-            notes=(*case.cautions(alpha), *_notes(problem, alpha)),
+            notes=case.cautions(alpha) or _notes(problem, alpha),
         )
 
     def next(self, plan: Plan, transcript: Transcript) -> Step | None:
