@@ -88,10 +88,10 @@ def test_a_planned_draw_is_not_spent_on_the_other_part() -> None:
 def test_a_ledger_prices_runs_by_the_larger_group_and_adds_them_up(name) -> None:
     money = currency(name)
     first, second = ((out(laplace(2)), 1), (laplace(1), 1)), ((laplace(2), 1), (out(laplace(1)), 1))
-    assert money.price(first) == money.price(second) == money.cost(laplace(2))
+    assert money.price(first).amount == money.price(second).amount == money.cost(laplace(2))
     merged = one_after_another((*first, *second))
     assert dict(merged) == {laplace(1): 2, laplace(2): 2}
-    assert money.price(merged) > money.price(first) + money.price(second)
+    assert money.price(merged).amount > money.price(first).amount + money.price(second).amount
 
 
 def test_a_count_that_one_kept_draw_covers_is_not_counted_beside_other_runs() -> None:
@@ -106,7 +106,7 @@ def test_a_count_that_one_kept_draw_covers_is_not_counted_beside_other_runs() ->
 
 def test_an_early_stop_settles_at_the_larger_group() -> None:
     money = currency("basic")
-    assert money.price(((out(laplace("0.1")), 1), (laplace("0.01"), 1))) == Fraction(1, 10)
+    assert money.price(((out(laplace("0.1")), 1), (laplace("0.01"), 1))).amount == Fraction(1, 10)
     assert total_rho(((out(laplace(2)), 1), (laplace(1), 1))) == 2
 
 
