@@ -32,6 +32,7 @@ from dpqr.io.tables.points import read_points
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import FunctionForm
 from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import Outlook, outlook
@@ -94,6 +95,8 @@ def predict(
     counted = replace(request, counts=desk.table.count_column)
     plan = plan_prediction(counted, None if codes is None else len(codes))
     files, domain = _reserved(desk, codes is None), domain_text(_named(request))
+    if isinstance(plan.recipe, Aggregate):
+        plan.recipe.base.rehearse()
     spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
     with paid_run(payer, _bill(plan), None) as run:
         released = replace(_drawn(plan, desk, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)

@@ -15,7 +15,7 @@ from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.tables.structure import refuse_published_unit
 from dpqr.prediction.aggregate import TARGET_ERROR, Aggregate, read_vote
-from dpqr.prediction.bases import BUILT_IN, read_base
+from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernel import BANDWIDTH, DEGREE, Kernel, KernelName
 from dpqr.prediction.online import THETA, Steps
@@ -96,10 +96,12 @@ def wanted_prediction(request: PredictRequest, points: int | None) -> Wanted:
 
 
 def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
-    if isinstance(plan.recipe, Aggregate) and plan.recipe.base_name != BUILT_IN:
+    if isinstance(plan.recipe, Aggregate) and plan.recipe.base.trusted:
+        name = plan.recipe.base.name
         yield (
-            f"the base {plan.recipe.base_name} meets the rows of its part: whatever it learns there moves one vote, "
-            "but it must not write or send them anywhere else"
+            f"the base {name} is a third party's, vouched for by --trust; the plan was made without a look at it. Its "
+            "code meets the rows of each part, in a process of its own: the guarantee holds only if it leaves nothing "
+            "of them in files, on the network or with other processes"
         )
     yield from failing_notes(domain)
 
@@ -128,15 +130,14 @@ def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
     if len(problem.domain.attributes) < 2:
         raise InfeasiblePlan("the domain has no column but the target; add the columns to predict it from")
     if request.learner == "aggregate":
-        base = request.base or BUILT_IN
         return Aggregate(
             features=CellFeatures(domain=problem.features),
-            base=read_base(base),
-            base_name=base,
+            base=read_base(request.base or BUILT_IN, request.trust),
             parts=request.parts,
             error=_positive(request.target_error, "--target-error") or TARGET_ERROR,
             vote=read_vote(request.vote),
         )
+    refuse_idle_trust(request.trust)
     name, kernel = _stable(request.learner), _kernel(request)
     return StableRecipe(
         name=name,

@@ -40,6 +40,7 @@ class PredictRequest:
     parts: int | None = None
     target_error: str | None = None
     vote: str | None = None
+    trust: tuple[str, ...] = ()
     accountant: str | None = None
     predictions: int | None = None
     seed: int = 0

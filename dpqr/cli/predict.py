@@ -57,6 +57,7 @@ USUAL_PREDICTIONS = 100
 )
 @_learn("--seed", metavar="N", type=Whole(min=0), default=0, help="Public seed of random features.")
 @_learn("--base", metavar="SPEC", help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).")
+@_learn("--trust", metavar="NAME", multiple=True, help="Vouch for a base that is not on dpqr's list.")
 @_learn("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]")
 @_learn("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]")
 @_learn("--vote", metavar="NAME", help="aggregate, of two labels: exponential or randomised. [default: exponential]")
@@ -147,7 +148,7 @@ def _request(given: dict[str, Any]) -> Any:
             raise UsageFault(f"--{needed} is needed to learn; only --model FILE goes without it")
     same = ("target", "domain", "learner", "delta", "neighbours", "n", "unit", "max_rows", "counts", "form", "positive")
     more = ("penalty", "smoothness", "tau", "base", "parts", "target_error", "vote", "accountant", "predictions")
-    kernel = ("kernel", "bandwidth", "degree", "features", "seed", "theta", "t0", "releases", "tune")
+    kernel = ("kernel", "bandwidth", "degree", "features", "seed", "theta", "t0", "releases", "tune", "trust")
     return PredictRequest(epsilon=given["eps"], **{name: given[name] for name in (*same, *more, *kernel)})
 
 

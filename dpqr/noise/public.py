@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 
 
@@ -28,3 +30,9 @@ def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.
     radius = np.sqrt(-2 * np.log1p(-uniform[:count]))
     normals: np.ndarray[tuple[int], np.dtype[np.float64]] = radius * np.cos(2 * np.pi * uniform[count:])
     return normals
+
+
+def seed_everybody(seed: int) -> None:
+    """Set the global generators of Python and numpy, which other people's code draws from, to a public state."""
+    random.seed(seed)
+    np.random.seed(seed)

@@ -26,13 +26,12 @@ share of votes."""
 class Aggregate:
     """Any base learner on disjoint parts.
 
-    base_name: as the user gave it. parts: r; None: by `error`, what the noise may add to the base's error. vote: of
+    parts: r; None: by `error`, what the noise may add to the base's error. vote: of
     labels; None: exponential.
     """
 
     features: FeatureMap
     base: Base
-    base_name: str
     parts: int | None = None
     error: Fraction = TARGET_ERROR
     vote: Vote | None = None
@@ -50,6 +49,13 @@ class Aggregate:
     def require(self, problem: PredictionProblem) -> None:
         """UsageFault where the target does not go with the vote."""
         name, labels = problem.target.attribute.name, problem.target.attribute.size
+        wanted = "numbers" if problem.target.numeric else "labels"
+        if self.base.predicts not in (None, wanted):
+            other = "a regressor" if problem.target.numeric else "a classifier"
+            raise UsageFault(
+                f"--base {self.base.name}: it predicts {self.base.predicts}, and the target {name!r} holds {wanted}; "
+                f"choose {other}, or least-squares"
+            )
         if self.vote is not None and problem.target.numeric:
             raise UsageFault(f"--vote: the target {name!r} holds numbers, which are averaged; leave it out")
         if self.vote == "randomised" and labels != 2:

@@ -2,35 +2,66 @@
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from importlib import import_module
-from typing import Any, Protocol
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.errors import UsageFault
+from dpqr.prediction.estimators import Estimator, Predicts, read_estimator
+from dpqr.prediction.isolation import PartFailed, Servers, serving
 
 BUILT_IN = "least-squares"
 RIDGE = 0.1
 """The built-in base's lambda, in records: weak, for a part has few of them."""
 
 
-class Base(Protocol):
-    """Trains one member and predicts at all points."""
+class Trainer(Protocol):
+    """Trains one member after another and predicts at the points. What it raises makes the part fail.
 
-    def classes(self, vectors: FloatArray, cells: IntArray, labels: int, points: FloatArray) -> IntArray:
+    Privacy: what it returns for a part is a function of the arguments and of public things.
+    """
+
+    def classes(self, part: int, vectors: FloatArray, cells: IntArray, labels: int) -> IntArray:
         """A label for each point. cells: labels of the rows, of which there are at least two kinds."""
         ...
 
-    def numbers(self, vectors: FloatArray, values: FloatArray, points: FloatArray) -> FloatArray:
+    def numbers(self, part: int, vectors: FloatArray, values: FloatArray) -> FloatArray:
         """A number for each point. values: targets in [-1, 1], at least one."""
+        ...
+
+
+class Base(Protocol):
+    """A learner for the parts of an ensemble."""
+
+    @property
+    def name(self) -> str:
+        """As the user gave it."""
+        ...
+
+    @property
+    def predicts(self) -> Predicts | None:
+        """None: whatever is asked for."""
+        ...
+
+    @property
+    def trusted(self) -> bool:
+        """Whether it is a third party's, for which the user vouches."""
+        ...
+
+    def rehearse(self) -> None:
+        """UsageFault where it cannot be had. Called once a plan is accepted, before anything is paid for."""
+        ...
+
+    def trainer(self, points: FloatArray) -> AbstractContextManager[Trainer]:
+        """What trains while the block lasts. points: features, shape (predictions, width); public."""
         ...
 
 
@@ -39,15 +70,32 @@ class RidgeBase:
     """Least squares with a weak penalty; one label against the others, the largest value wins."""
 
     ridge: float = RIDGE
+    name: ClassVar[str] = BUILT_IN
+    predicts: ClassVar[Predicts | None] = None
+    trusted: ClassVar[bool] = False
 
-    def classes(self, vectors: FloatArray, cells: IntArray, labels: int, points: FloatArray) -> IntArray:
+    def rehearse(self) -> None:
+        """It is always there."""
+
+    def trainer(self, points: FloatArray) -> AbstractContextManager[Trainer]:
+        return contextlib.nullcontext(RidgeTrainer(self.ridge, points))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RidgeTrainer:
+    """Sums, products and the solution of linear equations, which keep no state from part to part."""
+
+    ridge: float
+    points: FloatArray
+
+    def classes(self, part: int, vectors: FloatArray, cells: IntArray, labels: int) -> IntArray:
         kinds = np.unique(cells)
         signs = np.where(cells[:, None] == kinds, 1.0, -1.0)
-        chosen: IntArray = kinds[np.argmax(points @ self._solved(vectors, signs), axis=1)]
+        chosen: IntArray = kinds[np.argmax(self.points @ self._solved(vectors, signs), axis=1)]
         return chosen
 
-    def numbers(self, vectors: FloatArray, values: FloatArray, points: FloatArray) -> FloatArray:
-        return points @ self._solved(vectors, values)
+    def numbers(self, part: int, vectors: FloatArray, values: FloatArray) -> FloatArray:
+        return self.points @ self._solved(vectors, values)
 
     def _solved(self, vectors: FloatArray, targets: FloatArray) -> FloatArray:
         """By whichever of the two normal equations is smaller."""
@@ -62,36 +110,54 @@ class RidgeBase:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ForeignBase:
-    """An estimator that the user named, with `fit` and `predict`. It is trusted with the rows, not with the noise:
-    whatever it does with a part, it moves one vote. What it prints is swallowed, what it raises makes the part fail.
-    """
+class EstimatorBase:
+    """An estimator that the user named, each part in a process of its own (`isolation`)."""
 
-    maker: Any = field(repr=False)
-    options: dict[str, Any]
+    estimator: Estimator
 
-    def classes(self, vectors: FloatArray, cells: IntArray, labels: int, points: FloatArray) -> IntArray:
-        found = np.asarray(self._predicted(vectors, cells, points))
-        whole = found.astype(np.int64)
-        if whole.shape != (len(points),) or not (whole == found).all() or not ((whole >= 0) & (whole < labels)).all():
-            raise ValueError("no labels")
-        return whole
+    @property
+    def name(self) -> str:
+        return self.estimator.text
 
-    def numbers(self, vectors: FloatArray, values: FloatArray, points: FloatArray) -> FloatArray:
-        found = np.asarray(self._predicted(vectors, values, points), dtype=np.float64)
-        if found.shape != (len(points),):
-            raise ValueError("no numbers")
-        return found
+    @property
+    def predicts(self) -> Predicts | None:
+        return self.estimator.predicts
 
-    def _predicted(self, vectors: FloatArray, targets: Any, points: FloatArray) -> Any:
-        estimator = self.maker(**self.options)
-        estimator.fit(vectors, targets)
-        return estimator.predict(points)
+    @property
+    def trusted(self) -> bool:
+        return self.estimator.trusted
+
+    def rehearse(self) -> None:
+        """One on the list was made when its name was read; a third party's is now looked at for the first time."""
+        if self.trusted:
+            with serving(self.estimator, np.zeros((0, 1)), count=1):
+                pass
+
+    @contextlib.contextmanager
+    def trainer(self, points: FloatArray) -> Iterator[Trainer]:
+        with serving(self.estimator, points) as servers:
+            yield IsolatedTrainer(servers)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IsolatedTrainer:
+    """Asks a process for each part."""
+
+    servers: Servers
+
+    def classes(self, part: int, vectors: FloatArray, cells: IntArray, labels: int) -> IntArray:
+        found = self.servers.predicted(part, vectors, cells)
+        if not np.isin(found, np.arange(labels)).all():
+            raise PartFailed
+        return found.astype(np.int64)
+
+    def numbers(self, part: int, vectors: FloatArray, values: FloatArray) -> FloatArray:
+        return self.servers.predicted(part, vectors, values)
 
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Standard output and error go nowhere, for Python and for compiled code: what an estimator prints may quote its
+    """Standard output and error go nowhere, for Python and for compiled code: what a solver prints may quote its
     rows."""
     with contextlib.ExitStack() as stack:
         for stream in (sys.stdout, sys.stderr):
@@ -122,41 +188,16 @@ def _diverted(descriptor: int) -> Iterator[None]:
         os.close(nowhere)
 
 
-def read_base(given: str) -> Base:
-    """`least-squares`, or an estimator as "package.module.Class" or "package.module.Class(option=value)", the values
-    plain Python literals. Errors: UsageFault."""
-    if given == BUILT_IN:
-        return RidgeBase()
-    name, options = _parsed(given)
-    module, _, kind = name.rpartition(".")
-    try:
-        maker = getattr(import_module(module), kind)
-        made = maker(**options)
-    except ImportError:
-        raise UsageFault(
-            f"--base {given}: {module!r} cannot be imported; for scikit-learn's estimators: pip install 'dpqr[predict]'"
-        ) from None
-    except Exception as error:
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise UsageFault(f"--base {given}: it cannot be made ({reason}); check its name and options") from None
-    if not (callable(getattr(made, "fit", None)) and callable(getattr(made, "predict", None))):
-        raise UsageFault(f"--base {given}: an estimator needs fit and predict, as scikit-learn's have")
-    return ForeignBase(maker=maker, options=options)
+def read_base(given: str, trust: tuple[str, ...] = ()) -> Base:
+    """`least-squares`, or an estimator (`read_estimator`). Errors: UsageFault, also for trust in what is not used."""
+    base = RidgeBase() if given == BUILT_IN else EstimatorBase(estimator=read_estimator(given, trust))
+    used = (base.estimator.name,) if isinstance(base, EstimatorBase) and base.trusted else ()
+    refuse_idle_trust(trust, used)
+    return base
 
 
-def _parsed(given: str) -> tuple[str, dict[str, Any]]:
-    fault = UsageFault(
-        f"--base {given}: give {BUILT_IN}, or an estimator such as sklearn.tree.DecisionTreeClassifier(max_depth=5)"
-    )
-    try:
-        tree = ast.parse(given, mode="eval").body
-        call = tree if isinstance(tree, ast.Call) else None
-        if call is not None and (call.args or any(each.arg is None for each in call.keywords)):
-            raise fault
-        options = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords} if call else {}
-        name = ast.unparse(call.func if call else tree)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise fault from None
-    if "." not in name or not all(part.isidentifier() for part in name.split(".")):
-        raise fault
-    return name, options
+def refuse_idle_trust(trust: tuple[str, ...], used: tuple[str, ...] = ()) -> None:
+    """UsageFault for trust in a name that stands for no third party's code here."""
+    for name in trust:
+        if name not in used:
+            raise UsageFault(f"--trust {name}: no third party's code of that name is used here; leave it out")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import final
 
 import numpy as np
@@ -15,7 +16,7 @@ from dpqr.data.counts import Counts
 from dpqr.data.occupied import occupied
 from dpqr.mechanisms.fitted import FINENESS
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.bases import Base, silenced
+from dpqr.prediction.bases import Base, Trainer, silenced
 from dpqr.prediction.features import FeatureMap
 
 FIXED_LABEL = 0
@@ -68,22 +69,27 @@ class PartsEnsemble:
             sums += member
         return sums
 
-    def _members(self, counts: Counts, trained: Callable[[AnyArray], IntArray]) -> Iterator[IntArray]:
+    def _members(self, counts: Counts, trained: Callable[[Trainer, int, AnyArray], IntArray]) -> Iterator[IntArray]:
         """What each member predicts; they are trained in parallel, from the codes of their rows, one a record."""
+        split = self._split(counts)
+        numbers = range(self.parts)
+        with silenced(), self.base.trainer(self.points) as trainer:
+            if self.parts < WORTH_THREADS:
+                yield from map(partial(trained, trainer), numbers, split)
+                return
+            with ThreadPoolExecutor(os.cpu_count()) as pool:
+                yield from pool.map(partial(trained, trainer), numbers, split)
+
+    def _split(self, counts: Counts) -> Sequence[AnyArray]:
+        """Codes of each part's rows, the part left out."""
         codes, records = occupied(counts)
         rows = np.repeat(codes[:, :-1], records, axis=0)
         drawn = np.repeat(codes[:, -1], records)
         order = np.argsort(drawn, kind="stable")
         ends = np.cumsum(np.bincount(drawn.astype(np.int64), minlength=self.parts))[:-1]
-        split = np.split(rows[order], ends)
-        with silenced():
-            if self.parts < WORTH_THREADS:
-                yield from map(trained, split)
-                return
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                yield from pool.map(trained, split)
+        return np.split(rows[order], ends)
 
-    def _classes(self, rows: AnyArray) -> IntArray:
+    def _classes(self, trainer: Trainer, part: int, rows: AnyArray) -> IntArray:
         fixed = np.full(self.predictions, FIXED_LABEL, dtype=np.int64)
         if not len(rows):
             return fixed
@@ -91,11 +97,11 @@ class PartsEnsemble:
         if (cells == cells[0]).all():
             return np.full(self.predictions, cells[0])
         try:
-            return self.base.classes(self._vectors(rows), cells, self.labels, self.points)
-        except (Exception, SystemExit):
+            return trainer.classes(part, self._vectors(rows), cells, self.labels)
+        except Exception:
             return fixed
 
-    def _numbers(self, rows: AnyArray) -> IntArray:
+    def _numbers(self, trainer: Trainer, part: int, rows: AnyArray) -> IntArray:
         """On the grid of the mechanism."""
         nothing = np.zeros(self.predictions, dtype=np.int64)
         if self.values is None:
@@ -104,10 +110,10 @@ class PartsEnsemble:
         if not len(rows):
             return nothing
         try:
-            found = self.base.numbers(self._vectors(rows), self.values[rows[:, self.axis]], self.points)
+            found = trainer.numbers(part, self._vectors(rows), self.values[rows[:, self.axis]])
             clipped = np.clip(np.nan_to_num(found, nan=0.0, posinf=1.0, neginf=-1.0), -1.0, 1.0)
             return np.rint(clipped * FINENESS).astype(np.int64)
-        except (Exception, SystemExit):
+        except Exception:
             return nothing
 
     def _vectors(self, rows: AnyArray) -> FloatArray:

@@ -78,7 +78,7 @@ def _learner(plan: PredictionPlan) -> str:
         error = f"--target-error {float(recipe.error):g}"
         chosen = "" if recipe.parts else f", by eps and {error}"
         vote = ", randomised vote" if recipe.vote == "randomised" else ""
-        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base_name)}{vote}"
+        return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
     return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
 

@@ -19,7 +19,7 @@ NUMBERS = Domain((LABELS.attributes[0], Attribute(name="y", axis=Bins(edges=(Fra
 
 def aggregate(**given):
     features = CellFeatures(domain=domain(3))
-    return Aggregate(features=features, base=RidgeBase(), base_name="least-squares", **given)
+    return Aggregate(features=features, base=RidgeBase(), **given)
 
 
 def problem(table):

@@ -2,34 +2,43 @@ import numpy as np
 import pytest
 
 from dpqr.errors import UsageFault
-from dpqr.prediction.bases import RidgeBase, read_base
+from dpqr.prediction.bases import EstimatorBase, RidgeBase, read_base
+
+
+def trained(points, base=None):
+    with (base or RidgeBase()).trainer(points) as trainer:
+        return trainer
 
 
 def test_the_built_in_base_learns_with_few_rows_and_with_many():
     vectors = np.eye(3)
     for repeats in (1, 10):
-        found = RidgeBase().classes(np.repeat(vectors, repeats, axis=0), np.repeat([2, 0, 5], repeats), 6, vectors)
+        found = trained(vectors).classes(0, np.repeat(vectors, repeats, axis=0), np.repeat([2, 0, 5], repeats), 6)
         assert found.tolist() == [2, 0, 5]
-    assert RidgeBase().numbers(vectors, np.array([1.0, -1.0, 0.0]), vectors) == pytest.approx([1, -1, 0], abs=0.1)
+    found = trained(vectors).numbers(0, vectors, np.array([1.0, -1.0, 0.0]))
+    assert found == pytest.approx([1, -1, 0], abs=0.1)
 
 
-def test_an_estimator_is_named_with_literal_options():
+def test_a_base_that_the_house_brings_needs_no_trust_and_takes_none():
     assert read_base("least-squares") == RidgeBase()
-    for given in (
-        "tree",
-        "os.system('x')",
-        "a.b(**c)",
-        "a.b(x=__import__('os'))",
-        "a.b;c",
-        "nowhere.to.be.Found",
-        "collections.OrderedDict",
-        "a[0].b",
-    ):
-        with pytest.raises(UsageFault, match="--base"):
-            read_base(given)
+    with pytest.raises(UsageFault, match="--trust least-squares: no third party's"):
+        read_base("least-squares", ("least-squares",))
+
+
+def test_a_third_partys_base_is_not_looked_at_before_it_is_rehearsed():
+    base = read_base("nowhere.to.be.Found(a=1)", ("nowhere.to.be.Found",))
+    assert isinstance(base, EstimatorBase)
+    assert (base.trusted, base.predicts, base.name) == (True, None, "nowhere.to.be.Found(a=1)")
+    with pytest.raises(UsageFault, match=r"nowhere.to.be.Found: it cannot be made \(ModuleNotFoundError"):
+        base.rehearse()
 
 
 def test_scikit_learn_where_it_is_installed():
     pytest.importorskip("sklearn")
     base = read_base("sklearn.tree.DecisionTreeClassifier(max_depth=2)")
-    assert base.classes(np.eye(2), np.array([0, 1]), 2, np.eye(2)).tolist() == [0, 1]
+    assert base.predicts == "labels"
+    with base.trainer(np.eye(2)) as trainer:
+        assert trainer.classes(0, np.eye(2), np.array([0, 1]), 2).tolist() == [0, 1]
+    base = read_base("sklearn.dummy.DummyRegressor(strategy='constant', constant=0.25)")
+    with base.trainer(np.eye(2)) as trainer:
+        assert trainer.numbers(0, np.eye(2), np.array([0.0, 1.0])).tolist() == [0.25, 0.25]

@@ -55,7 +55,7 @@ def test_from_the_count_on_that_is_told_a_function_has_less_noise(delta):
 
 
 def test_an_ensemble_has_no_function_and_no_theory():
-    recipe = Aggregate(features=FEATURES, base=RidgeBase(), base_name="least-squares")
+    recipe = Aggregate(features=FEATURES, base=RidgeBase())
     _, seen = looked(wanted(50, "1/1000000", recipe))
     assert seen.bought["zcdp"] == 50
     assert (seen.function_from, seen.theory) == (None, None)

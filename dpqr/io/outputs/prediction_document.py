@@ -112,7 +112,7 @@ def release_words(release: PredictionRelease) -> str:
 def _learner(recipe: Recipe) -> dict[str, Any]:
     if isinstance(recipe, Aggregate):
         stated_vote = {} if recipe.vote is None else {"vote": recipe.vote}
-        return {"name": recipe.name, "base": recipe.base_name, "target_error": str(recipe.error)} | stated_vote
+        return {"name": recipe.name, "base": recipe.base.name, "target_error": str(recipe.error)} | stated_vote
     assert isinstance(recipe, StableRecipe)
     smoothness = None if recipe.smoothness is None else str(recipe.smoothness)
     tau = str(recipe.tau) if recipe.name == "quantile" else None
