@@ -16,11 +16,12 @@ FINENESS = 2**20
 
 
 class Fitted(Protocol):
-    """Weights of a function that is linear in public features, and how far they move between neighbours."""
+    """Weights of a function that is linear in public features, and how far it moves between neighbours."""
 
     @property
     def bound(self) -> Fraction:
-        """In the Euclidean norm; public, the learner's docstring proves it."""
+        """How far the weights move in the Euclidean norm, and a value at any public point of norm 1 as it is computed
+        in double precision, divided by the grid's step. Public; the learner's docstring proves it."""
         ...
 
     def fit(self, counts: Counts) -> FloatArray: ...
@@ -33,7 +34,7 @@ def step(bound: Fraction) -> float:
 
 def squared_sensitivity(width: int) -> int:
     """Of `width` weights on the grid: FINENESS steps, and half a step a coordinate at either end for the rounding;
-    one more for the division in double precision."""
+    one more for the grid's step, which is a double itself. What division loses is in the learner's bound."""
     return (FINENESS + isqrt(width) + 2) ** 2
 
 

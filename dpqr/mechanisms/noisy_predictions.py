@@ -18,7 +18,9 @@ from dpqr.noise.source import NoiseSource
 from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
 
 PREDICTION = FINENESS + 2
-"""Sensitivity of one prediction in grid steps: the bound, one for rounding, one for the arithmetic."""
+"""Sensitivity of one prediction in grid steps. A computed value moves by the learner's bound at most, which includes
+twice the error of the dot product and of the quotient (`Fitted.bound`); rounding either end to the grid adds half a
+step each; one more covers the step, which is a double itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,7 +44,8 @@ class Asked:
 
     @property
     def bound(self) -> Fraction:
-        """How far one prediction moves: |<w - w', phi>| <= ||w - w'||, and at most twice the limit."""
+        """How far one prediction moves, as it is computed: `Fitted.bound`, and at most twice the limit (clipping
+        moves no two values apart)."""
         bound = self.learner.bound
         return bound if self.limit is None else min(bound, Fraction(2 * self.limit))
 

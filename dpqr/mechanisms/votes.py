@@ -53,8 +53,8 @@ class ExponentialVotes:
     **Privacy** Neighbours: those of the ensemble. A unit changes the members of `touched` parts, and each of them can
     move one vote from one label to another at every point: every c_b moves by at most `touched`, some up and some
     down, so the 2 stays (the source's text drops it, its proof does not). epsilon-DP and bounded range epsilon for
-    each point: McSherry and Talwar 2007; Rana 2019, classification by aggregation. The parts are drawn once: given the
-    draws of all other records the labels are that private, and so is the mixture over them.
+    each point: McSherry and Talwar 2007; Dwork and Feldman 2018; Rana 2019, section 3.1. The parts are drawn once:
+    given the draws of all other records the labels are that private, and so is the mixture over them.
     """
 
     ensemble: Ensemble

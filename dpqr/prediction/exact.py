@@ -13,8 +13,9 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernel import Kernel
 from dpqr.prediction.losses import Loss, Square
+from dpqr.prediction.rounding import ULP
 from dpqr.prediction.scale import Scale
-from dpqr.prediction.solver import ULP, Solver
+from dpqr.prediction.solver import Solver
 from dpqr.prediction.stable import ARITHMETIC, CLOSENESS, Examples
 from dpqr.privacy.price import root_below
 
@@ -67,7 +68,8 @@ class ExactKernel:
     kappa C_L / (lambda m); least squares kappa (kappa r + 2 M) / (lambda m), r = M / (2 sqrt(lambda)) (`LeastSquares`);
     in the kernel's norm, so for every point at once as kappa = 1. Rounding: no minimiser has sum |alpha_i| above
     A = C_L / (2 lambda); up to 2 A, values at points are wrong by 2 A (m ulp + e), where e bounds an entry of the
-    kernel's matrix, and gradients by `smoothness` times that and some ulp.
+    kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above gamma_(m + 1) of
+    `evaluation_error`, the quotient by the grid's step included.)
     """
 
     examples: Examples

@@ -13,8 +13,8 @@ from dpqr.data.counts import Counts
 from dpqr.data.occupied import occupied
 from dpqr.errors import UsageFault
 from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.rounding import ULP, evaluation_error
 from dpqr.prediction.rows import BLOCK
-from dpqr.prediction.solver import ULP
 from dpqr.prediction.stable import Examples
 
 THETA = Fraction(3, 4)
@@ -73,7 +73,7 @@ class OnlineLearner:
     position (Nie and Wang 2017, JCC, Definition 2, lets the last record change only). Their own constant
     2 kappa (kappa^2 + 1) M N^(1 - 2 theta), by the same argument for every position, is used where it is smaller. K
     times that for K slots, one after the other. Rounding of a step is shrunk like any other change; all of it
-    together, N (width + 16) ulp of the largest norm, is charged at either end.
+    together, N (width + 16) ulp of the largest norm, is charged at either end, and so is `evaluation_error`.
     """
 
     examples: Examples
@@ -101,7 +101,7 @@ class OnlineLearner:
     def bound(self) -> Fraction:
         norm = Fraction(self._last ** ((1 - float(self.steps.theta)) / 2)) + 1
         rounding = ULP * self._last * (self.features.width + 16) * norm
-        return self.distance + 2 * rounding
+        return self.distance + 2 * (rounding + evaluation_error(self.features.width, norm))
 
     @property
     def _last(self) -> int:

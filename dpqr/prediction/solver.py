@@ -11,13 +11,13 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.prediction.losses import Loss
+from dpqr.prediction.rounding import ULP
 from dpqr.prediction.rows import BLOCK, Rows, summed
 from dpqr.privacy.price import root_below
 
 NEWTON_STEPS = 60
 NEWTON_WORK = 2**37
 HALVINGS = 40
-ULP = Fraction(1, 2**52)
 
 
 class Minimised(Protocol):

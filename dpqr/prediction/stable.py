@@ -13,16 +13,16 @@ from dpqr.data.counts import Counts
 from dpqr.data.occupied import occupied
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
+from dpqr.prediction.rounding import ULP, evaluation_error
 from dpqr.prediction.rows import BLOCK, Rows, summed
 from dpqr.prediction.scale import Scale
-from dpqr.prediction.solver import ULP, Objective, Solver, gradient_error
+from dpqr.prediction.solver import Objective, Solver, gradient_error
 from dpqr.privacy.price import root_below
 
 CLOSENESS = Fraction(1, 1024)
 """The solver's public tolerance, as a share of the distance that neighbours' minimisers can have."""
 ARITHMETIC = 1 + Fraction(1, 2**20)
-"""Covers what double precision may add: a row's norm is 1 but for 2^-50, a dot product exact but for 2^-40."""
-
+"""Covers relative errors: a row's norm is 1 but for 2^-40, which scales gradients and values alike."""
 
 BALL = Fraction(1)
 EIGEN = 2**8
@@ -42,7 +42,8 @@ class StableLearner(Protocol):
 
     @property
     def bound(self) -> Fraction:
-        """Certified: the distance of exact minimisers, the solver's tolerance twice, and the arithmetic. Public."""
+        """Certified: the distance of exact minimisers, the solver's tolerance twice, and `evaluation_error` twice.
+        So it bounds how far w moves, and how far a computed value of f moves at any point. Public."""
         ...
 
     def fit(self, counts: Counts) -> FloatArray:
@@ -107,7 +108,8 @@ class LipschitzLearner:
     def __post_init__(self) -> None:
         solver = self._solver()
         object.__setattr__(self, "solver", solver)
-        object.__setattr__(self, "bound", (self.distance + 2 * solver.tolerance) * ARITHMETIC)
+        wrong = solver.tolerance + evaluation_error(self.features.width, self.norm + solver.tolerance)
+        object.__setattr__(self, "bound", (self.distance + 2 * wrong) * ARITHMETIC)
 
     @property
     def features(self) -> FeatureMap:
@@ -116,6 +118,13 @@ class LipschitzLearner:
     @property
     def distance(self) -> Fraction:
         return self.scale.distance(self.loss.lipschitz, 2 * self.penalty)
+
+    @property
+    def norm(self) -> Fraction:
+        """Of a minimiser at most: lambda ||w||^2 <= F(0), and 2 lambda w is a sum of slopes times rows of norm 1."""
+        heaviest = self.scale.heaviest
+        by_value = 1 / root_below(self.penalty / (heaviest * self.loss.start))
+        return min(by_value, heaviest * self.loss.lipschitz / (2 * self.penalty))
 
     def _solver(self) -> Solver:
         heaviest, modulus, width = self.scale.heaviest, 2 * self.penalty, self.features.width
@@ -151,7 +160,7 @@ class LeastSquares:
     ||A' - A|| <= kappa^2 / m, a difference of two positive operators. (Nie and Wang 2017, JAMP, Proposition 1:
     2 kappa (kappa R + M) with R = M / sqrt(lambda).) Solved by eigenvalues of a matrix of norm at most `heaviest`,
     whose rounding, a few width and BLOCK ulp of that norm, moves the solution by at most that over lambda; it is
-    charged for.
+    charged for, and so is `evaluation_error`.
     """
 
     examples: Examples
@@ -187,7 +196,9 @@ class LeastSquares:
 
     @property
     def bound(self) -> Fraction:
-        return (self.distance + 2 * self.tolerance) * ARITHMETIC
+        norm = (self.radius or self.reach) + self.tolerance
+        wrong = self.tolerance + evaluation_error(self.features.width, norm)
+        return (self.distance + 2 * wrong) * ARITHMETIC
 
     def fit(self, counts: Counts) -> FloatArray:
         return self.learn(self.examples.read(counts, self.scale))
