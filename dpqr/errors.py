@@ -23,6 +23,13 @@ class MechanismFailed(DpqrError):
     """A mechanism failed while it held private values; its own error is dropped, for it may hold them too."""
 
 
+class HypothesisFailed(DpqrError):
+    """An update rule failed, or answers with what no table could: not a number, infinite, or negative in a
+    distribution. It depends on public and released values only."""
+
+    exit_code = 6
+
+
 class UsageFault(DpqrError):
     """An option, a path or an output that cannot be used as given."""
 

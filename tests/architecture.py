@@ -27,6 +27,8 @@ FLOORS = {
     "construction": 5,
     "prediction": 5,
     "evaluation": 5,
+    "extension": 5,
+    "conformance": 5,
     "io": 6,
     "report": 6,
     "app": 7,

@@ -4,15 +4,26 @@ from __future__ import annotations
 
 import sys
 
+from typing import Protocol
+
 import pytest
 
 from dpqr import plugins
 from dpqr.errors import UsageFault
-from dpqr.plugins import HOUSE, Entry, Registry
+from dpqr.plugins import HOUSE, Entry, Registry, lacking
+
+
+class Colour(Protocol):
+    @property
+    def name(self) -> str: ...
+
+    def mixed(self, other, share): ...
+
 
 COLOURS = Registry(
     role="colour",
     group="test.colours",
+    protocol="test_plugins:Colour",
     builtins={"fraction": "fractions:Fraction", "decimal": "decimal:Decimal", "nowhere": "no_such_module:Thing"},
 )
 
@@ -62,7 +73,7 @@ def test_no_plug_in_takes_a_name_of_the_house(installed):
 
 def test_trust_comes_before_the_import(installed):
     with pytest.raises(
-        UsageFault, match=r"--colour violet: comes from paints 2\.0 and would meet the private data; add"
+        UsageFault, match=r"--colour violet: comes from paints 2\.0 and would run where the private data is; add"
     ):
         COLOURS.load("violet", trusted=False)
     assert "paints_code" not in sys.modules
@@ -101,3 +112,65 @@ def test_a_distribution_without_a_name(monkeypatch):
 
     monkeypatch.setattr(plugins, "entry_points", lambda group: [Point])
     assert COLOURS.entry("odd").origin == "an unnamed distribution"
+
+
+class Whole:
+    name = "whole"
+
+    def mixed(self, other, share=1):
+        return self
+
+
+class Loose:
+    name = "loose"
+
+    def mixed(self, *given):
+        return self
+
+
+class Nameless:
+    def mixed(self, other, share):
+        return self
+
+
+class Unmixed:
+    name = "unmixed"
+
+
+class Plain:
+    name, mixed = "plain", 7
+
+
+class Narrow:
+    name = "narrow"
+
+    def mixed(self, other):
+        return self
+
+
+class Demanding:
+    name = "demanding"
+
+    def mixed(self, other, share, more):
+        return self
+
+
+@pytest.mark.parametrize(
+    ("strategy", "lacks"),
+    [
+        (Whole(), None),
+        (Loose(), None),
+        (Nameless(), "lacks name, which every Colour has"),
+        (Unmixed(), "lacks mixed, which every Colour has"),
+        (Plain(), "has mixed, but not as a method"),
+        (Narrow(), "has a method mixed that does not take (other, share)"),
+        (Demanding(), "has a method mixed that does not take (other, share)"),
+    ],
+)
+def test_what_a_strategy_lacks_of_its_protocol(strategy, lacks):
+    assert lacking(Colour, strategy) == lacks
+
+
+def test_a_strategy_goes_by_the_name_of_its_entry_point():
+    assert lacking(Colour, Whole(), "whole") is None
+    assert lacking(Colour, Whole(), "half") == "has another name, 'whole', than its entry point"

@@ -10,9 +10,9 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from dpqr.app.request import PlanRequest
-from dpqr.errors import DpqrError, UsageFault
+from dpqr.errors import UsageFault
 from dpqr.plugins import HOUSE, Registry
-from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, EXPOSED, SCHEDULES, UPDATES
+from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
 from dpqr.strategies.schedules.auto import Auto, Chosen
 from dpqr.strategies.schedules.choice import Wishes
 from dpqr.strategies.schedules.interface import Schedule
@@ -92,23 +92,29 @@ def asked_roles(request: PlanRequest) -> frozenset[str]:
 
 
 def foreign_notes(request: PlanRequest) -> tuple[str, ...]:
-    """What a release must say of third parties' strategies. UsageFault: trust in a name that is not used."""
+    """What plan and record say of third parties' strategies. UsageFault: trust in a name that is not used."""
     notes, trusted = [], set()
     for registry, name in _named(request):
         origin = registry.entry(name).origin
         if origin == HOUSE:
             continue
-        if registry in EXPOSED:
-            trusted.add(name)
+        trusted.add(name)
+        vouched = f"{registry.role} {name!r} comes from {origin} and was vouched for by --trust {name}"
+        if registry is UPDATES:
             notes.append(
-                f"{registry.role} {name!r} comes from {origin} and was vouched for by --trust {name}: "
-                "the guarantee holds only if its code is right"
+                f"{vouched}: it is handed released values only, but runs where the private data is; the guarantee "
+                "holds only if its code keeps to them"
             )
         else:
-            notes.append(f"{registry.role} {name!r} comes from {origin}; it sees released values only")
+            notes.append(f"{vouched}: the guarantee holds only if its code is right")
+        if registry is UPDATES and request.schedule == "theory":
+            notes.append(
+                f"the mistake bound of {name!r} is as stated by {origin}, not proved here: rounds, alpha and the "
+                "promise on the largest error rest on it"
+            )
     idle = [name for name in request.trust if name not in trusted]
     if idle:
-        raise UsageFault(f"--trust {idle[0]}: no third party's strategy of that name meets data here; leave it out")
+        raise UsageFault(f"--trust {idle[0]}: no third party's code of that name is used here; leave it out")
     return tuple(notes)
 
 
@@ -146,15 +152,5 @@ def _update_name(request: PlanRequest) -> str:
 
 
 def _made(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:
-    """The strategy `name` with options. UsageFault: unknown, not trusted, or a third party's that does not load."""
-    trusted = registry not in EXPOSED or name in request.trust
-    origin = registry.entry(name).origin
-    try:
-        return registry.load(name, trusted=trusted)(**options)
-    except DpqrError:
-        raise
-    except Exception as error:
-        if origin == HOUSE:
-            raise
-        reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-        raise UsageFault(f"--{registry.role} {name}: {origin} does not load ({reason}); mend or leave it out") from None
+    """The strategy `name` with options. Errors: as `Registry.made`."""
+    return registry.made(name, trusted=name in request.trust, **options)

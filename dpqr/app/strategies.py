@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 
 from dpqr.plugins import HOUSE, Entry, Registry
-from dpqr.strategies.known import EXPOSED, ROLES
+from dpqr.strategies.known import ROLES
 
 USES = {
     "auto": "for any workload: it takes the schedule that suits; the default",
@@ -47,8 +47,7 @@ def _listed(registry: Registry, entry: Entry) -> dict[str, str]:
         what, use = _summary(entry), USES[entry.name]
     else:
         what = entry.target
-        trusted = f"runs with --trust {entry.name} only, for it would meet the private data"
-        use = trusted if registry in EXPOSED else "sees released values only"
+        use = f"runs with --trust {entry.name} only, for its code would run where the private data is"
     return {"role": registry.role, "name": entry.name, "what": what, "use": use, "origin": entry.origin}
 
 

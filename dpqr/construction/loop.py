@@ -7,7 +7,7 @@ Read it beside the book's page:
         f <- Distinguisher(x, D)              `draws.choose`, a private selection
         v <- f(x) + noise                     `draws.measure`, a private measurement
         if |v - f(D)| < 3 alpha / 4: stop     `check.satisfied`, on released values
-        D <- U(D, f, v)                       `update`, post-processing
+        D <- U(D, f, v)                       `updated`, post-processing
     release D
 """
 
@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpqr.construction.draws import Draws
+from dpqr.construction.soundness import started, updated
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.step import Step
@@ -45,8 +46,7 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
     Privacy: the private counts are reached through `draws` only, and every draw is charged before it is made; at most
     the plan's events are ever charged. All else is post-processing of released values.
     """
-    problem, roles = plan.problem, plan.roles
-    hypothesis: Any = roles.update.start(problem)
+    hypothesis: Any = started(plan)
     transcript = Transcript()
     while step := plan.schedule.next(plan, transcript):
         if step.records is not None and problem.n is None:
@@ -57,12 +57,12 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
         observer.finished(len(transcript.rounds), len(plan.opening) + plan.rounds)
         if finished.stopped:
             break
-        if not (step.mend and transcript.measurements and (finished.measurement or roles.update.cumulative)):
+        if not (step.mend and transcript.measurements and (finished.measurement or plan.roles.update.cumulative)):
             continue
-        updated = roles.update.update(problem, hypothesis, transcript.measurements)
-        if updated is None:
+        refitted = updated(plan, hypothesis, transcript.measurements)
+        if refitted is None:
             return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)
-        hypothesis = updated
+        hypothesis = refitted
     return Outcome(hypothesis=hypothesis, transcript=transcript)
 
 

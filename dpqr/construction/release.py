@@ -13,6 +13,7 @@ from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.loop import Outcome
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
+from dpqr.construction.soundness import require_answers
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
 from dpqr.privacy.events import Composition
@@ -78,9 +79,12 @@ def assemble(
     measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
     shown = _shown(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
+    answers = tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks)
+    for each in answers:
+        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
     return Release(
         plan=plan,
-        answers=tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks),
+        answers=answers,
         hypothesis=shown,
         transcript=outcome.transcript,
         certificate=certify(plan, outcome),

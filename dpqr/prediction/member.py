@@ -87,9 +87,7 @@ def _work(order: dict[str, Any], points: bytes) -> Work:
         raise TypeError("an estimator needs fit and predict, as scikit-learn's have")
     shape = (-1, order["width"])
     at = np.frombuffer(points, dtype=np.float64).reshape(shape) if points else np.zeros((0, order["width"]))
-    return Work(
-        maker=maker, options=options, seeded=order["seeded"], points=at.copy(), seconds=order["seconds"]
-    )
+    return Work(maker=maker, options=options, seeded=order["seeded"], points=at.copy(), seconds=order["seconds"])
 
 
 def _one_part(work: Work, source: int, sink: int) -> bool:
@@ -150,4 +148,3 @@ def _write(sink: int, message: bytes) -> None:
     with contextlib.suppress(BrokenPipeError):
         while message:
             message = message[os.write(sink, message) :]
-

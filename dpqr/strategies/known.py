@@ -7,6 +7,7 @@ from dpqr.plugins import Registry
 UPDATES = Registry(
     role="update",
     group="dpqr.update_rules",
+    protocol="dpqr.strategies.updates.interface:UpdateRule",
     builtins={
         "multiplicative-weights": "dpqr.strategies.updates.multiplicative_weights:MultiplicativeWeights",
         "piecewise-weights": "dpqr.strategies.updates.piecewise_weights:PiecewiseWeights",
@@ -19,6 +20,7 @@ UPDATES = Registry(
 DISTINGUISHERS = Registry(
     role="distinguisher",
     group="dpqr.distinguishers",
+    protocol="dpqr.strategies.distinguishers.interface:Distinguisher",
     builtins={
         "exponential": "dpqr.strategies.distinguishers.exponential:Exponential",
         "permute-and-flip": "dpqr.strategies.distinguishers.permute_and_flip:PermuteAndFlip",
@@ -27,6 +29,7 @@ DISTINGUISHERS = Registry(
 CHECKS = Registry(
     role="check",
     group="dpqr.checks",
+    protocol="dpqr.strategies.checks.interface:Check",
     builtins={
         "laplace": "dpqr.strategies.checks.laplace:Laplace",
         "gaussian": "dpqr.strategies.checks.gaussian:Gaussian",
@@ -35,6 +38,7 @@ CHECKS = Registry(
 SCHEDULES = Registry(
     role="schedule",
     group="dpqr.schedules",
+    protocol="dpqr.strategies.schedules.interface:Schedule",
     builtins={
         "auto": "dpqr.strategies.schedules.auto:Auto",
         "marginals": "dpqr.strategies.schedules.marginals:Marginals",
@@ -48,6 +52,7 @@ SCHEDULES = Registry(
 ACCOUNTANTS = Registry(
     role="accountant",
     group="dpqr.accountants",
+    protocol="dpqr.privacy.accountant:Accountant",
     builtins={
         "basic": "dpqr.privacy.accountants.basic:Basic",
         "advanced": "dpqr.privacy.accountants.advanced:Advanced",
@@ -59,6 +64,3 @@ ACCOUNTANTS = Registry(
 )
 """Loading the package behind pld takes longer than a whole plan may, and its gain is small: see --accountant pld."""
 ROLES = (SCHEDULES, DISTINGUISHERS, CHECKS, UPDATES, ACCOUNTANTS)
-EXPOSED = (DISTINGUISHERS, CHECKS, ACCOUNTANTS, SCHEDULES)
-"""Roles whose code meets private data or guards it: third parties' need `--trust NAME`. Update rules see only
-released values, so no promise of theirs is needed."""

@@ -81,7 +81,7 @@ USAGE = [
         "--accountant advanced covers pure draws only",
         ("--check", "gaussian", "--accountant", "advanced", "--delta", "1e-9"),
     ),
-    ("trust-nobody", "no third party's strategy of that name meets data here", ("--trust", "exponential")),
+    ("trust-nobody", "no third party's code of that name is used here", ("--trust", "exponential")),
     ("seed-negative", "--seed", ("--seed", "-1")),
     ("delimiter-long", "--delimiter 'ab': give one character", ("--delimiter", "ab")),
     ("delimiter-empty", "--delimiter '': give one character", ("--delimiter", "")),

@@ -7,7 +7,7 @@ import json
 import pytest
 from refusals import assert_refusal
 
-from dpqr.strategies.known import EXPOSED, ROLES
+from dpqr.strategies.known import ROLES
 
 METADATA = "Metadata-Version: 2.1\nName: fake-rules\nVersion: 1.5\n"
 ENTRY_POINTS = """
@@ -15,6 +15,11 @@ ENTRY_POINTS = """
 hedge = fake_rules.hedge:Hedge
 broken = fake_rules.broken:Rule
 perceptron = fake_rules.hedge:Hedge
+half = fake_rules.half:Half
+misnamed = fake_rules.hedge:Hedge
+nan = fake_rules.half:Nan
+negative = fake_rules.half:Negative
+raising = fake_rules.half:Raising
 
 [dpqr.distinguishers]
 fair = fake_rules.fair:Fair
@@ -29,6 +34,36 @@ from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 class Hedge(MultiplicativeWeights):
     name = "hedge"
 """
+HALF = """
+import numpy as np
+from dataclasses import replace
+from dpqr.extension import DenseDistribution
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+
+class Half:
+    name, trust, cumulative = "half", (), False
+    def start(self, problem): ...
+    def update(self, problem, hypothesis, history): ...
+    def mistakes(self, problem, level): ...
+    def footprint(self, problem): ...
+
+class Nan(MultiplicativeWeights):
+    name = "nan"
+    def update(self, problem, hypothesis, history):
+        return DenseDistribution(probabilities=np.full(problem.domain.shape, np.nan), total=5.0)
+
+class Negative(MultiplicativeWeights):
+    name = "negative"
+    def update(self, problem, hypothesis, history):
+        cells = np.full(problem.domain.shape, -1.0)
+        cells.flat[0] = cells.size
+        return DenseDistribution(probabilities=cells, total=50.0)
+
+class Raising(MultiplicativeWeights):
+    name = "raising"
+    def update(self, problem, hypothesis, history):
+        return 1 / 0
+"""
 FAIR = """
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
 
@@ -42,15 +77,19 @@ class Fair:
 ROUNDS = ("--rounds", "1")
 LISTED = """\
   hedge [fake-rules 1.5]: fake_rules.hedge:Hedge
-    sees released values only
+    runs with --trust hedge only, for its code would run where the private data is
 """
 TRUSTED = """\
   fair [fake-rules 1.5]: fake_rules.fair:Fair
-    runs with --trust fair only, for it would meet the private data
+    runs with --trust fair only, for its code would run where the private data is
 """
 VOUCHED = (
     "distinguisher 'fair' comes from fake-rules 1.5 and was vouched for by --trust fair: the guarantee holds only if "
     "its code is right"
+)
+HEDGED = (
+    "update 'hedge' comes from fake-rules 1.5 and was vouched for by --trust hedge: it is handed released values only, "
+    "but runs where the private data is; the guarantee holds only if its code keeps to them"
 )
 
 
@@ -66,6 +105,7 @@ def foreign(desk, tmp_path_factory, monkeypatch):
     (package / "__init__.py").write_text("")
     (package / "hedge.py").write_text(HEDGE)
     (package / "fair.py").write_text(FAIR)
+    (package / "half.py").write_text(HALF)
     (package / "broken.py").write_text("import no_such_module_anywhere\n")
     monkeypatch.syspath_prepend(site)
     yield desk
@@ -129,27 +169,64 @@ def test_foreign_strategies_are_listed_without_being_imported(foreign):
     assert origins["update", "perceptron"] == "dpqr", "a plug-in may not take a name of the house"
 
 
-def test_a_foreign_update_rule_runs_and_is_named(foreign):
-    ended = foreign.release("--json", "--update", "hedge", *ROUNDS)
+def test_a_foreign_update_rule_runs_by_trust_only_and_is_named(foreign):
+    before = foreign.everything()
+    refused = foreign.release("--update", "hedge", "--out", "out", *ROUNDS)
+    assert_refusal(refused, 2, "comes from fake-rules 1.5 and would run where the private data is; add --trust hedge")
+    assert foreign.everything() == before
+    ended = foreign.release("--json", "--update", "hedge", "--trust", "hedge", *ROUNDS)
     assert ended.code == 0, ended.err
-    assert ended.json["trust"] == ["update 'hedge' comes from fake-rules 1.5; it sees released values only"]
+    assert ended.json["trust"] == [HEDGED]
     assert ended.json["plan"]["update"]["name"] == "hedge"
 
 
-def test_a_foreign_update_rule_needs_no_trust_and_takes_none(foreign):
-    ended = foreign.release("--update", "hedge", "--trust", "hedge")
-    assert_refusal(ended, 2, "--trust hedge: no third party's strategy of that name meets data here")
+def test_whose_word_a_mistake_bound_is(foreign):
+    theory = ("--schedule", "theory", "--n", "10000000", "--dry-run", "--json")
+    plan = foreign.release(*theory, "--update", "hedge", "--trust", "hedge")
+    assert plan.code == 0, plan.err
+    says = "the mistake bound of 'hedge' is as stated by fake-rules 1.5, not proved here: "
+    assert [note for note in plan.json["notes"] if note.startswith(says)]
+    own = foreign.release(*theory, "--update", "multiplicative-weights")
+    assert not [note for note in own.json["notes"] if "as stated by" in note]
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("half", "--update half: fake-rules 1.5 lacks fits, which every UpdateRule has; fix it or leave it out"),
+        ("misnamed", "--update misnamed: fake-rules 1.5 has another name, 'hedge', than its entry point"),
+    ],
+)
+def test_a_rule_that_is_not_whole_is_refused_when_it_is_loaded(foreign, name, says):
+    assert_refusal(foreign.release("--update", name, "--trust", name), 2, says)
+
+
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("nan", "its hypothesis answers with what is not a finite number"),
+        ("negative", "its hypothesis is a distribution with cells below 0"),
+        ("raising", "its hypothesis cannot be made: update ended with ZeroDivisionError"),
+    ],
+)
+def test_a_rule_that_fails_ends_the_run_at_once(foreign, name, says):
+    ended = foreign.release("--update", name, "--trust", name, "--out", "out", "--rounds", "3")
+    assert ended.code == 6
+    assert f"update rule '{name}': {says}" in " ".join(ended.err.split())
+    assert "stays spent" in ended.err
+    assert not (foreign.path / "out").exists()
 
 
 def test_an_option_that_a_foreign_rule_does_not_know_is_not_forced_on_it(foreign):
-    assert foreign.release("--update", "hedge", "--max-cells", "1000").code == 0
-    assert_refusal(foreign.release("--update", "hedge", "--replay"), 2, "--replay goes with")
+    hedge = ("--update", "hedge", "--trust", "hedge")
+    assert foreign.release(*hedge, "--max-cells", "1000").code == 0
+    assert_refusal(foreign.release(*hedge, "--replay"), 2, "--replay goes with")
 
 
 def test_a_foreign_distinguisher_runs_by_trust_only(foreign):
     before = foreign.everything()
     refused = foreign.release("--distinguisher", "fair", "--out", "out", *ROUNDS)
-    assert_refusal(refused, 2, "comes from fake-rules 1.5 and would meet the private data; add --trust fair")
+    assert_refusal(refused, 2, "comes from fake-rules 1.5 and would run where the private data is; add --trust fair")
     assert foreign.everything() == before
     ended = foreign.release("--distinguisher", "fair", "--trust", "fair", "--out", "out", *ROUNDS)
     assert ended.code == 0, ended.err
@@ -173,10 +250,11 @@ def test_untrusted_code_is_not_even_imported(foreign):
 
 def test_foreign_code_that_does_not_load(foreign):
     says = "--update broken: fake-rules 1.5 does not load (ModuleNotFoundError: No module named 'no_such_module_any"
-    assert_refusal(foreign.release("--update", "broken"), 2, says)
+    assert_refusal(foreign.release("--update", "broken", "--trust", "broken"), 2, says)
     says = "--check fair: fake-rules 1.5 does not load (AttributeError"
     assert_refusal(foreign.release("--check", "fair", "--trust", "fair"), 2, says)
 
 
-def test_roles_that_meet_data_or_guard_it_need_trust():
-    assert {registry.role for registry in ROLES if registry not in EXPOSED} == {"update"}
+def test_trust_in_a_name_that_is_not_used_is_refused(foreign):
+    ended = foreign.release("--trust", "hedge")
+    assert_refusal(ended, 2, "--trust hedge: no third party's code of that name is used here; leave it out")

@@ -15,7 +15,12 @@ H = TypeVar("H", bound=Hypothesis)
 
 
 class UpdateRule(Protocol[H]):
-    """How a hypothesis is mended by measurements. Post-processing: spends no privacy."""
+    """How a hypothesis is refitted to measurements.
+
+    Privacy: post-processing as long as it reads its arguments alone, which is what it is handed: public facts and
+    released values. It runs in the same process as everything else, so a rule that means to reach private data can.
+    That is why a third party's needs `--trust`.
+    """
 
     @property
     def name(self) -> str: ...
@@ -42,7 +47,10 @@ class UpdateRule(Protocol[H]):
         ...
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
-        """floor(T(a)), the longest possible database update sequence at level a; None: no bound is proved."""
+        """floor(T(a)), the longest possible database update sequence at level a; None: no bound is proved.
+
+        The schedule `theory` takes its word for it: plan and record of a third party's rule say whose word it is.
+        """
         ...
 
     def footprint(self, problem: Problem) -> Footprint: ...

@@ -1,0 +1,83 @@
+"""Soundness: what an update rule returns is looked at before another round is paid for.
+
+**Privacy** A hypothesis is a function of public and released values (its rule is handed nothing else), so whether it is
+sound is post-processing of them: the error may end a run and name the rule. What was reserved stays spent.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+from dpqr.errors import DpqrError, HypothesisFailed
+from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
+from dpqr.strategies.plan import Plan
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.measurement import Measurement
+
+SLACK = 1e-6
+"""How far below 0 rounding may take an answer of a distribution, as a share of its records (of 1, where there are
+fewer)."""
+
+
+def started(plan: Plan) -> Any:
+    """The rule's first hypothesis. Errors: HypothesisFailed."""
+    rule = plan.roles.update
+    found = _called(rule.name, rule.start, plan.problem)
+    require_sound(found, rule.name)
+    return found
+
+
+def updated(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Any:
+    """The rule's next hypothesis, or None where the rule is exhausted.
+
+    Looked at: its total, and its answers to the newest measured blocks, which the next scores ask for anyway.
+    Errors: HypothesisFailed.
+    """
+    rule = plan.roles.update
+    found = _called(rule.name, rule.update, plan.problem, hypothesis, history)
+    if found is not None:
+        require_sound(found, rule.name, history[-1].blocks)
+    return found
+
+
+def require_sound(hypothesis: Hypothesis, rule: str, blocks: Sequence[QueryBlock] = ()) -> None:
+    """HypothesisFailed unless total and answers to the blocks are what a table could have."""
+    if not math.isfinite(hypothesis.total):
+        raise _failed(rule, "gives a number of records that is not finite")
+    for block in blocks:
+        require_answers(hypothesis, hypothesis.answer(block), rule, block)
+
+
+def require_answers(hypothesis: Hypothesis, answers: FloatArray, rule: str, block: QueryBlock) -> None:
+    """HypothesisFailed unless one finite answer a query; and none below 0 from a distribution, where no coefficient
+    is."""
+    if np.shape(answers) != (block.rows,):
+        raise _failed(rule, "does not give one answer a query")
+    if not np.isfinite(answers).all():
+        raise _failed(rule, "answers with what is not a finite number")
+    lowest = -SLACK * max(hypothesis.total, 1.0) * block.largest_coefficient
+    positive = isinstance(hypothesis, Sampleable) and all(factor.matrix.smallest >= 0 for factor in block.factors)
+    if positive and (answers < lowest).any():
+        raise _failed(rule, "is a distribution with cells below 0")
+
+
+def _called(rule: str, method: Callable[..., Any], *given: Any) -> Any:
+    """HypothesisFailed for any error but the house's own."""
+    try:
+        return method(*given)
+    except DpqrError:
+        raise
+    except Exception as error:
+        raise _failed(rule, f"cannot be made: {method.__name__} ended with {type(error).__name__}") from error
+
+
+def _failed(rule: str, words: str) -> HypothesisFailed:
+    return HypothesisFailed(
+        f"update rule {rule!r}: its hypothesis {words}, so nothing can be released; choose another --update. "
+        "What was reserved stays spent"
+    )

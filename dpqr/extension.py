@@ -1,0 +1,39 @@
+"""Extension: the names that a third party's strategies are written with. They stay when the rest moves.
+
+A package registers a class by an entry point (README, "Extending"), tests it with `dpqr.testing`, and imports nothing
+else of dpqr.
+"""
+
+from __future__ import annotations
+
+from dpqr.errors import InfeasiblePlan
+from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
+from dpqr.privacy.accountant import Accountant
+from dpqr.strategies.checks.interface import Check
+from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.footprint import Footprint
+from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.updates.interface import UpdateRule
+from dpqr.strategies.updates.single_query import on_domain
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.measurement import Measurement
+
+__all__ = [
+    "Accountant",
+    "Check",
+    "DenseDistribution",
+    "Distinguisher",
+    "Footprint",
+    "Hypothesis",
+    "InfeasiblePlan",
+    "Level",
+    "Measurement",
+    "Problem",
+    "QueryBlock",
+    "Sampleable",
+    "Schedule",
+    "UpdateRule",
+    "on_domain",
+]
