@@ -39,8 +39,8 @@ class Universe:
         seed = len(block.name) + abs(shift) + factor
         noise = public_generator(seed).integers(-4, 5, size=block.rows)
         marginal = self.table.sum(axis=tuple(a for a in range(self.table.ndim) if a not in block.axes))
-        values = frozen(factor * (np.asarray(block.apply(marginal)) + noise + shift))
-        return Measurement(blocks=(block,), values=(values.astype(np.int64),), law=DiscreteLaplace(SCALE))
+        values = factor * (np.asarray(block.apply(marginal), dtype=np.int64) + noise + shift)
+        return Measurement(blocks=(block,), values=(frozen(values),), law=DiscreteLaplace(SCALE))
 
 
 def universes() -> Iterator[Universe]:
