@@ -1,9 +1,9 @@
 """Testing: the conformance kit for those who write strategies of their own, to be called from their tests.
 
-    from dpqr.testing import check_update_rule
+from dpqr.testing import check_update_rule
 
-    def test_hedge():
-        check_update_rule(Hedge())
+def test_hedge():
+    check_update_rule(Hedge())
 """
 
 from __future__ import annotations

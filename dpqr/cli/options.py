@@ -128,7 +128,7 @@ def strategies(command: Decorated) -> Decorated:
         option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
         option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
         option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),
-        named("--trust", multiple=True, help="Vouch for a third party's strategy that meets data."),
+        named("--trust", multiple=True, help="Vouch for a third party's strategy, by its name."),
         option("--seed", metavar="N", type=seed, default=0, help="Public seed of sampled hypotheses and rows."),
     )
 

@@ -46,7 +46,9 @@ class Universe:
 def universes() -> Iterator[Universe]:
     """Every shape under add-remove, with a private and with a declared number of records, and under replace."""
     for shape in SHAPES:
-        table = public_generator(len(shape) + sum(shape)).multinomial(RECORDS, np.full(np.prod(shape), 1 / np.prod(shape)))
+        table = public_generator(len(shape) + sum(shape)).multinomial(
+            RECORDS, np.full(np.prod(shape), 1 / np.prod(shape))
+        )
         cells = "x".join(map(str, shape))
         for words, neighbours, declared in (
             ("add-remove, n private", Neighbours.ADD_REMOVE, None),

@@ -349,3 +349,81 @@ def test_a_tuned_lambda_is_paid_for(shop, more):
 def test_what_does_not_go_with_tuning_is_refused(shop):
     for wrong in (("--tune", "1"), ("--tune", "0.1", "--lambda", "0.1"), ("--tune", "0.1", "--learner", "aggregate")):
         assert predict(shop, "--points", "new.csv", *wrong).code == 2
+
+
+AGGREGATE = ("--points", "new.csv", "--learner", "aggregate", "--parts", "9")
+CALLS = [
+    "subprocess.Popen(args='touch PWNED', shell=True)",
+    "os.system('touch PWNED')",
+    "sklearn.utils._testing.raises(expected_exc_type=1)",
+    "sklearn.pipeline.Pipeline(steps=[('a', 'passthrough')], memory='PWNED')",
+]
+
+
+@pytest.mark.parametrize("given", CALLS)
+@pytest.mark.parametrize("dry", [(), ("--dry-run",)])
+def test_a_base_runs_no_code_that_nobody_vouched_for(shop, given, dry):
+    before = shop.everything()
+    done = predict(shop, *AGGREGATE, "--base", given, *dry)
+    assert done.code == 2
+    assert len(done.err.splitlines()) == 1
+    assert shop.everything() == before
+
+
+def test_a_trusted_base_is_not_touched_by_a_dry_run(shop):
+    before = shop.everything()
+    trusted = ("--base", CALLS[0], "--trust", "subprocess.Popen")
+    done = predict(shop, *AGGREGATE, *trusted, "--dry-run")
+    assert done.code == 0, done.err
+    assert shop.everything() == before
+    assert "the plan was made without a look at it" in " ".join(done.out.split())
+
+
+def test_a_trusted_base_runs_in_processes_of_its_own_and_is_named(shop):
+    base = ("--base", "foreign_bases.Counting", "--trust", "foreign_bases.Counting")
+    done = predict(shop, *AGGREGATE, *base, "--out", "p.csv")
+    assert done.code == 0, done.err
+    record = json.loads((shop.path / "p.csv.record.json").read_text())
+    assert record["plan"]["learner"]["base"] == "foreign_bases.Counting"
+    assert any("a third party's, vouched for by --trust" in note for note in record["plan"]["notes"])
+
+
+def test_a_base_of_scikit_learn_needs_no_trust(shop):
+    pytest.importorskip("sklearn")
+    done = predict(shop, *AGGREGATE, "--base", "sklearn.tree.DecisionTreeClassifier(max_depth=3)")
+    assert done.code == 0, done.err
+    assert done.out.splitlines()[:2] == ["yes", "no"]
+
+
+@pytest.mark.parametrize(
+    ("more", "says"),
+    [
+        (("--base", "nowhere.Found", "--trust", "nowhere.Found"), "nowhere.Found: it cannot be made (ModuleNotFound"),
+        (("--base", "json.JSONDecoder", "--trust", "json.JSONDecoder"), "an estimator needs fit and predict"),
+        (("--base", "foreign_bases.Failing(to=1)", "--trust", "foreign_bases.Failing"), "unexpected keyword argument"),
+        (("--base", "least-squares", "--trust", "x.Y"), "--trust x.Y: no third party's code of that name is used here"),
+        (("--trust", "x.Y"), "--trust x.Y: no third party's code of that name is used here"),
+    ],
+)
+def test_a_base_that_cannot_be_had_is_refused_before_anything_is_paid(shop, more, says):
+    before = shop.everything()
+    done = predict(shop, *AGGREGATE, *more, "--out", "p.csv")
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert says in done.err
+    assert shop.everything() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ("sklearn.tree.DecisionTreeClassifier(max_depth='deep')", "'max_depth' parameter"),
+        ("sklearn.tree.DecisionTreeClassifier(n_jobs=2)", "n_jobs is not taken"),
+        ("sklearn.tree.DecisionTreeClassifier(depth=2)", "no argument 'depth'"),
+        ("sklearn.tree.DecisionTreeRegressor()", "it predicts numbers, and the target 'buys' holds labels"),
+    ],
+)
+def test_wrong_arguments_of_a_known_base(shop, given, says):
+    pytest.importorskip("sklearn")
+    done = predict(shop, *AGGREGATE, "--base", given)
+    assert (done.code, len(done.err.splitlines())) == (2, 1)
+    assert says in done.err

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
+from importlib import import_module
 
 import pytest
+from readme_rule import README, RULE, TEST
 from refusals import assert_refusal
 
 from dpqr.strategies.known import ROLES
@@ -109,8 +113,6 @@ def foreign(desk, tmp_path_factory, monkeypatch):
     (package / "broken.py").write_text("import no_such_module_anywhere\n")
     monkeypatch.syspath_prepend(site)
     yield desk
-    import sys
-
     for name in [name for name in sys.modules if name.startswith("fake_rules")]:
         del sys.modules[name]
 
@@ -158,8 +160,6 @@ def test_options_of_the_explanation(desk, arguments, says):
 
 
 def test_foreign_strategies_are_listed_without_being_imported(foreign):
-    import sys
-
     ended = foreign.run("strategies")
     assert LISTED in ended.out
     assert TRUSTED in ended.out
@@ -217,6 +217,39 @@ def test_a_rule_that_fails_ends_the_run_at_once(foreign, name, says):
     assert not (foreign.path / "out").exists()
 
 
+@pytest.fixture
+def package(desk, tmp_path_factory, monkeypatch):
+    """The desk, with the package of README's rule installed as a distribution."""
+    site = tmp_path_factory.mktemp("site")
+    for folder in ("my_package", "my_package-0.1.dist-info"):
+        (site / folder).mkdir()
+    metadata = METADATA.replace("fake-rules", "my-package").replace("1.5", "0.1")
+    (site / "my_package-0.1.dist-info/METADATA").write_text(metadata)
+    points = re.search(r"```toml\n(\[project\.entry-points.*?)```", README, re.DOTALL)[1]
+    points = points.replace('project.entry-points."dpqr.update_rules"', "dpqr.update_rules").replace('"', "")
+    (site / "my_package-0.1.dist-info/entry_points.txt").write_text(points)
+    (site / "my_package/__init__.py").write_text("")
+    (site / "my_package/hedge.py").write_text(RULE)
+    (site / "my_package/test_hedge.py").write_text(TEST)
+    monkeypatch.syspath_prepend(site)
+    yield desk
+    for name in [name for name in sys.modules if name.startswith("my_package")]:
+        del sys.modules[name]
+
+
+def test_the_rule_of_the_readme_is_installed_tested_and_trusted(package):
+    import_module("my_package.test_hedge").test_hedge()
+    assert "hedge [my-package 0.1]: my_package.hedge:Hedge" in package.run("strategies").out
+    ended = package.release("--update", "hedge", "--trust", "hedge", "--out", "out", "--synthetic", "rows")
+    assert ended.code == 0, ended.err
+    record = json.loads((package.path / "out/release.json").read_text())
+    assert record["plan"]["update"]["name"] == "hedge"
+    assert "hedge: no bound on its error is proved" in record["trust"]
+    assert any("my-package 0.1 and was vouched for by --trust hedge" in sentence for sentence in record["trust"])
+    refused = package.release("--update", "hedge", "--trust", "hedge", "--schedule", "theory", "--n", "10000000")
+    assert_refusal(refused, 3, "hedge has no proved mistake bound")
+
+
 def test_an_option_that_a_foreign_rule_does_not_know_is_not_forced_on_it(foreign):
     hedge = ("--update", "hedge", "--trust", "hedge")
     assert foreign.release(*hedge, "--max-cells", "1000").code == 0
@@ -242,8 +275,6 @@ def test_the_plan_names_whom_it_trusts(foreign):
 
 
 def test_untrusted_code_is_not_even_imported(foreign):
-    import sys
-
     foreign.release("--distinguisher", "fair")
     assert "fake_rules.fair" not in sys.modules
 

@@ -120,7 +120,9 @@ BROKEN = {
         "weights: not one number of at least 0 a cell",
     ),
     "cells that do not sum up": (
-        broken(update=update(lambda found: replace(found, probabilities=found.probabilities / 2, total=60.0, _kept={}))),
+        broken(
+            update=update(lambda found: replace(found, probabilities=found.probabilities / 2, total=60.0, _kept={}))
+        ),
         "weights: they sum to 30",
     ),
     "one answer too few": (

@@ -1,0 +1,83 @@
+"""A hypothesis is looked at before the next round is paid for: finite, of the right shape, and no cell below 0."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from universes import dense, marginal, measured, problem
+
+from dpqr.construction.soundness import require_answers, started, updated
+from dpqr.errors import HypothesisFailed, InfeasiblePlan
+from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.signed_vector import SignedVector
+
+SHAPE = (2, 2)
+FACTS = problem(SHAPE)
+BLOCK = marginal((0,), SHAPE)
+HISTORY = [measured([BLOCK], [[3, 4]])]
+
+
+def plan(*, start=None, update=None):
+    rule = SimpleNamespace(name="odd", start=start, update=update)
+    return SimpleNamespace(problem=FACTS, roles=SimpleNamespace(update=rule))
+
+
+def distribution(cells, total=10.0):
+    return DenseDistribution(probabilities=np.asarray(cells, dtype=float).reshape(SHAPE), total=total)
+
+
+def refitted(found):
+    return updated(plan(update=lambda *_: found), None, HISTORY)
+
+
+def test_what_is_sound_passes_as_it_is():
+    for found in (
+        distribution([1, 0, 0, 0]),
+        distribution([1 + 1e-9, -1e-9, 0, 0]),
+        SignedVector(cells=np.full(SHAPE, -1.0), total=5.0),
+    ):
+        assert refitted(found) is found
+        assert started(plan(start=lambda _, found=found: found)) is found
+    assert refitted(None) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        (distribution([np.nan, 1, 0, 0]), "not a finite number"),
+        (distribution([np.inf, 1, 0, 0]), "not a finite number"),
+        (SignedVector(cells=np.full(SHAPE, np.nan), total=5.0), "not a finite number"),
+        (distribution([1, 0, 0, 0], total=np.nan), "a number of records that is not finite"),
+        (distribution([1, 0, 0, 0], total=np.inf), "a number of records that is not finite"),
+        (distribution([2, 0, -1, 0]), "a distribution with cells below 0"),
+        (SimpleNamespace(total=1.0, answer=lambda block: np.zeros(3)), "does not give one answer a query"),
+    ],
+)
+def test_what_no_table_could_answer_ends_the_run(found, says):
+    with pytest.raises(HypothesisFailed, match=f"update rule 'odd': its hypothesis .*{says}.* stays spent") as raised:
+        refitted(found)
+    assert raised.value.exit_code == 6
+
+
+def test_a_query_with_coefficients_below_0_may_be_answered_below_0():
+    block = dense([[1, 0, 0, -5]], SHAPE)
+    found = distribution([0, 0, 0, 1])
+    require_answers(found, found.answer(block), "odd", block)
+
+
+def test_a_rule_that_raises_ends_the_run_with_the_kind_of_its_error_alone():
+    def raising(*_):
+        raise KeyError("987654321")
+
+    for call in (lambda: started(plan(start=raising)), lambda: updated(plan(update=raising), None, HISTORY)):
+        with pytest.raises(HypothesisFailed, match="raising ended with KeyError") as raised:
+            call()
+        assert "987654321" not in str(raised.value)
+
+
+def test_the_houses_own_errors_keep_their_meaning():
+    def refusing(*_):
+        raise InfeasiblePlan("too many cells")
+
+    with pytest.raises(InfeasiblePlan, match="too many cells"):
+        started(plan(start=refusing))
