@@ -70,18 +70,32 @@ class Game:
                 found.append(Move(measured=measured, gap=abs(true - guess), kindness=abs(value - guess)))
         return found
 
-    def length(self, strategy: Callable[[Game, Any, list[Any], list[Move]], Move], most: int) -> int:
+    def length(self, strategy: Strategy, most: int) -> int:
         """Steps that the strategy gets, up to `most`."""
         hypothesis, history = self.rule.start(self.problem), list[Measurement]()
         for step in range(most):
             moves = self.moves(hypothesis)
             if not moves:
                 return step
-            history.append(strategy(self, hypothesis, history, moves).measured)
+            position = Position(game=self, hypothesis=hypothesis, history=tuple(history), moves=moves)
+            history.append(strategy(position).measured)
             hypothesis = self.rule.update(self.problem, hypothesis, tuple(history))
             if hypothesis is None:  # the rule gives up; its answers were fair, so that is a step like any other
                 return step + 1
         return most
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Position:
+    """Where a game stands, and the moves that are open, at least one."""
+
+    game: Game
+    hypothesis: Any
+    history: tuple[Measurement, ...]
+    moves: list[Move]
+
+
+Strategy = Callable[[Position], Move]
 
 
 def refuted(rule: Any) -> Iterator[str]:
@@ -116,27 +130,30 @@ def _lengths(rule: Any, problem: Problem, level: Level, most: int) -> Iterator[i
                 return
 
 
-def _least(game: Game, hypothesis: Any, history: list[Any], moves: list[Move]) -> Move:
+def _least(position: Position) -> Move:
     """The smallest gap, and the answer that says least."""
-    return min(moves, key=lambda move: (move.gap, move.kindness))
+    return min(position.moves, key=lambda move: (move.gap, move.kindness))
 
 
-def _kindest(game: Game, hypothesis: Any, history: list[Any], moves: list[Move]) -> Move:
-    return min(moves, key=lambda move: move.kindness)
+def _kindest(position: Position) -> Move:
+    """The answer that says least."""
+    return min(position.moves, key=lambda move: move.kindness)
 
 
-def _worst(game: Game, hypothesis: Any, history: list[Any], moves: list[Move]) -> Move:
-    return max(moves, key=lambda move: (move.gap, move.kindness))
+def _worst(position: Position) -> Move:
+    """The largest gap, and the answer that says most."""
+    return max(position.moves, key=lambda move: (move.gap, move.kindness))
 
 
-def _ahead(game: Game, hypothesis: Any, history: list[Any], moves: list[Move]) -> Move:
-    """Whatever leaves most gaps open after the update."""
+def _ahead(position: Position) -> Move:
+    """Whatever leaves the largest gaps open after the update."""
+    game, rule = position.game, position.game.rule
 
     def left(move: Move) -> float:
-        found = game.rule.update(game.problem, hypothesis, (*history, move.measured))
+        found = rule.update(game.problem, position.hypothesis, (*position.history, move.measured))
         return -1.0 if found is None else sum(each.gap for each in game.moves(found))
 
-    return max(moves, key=left)
+    return max(position.moves, key=left)
 
 
 def _problem(cells: int, level: Level) -> Problem:

@@ -73,12 +73,10 @@ class PartsEnsemble:
         """What each member predicts; they are trained in parallel, from the codes of their rows, one a record."""
         split = self._split(counts)
         numbers = range(self.parts)
-        with silenced(), self.base.trainer(self.points) as trainer:
-            if self.parts < WORTH_THREADS:
-                yield from map(partial(trained, trainer), numbers, split)
-                return
-            with ThreadPoolExecutor(os.cpu_count()) as pool:
-                yield from pool.map(partial(trained, trainer), numbers, split)
+        workers = os.cpu_count() if self.parts >= WORTH_THREADS else 1
+        # The trainer is closed before the pool is: whatever ends the run, nobody waits for parts under way.
+        with silenced(), ThreadPoolExecutor(workers) as pool, self.base.trainer(self.points) as trainer:
+            yield from pool.map(partial(trained, trainer), numbers, split)
 
     def _split(self, counts: Counts) -> Sequence[AnyArray]:
         """Codes of each part's rows, the part left out."""

@@ -55,6 +55,7 @@ class Server:
     seconds: int = SECONDS
     _turn: Lock = field(default_factory=Lock, repr=False)
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    _closed: bool = field(default=False, repr=False)
 
     def launch(self) -> None:
         """Start it; `ready` waits until the estimator is imported and made."""
@@ -99,7 +100,12 @@ class Server:
             raise PartFailed
         return np.frombuffer(found, dtype=np.float64)
 
-    def stop(self) -> None:
+    def close(self) -> None:
+        """End it for good; whoever waits for a part gets PartFailed at once."""
+        self._closed = True
+        self._stop()
+
+    def _stop(self) -> None:
         """End it, and whatever it still runs."""
         process, self._process = self._process, None
         if process is None:
@@ -113,7 +119,9 @@ class Server:
 
     def _renew(self) -> None:
         """In place of one that was killed from outside, so that the parts to come are no worse off."""
-        self.stop()
+        self._stop()
+        if self._closed:
+            return
         with contextlib.suppress(UsageFault):
             self.launch()
             self.ready()
@@ -167,7 +175,7 @@ def serving(
         yield Servers(servers)
     finally:
         for server in servers:
-            server.stop()
+            server.close()
 
 
 def _open(stream: IO[bytes] | None) -> IO[bytes]:

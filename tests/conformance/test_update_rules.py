@@ -162,7 +162,7 @@ def test_a_planted_fault_is_found(what):
 
 def test_a_rule_must_be_a_frozen_dataclass():
     plain = type("Plain", (), {name: value for name, value in vars(Hedge).items() if name in MEMBERS})()
-    with pytest.raises(AssertionError, match="^value: Plain is no frozen dataclass"):
+    with pytest.raises(AssertionError, match=r"^value: Plain is no frozen dataclass"):
         check_update_rule(plain)
 
 

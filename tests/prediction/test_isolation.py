@@ -1,7 +1,11 @@
 """Every part is trained by itself: nothing goes from one to another, and what fails is one public answer."""
 
 import contextlib
+import os
+import signal
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
@@ -11,7 +15,7 @@ from tables_of_prediction import Given, counts
 from dpqr.noise.source import SystemNoise
 from dpqr.prediction.bases import EstimatorBase, IsolatedTrainer, read_base
 from dpqr.prediction.ensemble import PartsEnsemble
-from dpqr.prediction.isolation import PartFailed, serving
+from dpqr.prediction.isolation import SECONDS, PartFailed, serving
 
 VECTORS = np.array([[1.0, 0.0], [0.0, 1.0]])
 PARTS = 55
@@ -134,3 +138,15 @@ def test_the_foreign_code_is_never_imported_here():
         assert "foreign_bases" not in sys.modules
     finally:
         sys.modules["foreign_bases"] = kept
+
+
+def test_an_interrupted_run_waits_for_no_part():
+    base = foreign("Failing", "how='busy'")
+    ensemble = PartsEnsemble(
+        features=Given(VECTORS), base=base, axis=1, labels=3, values=None, points=VECTORS, parts=PARTS
+    )
+    threading.Timer(3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ensemble.votes(counts(ROWS, (2, 3, PARTS)), NOISE)
+    assert time.monotonic() - start < SECONDS / 5
