@@ -28,7 +28,7 @@ FLOORS = {
     "prediction": 5,
     "evaluation": 5,
     "extension": 5,
-    "conformance": 5,
+    "conformance": 6,
     "io": 6,
     "report": 6,
     "app": 7,
