@@ -37,12 +37,13 @@ NAMES = [f"{module}.{kind}" for listed in (CLASSIFIERS, REGRESSORS) for module i
         "a.b(x='" + "y" * LONGEST + "')",
         "a.b(x={**{}})",
         "a.b(x='\0')",
+        "a.b(\n1)",
     ],
 )
 def test_whatever_is_no_name_with_literals_is_refused_on_one_line(given):
     with pytest.raises(UsageFault, match="--base") as raised:
         read_estimator(given, ())
-    assert "\n" not in str(raised.value).replace(given[:80], "")
+    assert "\n" not in str(raised.value)
 
 
 def test_literals_are_read_as_they_stand():
