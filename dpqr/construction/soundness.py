@@ -15,7 +15,9 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import DpqrError, HypothesisFailed
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
+from dpqr.plugins import HOUSE
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
 
@@ -27,7 +29,7 @@ fewer)."""
 def started(plan: Plan) -> Any:
     """The rule's first hypothesis. Errors: HypothesisFailed."""
     rule = plan.roles.update
-    found = _called(rule.name, rule.start, plan.problem)
+    found = _called(rule, rule.start, plan.problem)
     require_sound(found, rule.name)
     return found
 
@@ -39,7 +41,7 @@ def updated(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Any:
     Errors: HypothesisFailed.
     """
     rule = plan.roles.update
-    found = _called(rule.name, rule.update, plan.problem, hypothesis, history)
+    found = _called(rule, rule.update, plan.problem, hypothesis, history)
     if found is not None:
         require_sound(found, rule.name, history[-1].blocks)
     return found
@@ -66,14 +68,16 @@ def require_answers(hypothesis: Hypothesis, answers: FloatArray, rule: str, bloc
         raise _failed(rule, "is a distribution with cells below 0")
 
 
-def _called(rule: str, method: Callable[..., Any], *given: Any) -> Any:
-    """HypothesisFailed for any error but the house's own."""
+def _called(rule: UpdateRule[Any], method: Callable[..., Any], *given: Any) -> Any:
+    """HypothesisFailed for an error of a third party's code. One of the house's own is a bug like any other."""
     try:
         return method(*given)
-    except DpqrError:
+    except (DpqrError, MemoryError):
         raise
     except Exception as error:
-        raise _failed(rule, f"cannot be made: {method.__name__} ended with {type(error).__name__}") from error
+        if type(rule).__module__.partition(".")[0] == HOUSE:
+            raise
+        raise _failed(rule.name, f"cannot be made: {method.__name__} ended with {type(error).__name__}") from error
 
 
 def _failed(rule: str, words: str) -> HypothesisFailed:

@@ -136,8 +136,8 @@ def predicted_by(name: str) -> Predicts | None:
 def parsed(given: str) -> tuple[str, dict[str, Any]]:
     """A dotted name and its literal keyword arguments. UsageFault: anything else."""
     fault = UsageFault(
-        f"--base {' '.join(given.split())[:80]}: give least-squares, or an estimator with literal keyword arguments, such as "
-        "sklearn.tree.DecisionTreeClassifier(max_depth=5)"
+        f"--base {' '.join(given.split())[:80]}: give least-squares, or an estimator with literal keyword arguments, "
+        "such as sklearn.tree.DecisionTreeClassifier(max_depth=5)"
     )
     if len(given) > LONGEST:
         raise fault

@@ -44,12 +44,13 @@ class Shared:
     """The build made wrong on purpose: all parts in one process, one after the other."""
 
     def __init__(self, points):
-        self.points = points
+        self.points, self.turn = points, threading.Lock()
 
     def classes(self, part, vectors, cells, labels):
         member = Counting()
-        member.fit(vectors, cells)
-        return member.predict(self.points)
+        with self.turn:
+            member.fit(vectors, cells)
+            return member.predict(self.points)
 
 
 class SharedBase:
