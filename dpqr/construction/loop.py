@@ -46,20 +46,21 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
     Privacy: the private counts are reached through `draws` only, and every draw is charged before it is made; at most
     the plan's events are ever charged. All else is post-processing of released values.
     """
-    hypothesis: Any = started(plan)
+    problem, rule = plan.problem, plan.roles.update
+    hypothesis: Any = started(rule, problem)
     transcript = Transcript()
     while step := plan.schedule.next(plan, transcript):
         if step.records is not None and problem.n is None:
             problem = replace(problem, n=step.records)
-            hypothesis = roles.update.start(problem)
+            hypothesis = started(rule, problem)
         finished = _round(draws, plan, step, hypothesis)
         transcript.add(finished)
         observer.finished(len(transcript.rounds), len(plan.opening) + plan.rounds)
         if finished.stopped:
             break
-        if not (step.mend and transcript.measurements and (finished.measurement or plan.roles.update.cumulative)):
+        if not (step.mend and transcript.measurements and (finished.measurement or rule.cumulative)):
             continue
-        refitted = updated(plan, hypothesis, transcript.measurements)
+        refitted = updated(rule, problem, hypothesis, transcript.measurements)
         if refitted is None:
             return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)
         hypothesis = refitted

@@ -16,7 +16,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.errors import DpqrError, HypothesisFailed
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
 from dpqr.plugins import HOUSE
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
@@ -26,22 +26,20 @@ SLACK = 1e-6
 fewer)."""
 
 
-def started(plan: Plan) -> Any:
+def started(rule: UpdateRule[Any], problem: Problem) -> Any:
     """The rule's first hypothesis. Errors: HypothesisFailed."""
-    rule = plan.roles.update
-    found = _called(rule, rule.start, plan.problem)
+    found = _called(rule, rule.start, problem)
     require_sound(found, rule.name)
     return found
 
 
-def updated(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Any:
+def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history: Sequence[Measurement]) -> Any:
     """The rule's next hypothesis, or None where the rule is exhausted.
 
     Looked at: its total, and its answers to the newest measured blocks, which the next scores ask for anyway.
     Errors: HypothesisFailed.
     """
-    rule = plan.roles.update
-    found = _called(rule, rule.update, plan.problem, hypothesis, history)
+    found = _called(rule, rule.update, problem, hypothesis, history)
     if found is not None:
         require_sound(found, rule.name, history[-1].blocks)
     return found
