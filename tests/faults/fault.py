@@ -37,3 +37,8 @@ class Planted:
         if source.count(self.before) != 1:
             raise ValueError(f"{self.file}: {self.before!r} stands there {source.count(self.before)} times, not once")
         return Fault(file=self.file, text=source.replace(self.before, self.after), words=self.words)
+
+
+def planted_in(file: str, *changes: tuple[str, str, str]) -> tuple[Planted, ...]:
+    """Faults of one file, each as (before, after, words)."""
+    return tuple(Planted(file=file, before=before, after=after, words=words) for before, after, words in changes)

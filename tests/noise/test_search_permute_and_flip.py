@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb
 
+import mpmath
 import numpy as np
 import pytest
 from handsearch import HandSearch
@@ -74,3 +75,43 @@ def test_halving_counts_the_coins_that_show_heads_every_time(scripted, p_value) 
     chances = [comb(7, heads) * 0.25**heads * 0.75 ** (7 - heads) for heads in range(8)]
     assert p_value(seen, chances, 2000) > 1e-9
     assert p_value(seen, [comb(7, heads) * 0.5**7 for heads in range(8)], 2000) < 1e-9
+
+
+def test_the_halvings_are_at_most_what_the_exponent_allows() -> None:
+    """2^j exp(-rate (best - bound)) is a probability: j <= exponent log2(e), compared without floats."""
+    assert int(mpmath.floor(2**module._LOG_BITS / mpmath.log(2))) == module._LOG2_E
+    for gaps in (range(400), range(0, 10**6, 997)):
+        tosses = module._Tosses(
+            HandSearch([0, *(-gap for gap in gaps)], [[i] for i in range(len(gaps) + 1)]), RATE, None
+        )
+        exact = [0, *(mpmath.floor(float(RATE * gap) / mpmath.log(2)) for gap in gaps)]
+        assert all(0 <= found <= most for found, most in zip(tosses.halvings.tolist(), exact, strict=True))
+
+
+def test_heads_of_one_class_stand_for_different_members() -> None:
+    """As many heads as members are all of them, each once, whatever was taken before."""
+    search = HandSearch([4] * 6 + [0] * 5, [list(range(6)), list(range(6, 11))])
+    for seed in range(10):
+        tosses = module._Tosses(search, Fraction(1), SeededNoise(seed))
+        before, taken = np.cumsum(tosses.members) - tosses.members, set()
+        classes = np.repeat(np.flatnonzero(tosses.members), [2, 3])
+        first = tosses._untaken(classes, before, taken)
+        rest = tosses._untaken(np.repeat(np.flatnonzero(tosses.members), [4, 2]), before, taken)
+        assert sorted([*first, *rest]) == list(range(11))
+
+
+def test_a_head_whose_other_coins_failed_is_not_tossed_again(monkeypatch) -> None:
+    """Labels are drawn with repetition; every label is looked at once, and at the last of them the search ends."""
+    monkeypatch.setattr(module, "TOSSED", 3)
+    search = HandSearch([4] * 6, [list(range(6))])
+    looked_at = []
+
+    def kept(tosses, places):
+        looked_at.extend(places.tolist())
+        return (0, 0) if len(looked_at) >= 6 else None
+
+    monkeypatch.setattr(module._Tosses, "_kept", kept)
+    for seed in range(10):
+        looked_at.clear()
+        module._Tosses(search, RATE, SeededNoise(seed)).first()
+        assert sorted(looked_at) == list(range(6))
