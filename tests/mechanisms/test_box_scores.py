@@ -5,10 +5,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audits.neighbours import pairs
+from persons import largest_move, person
 from scipy.stats import chisquare
 from workload.test_box_index import BLOCKS, SHAPE, boxes
 
 from dpqr.data.histogram import DenseHistogram
+from dpqr.data.marginals import dense_marginal
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.box_scores import BoxScores
@@ -92,3 +94,20 @@ def test_a_searched_selection_has_the_law_of_one_that_scores_all(kind, law, monk
         assert chisquare(seen, 150 * chances / chances.sum()).pvalue > 1e-9
         wrong = np.bincount(classes, law(float(choice.rate) / 4 * plain), minlength=5)
         assert chisquare(seen, 150 * wrong / wrong.sum()).pvalue < 1e-9
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_a_person_moves_a_score_by_all_of_their_rows(relation, rows) -> None:
+    shape, blocks, unit = (2, 2), (boxes((0, 1), 30, 1, shape=(2, 2)),), person(relation, rows)
+    made = BoxScores(blocks=blocks, index=box_index(blocks), expected=np.full(shape, -1), bits=2)
+    assert made.sensitivity(unit) == largest_move(made.evaluate, shape, unit) == 4 * rows
+
+
+def test_the_search_scores_what_the_queries_score() -> None:
+    """The search's own table, cell by cell, on the finer grid."""
+    expected = np.random.default_rng(2).integers(-90, 90, SHAPE)
+    made = scores(3, expected)
+    table = np.random.default_rng(0).integers(0, 30, SHAPE) * 8 - expected
+    written = np.abs(np.concatenate([block.apply(dense_marginal(table, block.axes)) for block in BLOCKS]))
+    np.testing.assert_array_equal(made.search(COUNTS).evaluate(), written)

@@ -77,7 +77,11 @@ FAULTS = (
     *planted_in(
         "noise/exp_bounds.py",
         ("high = -(-high * high >> work)", "high = high * high >> work", "an upper bound is rounded down"),
-        ("low = low * low >> work", "low = -(-low * low >> work)", "a lower bound is rounded up"),
+        (
+            "return low >> surplus, -(-high >> surplus)",
+            "return -(-low >> surplus), -(-high >> surplus)",
+            "a lower bound is rounded up",
+        ),
         ("return 0, 1\n", "return 0, 0\n", "a far tail is cut off"),
         ("square // (high + 1)", "square // high", "the series' remainder is dropped"),
         (
