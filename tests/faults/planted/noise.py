@@ -83,7 +83,11 @@ FAULTS = (
             "a lower bound is rounded up",
         ),
         ("return 0, 1\n", "return 0, 0\n", "a far tail is cut off"),
-        ("square // (high + 1)", "square // high", "the series' remainder is dropped"),
+        (
+            "down = down * below // (step << work)",
+            "down = -(-down * below // (step << work))",
+            "terms of the lower sum are rounded up",
+        ),
         (
             "up = -(-up * above // (step << work))",
             "up = up * above // (step << work)",

@@ -1,0 +1,5 @@
+"""Harmless faults of mechanisms."""
+
+from faults.fault import Explained
+
+EXPLAINED: tuple[Explained, ...] = ()

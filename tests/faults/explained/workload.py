@@ -1,0 +1,5 @@
+"""Harmless faults of workload."""
+
+from faults.fault import Explained
+
+EXPLAINED: tuple[Explained, ...] = ()
