@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpqr.noise import rounded_gaussian
 from dpqr.noise.bits import CHUNK
 from dpqr.noise.exp_table import LAST_CELL
 from dpqr.noise.lazy_uniform import LazyUniform
@@ -119,7 +120,6 @@ def test_brackets_enclose_and_close_in(variance, size, exp_minus):
 
 def test_coins_that_floats_cannot_decide_follow_the_same_law(monkeypatch, p_value):
     """With cells so blunt that every coin is decided by the brackets."""
-    from dpqr.noise import rounded_gaussian
 
     def exactly(cells, threshold, noise):
         return np.array([LazyUniform(noise).below(threshold(i)) for i in range(len(cells))], dtype=bool)
@@ -150,3 +150,23 @@ def test_gives_as_many_as_asked(count):
 def test_refuses_other_variances(variance):
     with pytest.raises(ValueError, match="variance"):
         RoundedGaussian(variance)
+
+
+@pytest.mark.parametrize("variance", [SMALLEST_VARIANCE, Fraction(5, 2), Fraction(10**12)])
+def test_cells_and_brackets_speak_of_one_place_in_each_cell(variance, monkeypatch):
+    """A coin that its cell decides and one that its bracket decides are coins of one probability; and no two proposals
+    share a place."""
+    places = []
+
+    def coins(cells, threshold, noise):
+        for i, cell in enumerate(cells.tolist()):
+            low, high = threshold(i)(64)
+            assert high >= mpmath.ldexp(mpmath.exp(-mpmath.mpf(cell + 2) / 2**14), 64) or cell == LAST_CELL
+            assert low <= mpmath.ldexp(mpmath.exp(-mpmath.mpf(cell) / 2**14), 64)
+            places.append((cell, low))
+        return np.ones(len(cells), dtype=bool)
+
+    monkeypatch.setattr(rounded_gaussian, "bernoulli_below", coins)
+    RoundedGaussian(variance)._propose(60, SeededNoise(48))
+    inside = [place for place in places if 0 < place[0] < LAST_CELL]
+    assert len(set(inside)) == len(inside) > 10
