@@ -192,3 +192,11 @@ def test_the_sensitivity_is_the_largest_over_groups_of_their_sum_rounded_up() ->
     assert made.sensitivity(person(Neighbours.ADD_REMOVE, 5)) == math.ceil(5 * Fraction(1 + 3, 7)) == 3
     turned = scores(*groups[::-1], multipliers=(Fraction(1, 3), Fraction(1, 7)))
     assert turned.sensitivity(person(Neighbours.ADD_REMOVE, 5)) == 3
+
+
+def test_a_score_is_refused_wherever_the_exact_sums_reach_the_ceiling() -> None:
+    """The sum of expected answers is formed in floats; its margin never lets one in."""
+    for short in (1, 2**10, 2**35):
+        expected = np.array([2**61, 2**61 - short])
+        with pytest.raises(InfeasiblePlan):
+            scores((marginal(0),), multipliers=(Fraction(1),), expected=((expected,),))

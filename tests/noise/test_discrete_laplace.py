@@ -198,3 +198,11 @@ def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(scale, draws, beta, 
     found = law.sum_tail(draws, beta)
     assert found <= min(best, near, union) * (1 + 1e-5)
     assert found >= min(best, near, union) * (1 - 1e-2)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, CHUNK, CHUNK + 1])
+def test_every_entry_is_drawn(count):
+    """At this scale one of them is 0, or what its neighbour is, with a chance below 2^-30."""
+    draws = DiscreteLaplace(Fraction(2**50)).sample(count, SeededNoise(26))
+    assert (np.abs(draws) > 2**14).all()
+    assert (np.diff(draws) != 0).all()

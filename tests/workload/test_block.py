@@ -156,3 +156,9 @@ def test_ten_thousand_boxes_need_neither_a_loop_over_rows_nor_much_memory(dtype,
         assert answers[row] == counts[inside].sum()
     assert gathered.sum() == (high - low + 1).prod(axis=1).sum()
     assert gathered[3, 7, 11] == (tables[0][:, 3] * tables[1][:, 7] * tables[2][:, 11]).sum()
+
+
+def test_a_block_counts_records_and_weighs_one_unless_it_says_otherwise() -> None:
+    total = BLOCKS["total"]
+    assert (total.scale, total.weight) == (1, 1)
+    assert total.answer(DenseHistogram(COUNTS)).tolist() == [COUNTS.sum()]
