@@ -15,7 +15,8 @@ EXPLAINED = (
     ),
     Explained(
         file="mechanisms/block_scores.py",
-        line="def refuse_large_score(group: Group, times: Fraction, penalty: int, /, expected: int, records: int) -> None:",
+        line="def refuse_large_score("
+        "group: Group, times: Fraction, penalty: int, /, expected: int, records: int) -> None:",
         reason="which arguments may be given by name; all calls stay valid",
     ),
     Explained(

@@ -24,7 +24,11 @@ FAULTS = (
     ),
     *planted_in(
         "workload/cut_groups.py",
-        ("np.where(one, 0.0, self.right)", "self.right", "a group that is cut at both ends is counted twice"),
+        (
+            "inside = held + self.left + one * self.right",
+            "inside = held + self.left",
+            "of a group that is cut at both ends the right one is forgotten",
+        ),
         (
             "self.left_form = has * (form - square * inside * self.left)",
             "self.left_form = has * form",
