@@ -40,43 +40,6 @@ def tally(draws, seed, **how):
     return np.bincount(drawn, minlength=len(SCORES))
 
 
-@pytest.mark.parametrize(("tossed", "loose"), [(1, 0), (1, 9), (256, 40)])
-def test_the_law_is_that_of_the_scores(tossed, loose, monkeypatch, p_value) -> None:
-    monkeypatch.setattr(module, "TOSSED", tossed)
-    monkeypatch.setattr(envelope, "TRIALS", 4)
-    expected = law(SCORES, RATE)
-    assert expected.sum() == pytest.approx(1)
-    assert p_value(tally(600, 1, loose=loose), expected, 600) > 1e-9
-    assert p_value(tally(600, 2, loose=loose, allowance=1), expected, 600) > 1e-9
-
-
-def test_the_exponential_law_and_wrong_bounds_are_seen(monkeypatch, p_value) -> None:
-    weights = np.exp(float(RATE) * np.array(SCORES))
-    monkeypatch.setattr(module, "TOSSED", 4)
-    monkeypatch.setattr(envelope, "TRIALS", 8)
-    seen = tally(2000, 3)
-    assert p_value(seen, law(SCORES, RATE), 2000) > 1e-9
-    assert p_value(seen, weights / weights.sum(), 2000) < 1e-9
-    assert p_value(tally(800, 4, loose=-4), law(SCORES, RATE), 800) < 1e-9
-
-
-@pytest.mark.parametrize("rate", [Fraction(100), Fraction(1, 10**9)])
-def test_the_largest_score_wins_at_a_large_rate_and_is_one_of_many_at_a_tiny_one(rate) -> None:
-    drawn = {search_permute_and_flip(HandSearch(SCORES, PIECES, loose=5), rate, SeededNoise(s)) for s in range(60)}
-    assert drawn == {0} if rate > 1 else len(drawn) > 7
-
-
-def test_halving_counts_the_coins_that_show_heads_every_time(scripted, p_value) -> None:
-    assert halved(70, 1, scripted([(1 << 64) - 1, 0b111 << 58])) == 64 + 3
-    assert halved(3, 2, scripted([0b101 << 61, 0b10 << 62])) == 1
-    assert (halved(0, 5, scripted([])), halved(9, 0, scripted([]))) == (0, 9)
-    noise = SeededNoise(8)
-    seen = np.bincount([halved(7, 2, noise) for _ in range(2000)], minlength=8)
-    chances = [comb(7, heads) * 0.25**heads * 0.75 ** (7 - heads) for heads in range(8)]
-    assert p_value(seen, chances, 2000) > 1e-9
-    assert p_value(seen, [comb(7, heads) * 0.5**7 for heads in range(8)], 2000) < 1e-9
-
-
 def test_the_halvings_are_at_most_what_the_exponent_allows() -> None:
     """2^j exp(-rate (best - bound)) is a probability: j <= exponent log2(e), compared without floats."""
     assert int(mpmath.floor(2**module._LOG_BITS / mpmath.log(2))) == module._LOG2_E
@@ -115,3 +78,40 @@ def test_a_head_whose_other_coins_failed_is_not_tossed_again(monkeypatch) -> Non
         looked_at.clear()
         module._Tosses(search, RATE, SeededNoise(seed)).first()
         assert sorted(looked_at) == list(range(6))
+
+
+@pytest.mark.parametrize(("tossed", "loose"), [(1, 0), (1, 9), (256, 40)])
+def test_the_law_is_that_of_the_scores(tossed, loose, monkeypatch, p_value) -> None:
+    monkeypatch.setattr(module, "TOSSED", tossed)
+    monkeypatch.setattr(envelope, "TRIALS", 4)
+    expected = law(SCORES, RATE)
+    assert expected.sum() == pytest.approx(1)
+    assert p_value(tally(600, 1, loose=loose), expected, 600) > 1e-9
+    assert p_value(tally(600, 2, loose=loose, allowance=1), expected, 600) > 1e-9
+
+
+def test_the_exponential_law_and_wrong_bounds_are_seen(monkeypatch, p_value) -> None:
+    weights = np.exp(float(RATE) * np.array(SCORES))
+    monkeypatch.setattr(module, "TOSSED", 4)
+    monkeypatch.setattr(envelope, "TRIALS", 8)
+    seen = tally(2000, 3)
+    assert p_value(seen, law(SCORES, RATE), 2000) > 1e-9
+    assert p_value(seen, weights / weights.sum(), 2000) < 1e-9
+    assert p_value(tally(800, 4, loose=-4), law(SCORES, RATE), 800) < 1e-9
+
+
+@pytest.mark.parametrize("rate", [Fraction(100), Fraction(1, 10**9)])
+def test_the_largest_score_wins_at_a_large_rate_and_is_one_of_many_at_a_tiny_one(rate) -> None:
+    drawn = {search_permute_and_flip(HandSearch(SCORES, PIECES, loose=5), rate, SeededNoise(s)) for s in range(60)}
+    assert drawn == {0} if rate > 1 else len(drawn) > 7
+
+
+def test_halving_counts_the_coins_that_show_heads_every_time(scripted, p_value) -> None:
+    assert halved(70, 1, scripted([(1 << 64) - 1, 0b111 << 58])) == 64 + 3
+    assert halved(3, 2, scripted([0b101 << 61, 0b10 << 62])) == 1
+    assert (halved(0, 5, scripted([])), halved(9, 0, scripted([]))) == (0, 9)
+    noise = SeededNoise(8)
+    seen = np.bincount([halved(7, 2, noise) for _ in range(2000)], minlength=8)
+    chances = [comb(7, heads) * 0.25**heads * 0.75 ** (7 - heads) for heads in range(8)]
+    assert p_value(seen, chances, 2000) > 1e-9
+    assert p_value(seen, [comb(7, heads) * 0.5**7 for heads in range(8)], 2000) < 1e-9
