@@ -64,20 +64,19 @@ def test_heads_of_one_class_stand_for_different_members() -> None:
 
 
 def test_a_head_whose_other_coins_failed_is_not_tossed_again(monkeypatch) -> None:
-    """Labels are drawn with repetition; every label is looked at once, and at the last of them the search ends."""
-    monkeypatch.setattr(module, "TOSSED", 3)
-    search = HandSearch([4] * 6, [list(range(6))])
+    """Labels are drawn with repetition, and each is looked at the first time only."""
+    drawn = iter([[0, 1, 2], [0, 1, 3], [2, 2, 2], [4, 5, 0]])
     looked_at = []
 
-    def kept(tosses, places):
-        looked_at.extend(places.tolist())
-        return (0, 0) if len(looked_at) >= 6 else None
+    def untaken(tosses, classes, before, taken):
+        looked_at.append(len(classes))
+        return classes
 
-    monkeypatch.setattr(module._Tosses, "_kept", kept)
-    for seed in range(10):
-        looked_at.clear()
-        module._Tosses(search, RATE, SeededNoise(seed)).first()
-        assert sorted(looked_at) == list(range(6))
+    monkeypatch.setattr(module, "uniforms_below", lambda bound, count, noise: np.array(next(drawn)))
+    monkeypatch.setattr(module._Tosses, "_untaken", untaken)
+    monkeypatch.setattr(module._Tosses, "_kept", lambda tosses, places: (0, 0) if len(looked_at) == 4 else None)
+    module._Tosses(HandSearch([4] * 6, [list(range(6))]), RATE, SeededNoise(1)).first()
+    assert looked_at == [3, 1, 0, 2]
 
 
 @pytest.mark.parametrize(("tossed", "loose"), [(1, 0), (1, 9), (256, 40)])
