@@ -207,3 +207,19 @@ def test_the_weighted_tail_is_the_two_sided_bound_of_normal_noise(variance):
     for beta in (0.3, 1e-9):
         bound = float(mpmath.sqrt(2 * float(variance) * mpmath.log(2 / mpmath.mpf(beta))))
         assert bound <= DiscreteGaussian(variance).weighted_tail(beta) <= bound * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.3, 1e-2, 1e-9])
+@pytest.mark.parametrize("draws", [1, 2, 3, 40])
+@pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(1, 3), Fraction(9), Fraction(400)])
+def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(variance, draws, beta):
+    """Moments summed from the law, minimised over a grid of t, apart from the search; tails from the same sums."""
+    v, sizes = float(variance), np.arange(int(80 * sqrt(variance)) + 60)
+    exponents = -(sizes**2) / (2 * v) + np.log(np.where(sizes == 0, 1, 2))
+    law = exponents - np.logaddexp.reduce(exponents)
+    beyond = np.cumsum(np.exp(law)[::-1])[::-1]
+    union = draws * int(np.count_nonzero(beyond[1:] > beta / draws))
+    points = np.exp(np.arange(-12, np.log(60 / sqrt(v) + 2 / v), 0.02))
+    moments = np.logaddexp.reduce(law + points[:, None] * sizes, axis=1)
+    chernoff = float(((draws * moments - np.log(beta)) / points).min())
+    assert DiscreteGaussian(variance).sum_tail(draws, beta) == pytest.approx(min(union, chernoff), rel=1e-3)
