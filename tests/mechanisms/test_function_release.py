@@ -53,6 +53,9 @@ def test_every_weight_has_the_next_draw_of_the_stated_law(width):
     drawn = laplace.sample(None, SeededNoise(5))
     np.testing.assert_array_equal(drawn - exact, DiscreteLaplace(Fraction(70)).sample(width, SeededNoise(5)))
     assert laplace.event.coordinates == (1 if width == 1 else None)
+    event = GaussianWeights(learner=told, width=width, variance=Fraction(9)).event
+    assert event.squared_sensitivity == squared_sensitivity(width) >= (2**20 + width**0.5 + 1) ** 2
+    assert laplace.event.sensitivity == weights_sensitivity(width) >= width**0.5 * 2**20 + width + 1
 
 
 def test_noise_out_of_range_is_refused():

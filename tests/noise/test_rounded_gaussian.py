@@ -170,3 +170,18 @@ def test_cells_and_brackets_speak_of_one_place_in_each_cell(variance, monkeypatc
     RoundedGaussian(variance)._propose(60, SeededNoise(48))
     inside = [place for place in places if 0 < place[0] < LAST_CELL]
     assert len(set(inside)) == len(inside) > 10
+
+
+@pytest.mark.parametrize("guard", [-8, 0, 8])
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_a_bracket_holds_for_every_place_that_its_bits_leave_open(size, guard, exp_minus, monkeypatch):
+    """With fewer bits of the place than of the bracket, the two ends of what is open lie far apart."""
+    monkeypatch.setattr(rounded_gaussian, "_GUARD_BITS", guard)
+    cells = _cells(Fraction(5, 2))
+    for seed in range(10):
+        uniform = LazyUniform(SeededNoise(seed))
+        low, high = cells.share_kept(size, uniform)(64)
+        start = uniform.prefix(64 + guard)
+        for end in (0, 1):
+            truth = exp_minus(cells.exponent(size, Fraction(start + end, 1 << (64 + guard))))
+            assert low <= mpmath.ldexp(truth, 64) <= high

@@ -104,8 +104,8 @@ FAULTS = (
         ("(known + 1) / scale", "known / scale", "the climb compares with the threshold below"),
         (
             "LazyUniform(noise, int(words[i]), EDGE_BITS)",
-            "LazyUniform(noise, int(words[i]) >> 16, 16)",
-            "a doubtful draw forgets half of its first bits",
+            "LazyUniform(noise, int(words[i]) | 1, EDGE_BITS)",
+            "a bit of a doubtful draw is always set",
         ),
         (
             "draws += _remainders(self, count, noise)",
