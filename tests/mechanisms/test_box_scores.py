@@ -1,12 +1,9 @@
-"""Scores of boxes: those of the queries on a finer grid, their sensitivity, and the law of both selections by them."""
-
-from fractions import Fraction
+"""Scores of boxes: those of the queries on a finer grid, and their sensitivity."""
 
 import numpy as np
 import pytest
 from audits.neighbours import pairs
 from persons import largest_move, person
-from scipy.stats import chisquare
 from workload.test_box_index import BLOCKS, SHAPE, boxes
 
 from dpqr.data.histogram import DenseHistogram
@@ -14,12 +11,7 @@ from dpqr.data.marginals import dense_marginal
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
 from dpqr.mechanisms.query_scores import QueryScores
-from dpqr.noise import envelope
-from dpqr.noise.source import SeededNoise
-from dpqr.workload import box_index as index_module
 from dpqr.workload.box_index import box_index
 
 UNIT = PrivacyUnit()
@@ -58,42 +50,6 @@ def test_scores_that_could_overflow_are_refused() -> None:
     for wrong in ({"bits": 26}, {"bits": 20, "records": 2**42}, {"expected": np.full(SHAPE, 2**58)}):
         with pytest.raises(InfeasiblePlan, match="2\\^62"):
             scores(**wrong)
-
-
-def exponential_law(logits):
-    weights = np.exp(logits - logits.max())
-    return weights / weights.sum()
-
-
-def permute_and_flip_law(logits):
-    """With a uniform time of arrival for each: the integral over t of p_i times prod over the others of 1 - t p_j."""
-    heads = np.exp(logits - logits.max())
-    points, weights = np.polynomial.legendre.leggauss(200)
-    times = (points + 1) / 2
-    with np.errstate(divide="ignore"):
-        left = np.log1p(-np.outer(times, heads)).sum(axis=1)
-    law = [(weights / 2 * p * np.exp(left - np.log1p(-times * p))).sum() for p in heads]
-    return np.array(law)
-
-
-@pytest.mark.parametrize(
-    ("kind", "law"), [(ExponentialChoice, exponential_law), (PermuteAndFlipChoice, permute_and_flip_law)]
-)
-def test_a_searched_selection_has_the_law_of_one_that_scores_all(kind, law, monkeypatch) -> None:
-    """Candidates in classes by their scores; another epsilon is the control."""
-    monkeypatch.setattr(envelope, "TRIALS", 16)
-    monkeypatch.setattr(index_module, "FIRST", 1)
-    made = scores(bits=2)
-    plain = made.evaluate(COUNTS)
-    classes = np.searchsorted(np.quantile(plain, [0.4, 0.7, 0.9, 0.95]), plain)
-    for epsilon in (Fraction(1, 40), Fraction(1, 15)):
-        noise, choice = SeededNoise(1), kind(scores=made, unit=UNIT, epsilon=epsilon)
-        chances = np.bincount(classes, law(float(choice.rate) * plain), minlength=5)
-        seen = np.bincount([classes[choice.sample(COUNTS, noise)] for _ in range(150)], minlength=5)
-        assert chances.sum() == pytest.approx(1, abs=1e-9)
-        assert chisquare(seen, 150 * chances / chances.sum()).pvalue > 1e-9
-        wrong = np.bincount(classes, law(float(choice.rate) / 4 * plain), minlength=5)
-        assert chisquare(seen, 150 * wrong / wrong.sum()).pvalue < 1e-9
 
 
 @pytest.mark.parametrize("rows", [1, 3])
