@@ -1,5 +1,6 @@
 """Stand-ins for what a test does not mean to test."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -7,6 +8,7 @@ import numpy as np
 
 from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.fitted import step
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.workload.block import QueryBlock
@@ -59,3 +61,23 @@ def measured(*pairs) -> Measurement:
         values=tuple(np.array(values, dtype=np.int64) for _, values in pairs),
         law=DiscreteLaplace(Fraction(1)),
     )
+
+
+class Told:
+    """A learner that was given its weights."""
+
+    def __init__(self, weights, bound=Fraction(1, 8)):
+        self.weights, self.bound = np.asarray(weights, dtype=float), bound
+
+    def fit(self, counts):
+        return self.weights
+
+
+def neighbouring_weights(
+    width: int, bound: Fraction = Fraction(3, 7)
+) -> Iterator[tuple[np.ndarray, np.ndarray, float]]:
+    """Weights that lie `bound` apart, and the width of their grid."""
+    drawn = np.random.default_rng(0)
+    for _ in range(200):
+        one, apart = drawn.normal(size=width) * 10, drawn.normal(size=width)
+        yield one, one + apart / np.linalg.norm(apart) * float(bound), step(bound)

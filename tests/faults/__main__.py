@@ -4,8 +4,8 @@
     PYTHONPATH=tests python -m faults --drawn 40      # and 40 a folder that cosmic-ray makes (pip install cosmic-ray)
     PYTHONPATH=tests python -m faults --folder privacy --widest 2
 
-It prints a line a fault as it is decided, the survivors, and the kill rate a folder. Exit code 1 where a planted fault
-survives that nobody has explained.
+It prints a line a fault as it is decided, the survivors, and the kill rate a folder: killed out of those that are not
+explained (`faults.explained`). Exit code 1 where a fault survives that nobody has explained.
 """
 
 import argparse
@@ -18,10 +18,12 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from faults.drawn import drawn_faults
+from faults.explained import reason
 from faults.fault import Fault
 from faults.planted import planted
 from faults.runner import STAGES, Verdict, copy_of_the_project, require_sound, tried
 
+SURVIVES, EXPLAINED = "SURVIVES", "explained"
 FOLDERS = (
     "privacy",
     "noise",
@@ -44,9 +46,13 @@ def main() -> int:
     verdicts = []
     for verdict in _verdicts(faults, asked.workers, asked.widest):
         verdicts.append(verdict)
-        print(f"{verdict.stage or 'SURVIVES':28} {verdict.fault.file}: {verdict.fault.words}", flush=True)
+        print(f"{_outcome(verdict):28} {verdict.fault.file}: {verdict.fault.words}", flush=True)
     _table(verdicts, asked.folder)
-    return int(any(verdict.stage is None for verdict in verdicts))
+    return int(any(_outcome(verdict) == SURVIVES for verdict in verdicts))
+
+
+def _outcome(verdict: Verdict) -> str:
+    return verdict.stage or (EXPLAINED if reason(verdict.fault) else SURVIVES)
 
 
 def _arguments() -> argparse.Namespace:
@@ -81,13 +87,18 @@ def _verdicts(faults: Iterable[Fault], workers: int, widest: int) -> Iterator[Ve
 
 
 def _table(verdicts: list[Verdict], folders: list[str]) -> None:
-    print(f"\n{'folder':20} {'faults':>6} {'killed':>6} {'rate':>6}   noticed by")
+    print(f"\n{'folder':20} {'faults':>6} {EXPLAINED:>9} {'killed':>6} {'rate':>6}   noticed by")
     for folder in (*folders, ""):
         of = [one for one in verdicts if one.fault.file.startswith(f"{folder}/" if folder else "")]
-        stages = Counter(one.stage for one in of)
-        killed = len(of) - stages[None]
-        where = ", ".join(f"{stages[stage]} {stage}" for stage in STAGES if stages[stage])
-        print(f"{folder or 'all':20} {len(of):6} {killed:6} {killed / max(len(of), 1):6.1%}   {where}")
+        outcomes = Counter(_outcome(one) for one in of)
+        explained = outcomes[EXPLAINED]
+        killed = len(of) - explained - outcomes[SURVIVES]
+        where = ", ".join(f"{outcomes[stage]} {stage}" for stage in STAGES if outcomes[stage])
+        rate = killed / max(len(of) - explained, 1)
+        print(f"{folder or 'all':20} {len(of):6} {explained:9} {killed:6} {rate:6.1%}   {where}")
+    for one in verdicts:
+        if _outcome(one) in (SURVIVES, EXPLAINED):
+            print(f"{_outcome(one)}: {one.fault.file}: {one.fault.words}. {reason(one.fault) or ''}")
 
 
 if __name__ == "__main__":

@@ -31,6 +31,9 @@ OPERATORS = (
     "ZeroIterationForLoop",
 )
 
+WITHOUT_EFFECT = ("@dataclass", "@lru_cache")
+"""Lines whose options change neither an answer nor a price."""
+
 
 def drawn_faults(folder: str, number: int, seed: int) -> list[Fault]:
     """`number` faults of the files below dpqr/`folder`, or all that there are."""
@@ -62,8 +65,8 @@ def _faults(file: str) -> Iterator[Fault]:
             changed = mutate_code(source, operator, occurrence)
             if changed is None:
                 break
-            line = _line(source, changed)
-            if _compiles(changed) and not line.startswith("@dataclass"):
+            line = Fault(file=file, text=changed, words="").line
+            if _compiles(changed) and not line.startswith(WITHOUT_EFFECT):
                 yield Fault(file=file, text=changed, words=f"{name}, place {occurrence}: {line}")
 
 
@@ -73,8 +76,3 @@ def _compiles(text: str) -> bool:
     except (SyntaxError, ValueError):
         return False
     return True
-
-
-def _line(source: str, changed: str) -> str:
-    pairs = zip(source.splitlines(), changed.splitlines(), strict=False)
-    return next((after.strip() for before, after in pairs if before != after), "")

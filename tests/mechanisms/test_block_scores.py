@@ -4,8 +4,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
+import persons
 import pytest
 from audits.neighbours import pairs
+from persons import person
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
@@ -162,3 +164,39 @@ def test_the_largest_table_that_is_allowed_is_scored_exactly() -> None:
     assert made.evaluate(counts).tolist() == [2**24 * (records + 6)]
     assert largest_total((marginal(0, 1),), records) == records
     assert largest_total((PREFIX, SIGNED), 5) == 5 * (3 + 4)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize(("relation", "one"), [(Neighbours.ADD_REMOVE, 1), (Neighbours.REPLACE, 2)])
+def test_a_person_moves_a_marginals_score_by_all_of_their_rows(relation, one, rows) -> None:
+    """All that one person's rows can be, against the sensitivity that the price is worked out from."""
+    unit = person(relation, rows)
+    far = (np.array([10, 0]),), (np.array([0, 10, 0]),)
+    made = scores((marginal(0),), (marginal(1),), expected=far, multipliers=(Fraction(1), Fraction(1)))
+    assert made.sensitivity(unit) == persons.largest_move(made.evaluate, SHAPE, unit) == rows * one
+
+
+@every_unit
+@pytest.mark.parametrize("groups", CASES.values(), ids=CASES.keys())
+def test_no_person_moves_a_score_by_more_than_the_sensitivity(groups, unit) -> None:
+    one, unit = unit, person(unit.neighbours, 2)
+    made = scores(*groups, multipliers=fair_multipliers(groups, unit))
+    moved = persons.largest_move(made.evaluate, SHAPE, unit)
+    assert made.sensitivity(one) < moved <= made.sensitivity(unit)
+
+
+def test_the_sensitivity_is_the_largest_over_groups_of_their_sum_rounded_up() -> None:
+    groups = ((marginal(0), PREFIX), (marginal(1),))
+    made = scores(*groups, multipliers=(Fraction(1, 7), Fraction(1, 3)))
+    assert made.sensitivity(ADD_REMOVE) == math.ceil(Fraction(1 + 3, 7)) == 1
+    assert made.sensitivity(person(Neighbours.ADD_REMOVE, 5)) == math.ceil(5 * Fraction(1 + 3, 7)) == 3
+    turned = scores(*groups[::-1], multipliers=(Fraction(1, 3), Fraction(1, 7)))
+    assert turned.sensitivity(person(Neighbours.ADD_REMOVE, 5)) == 3
+
+
+def test_a_score_is_refused_wherever_the_exact_sums_reach_the_ceiling() -> None:
+    """The sum of expected answers is formed in floats; its margin never lets one in."""
+    for short in (1, 2**10, 2**35):
+        expected = np.array([2**61, 2**61 - short])
+        with pytest.raises(InfeasiblePlan):
+            scores((marginal(0),), multipliers=(Fraction(1),), expected=((expected,),))

@@ -26,3 +26,15 @@ def test_noise_outside_the_samplers_range_is_refused() -> None:
     for bad in (Fraction(0), Fraction(-1), 2**52 + Fraction(1, 3)):
         with pytest.raises(InfeasiblePlan, match="a scale of"):
             refuse_noise(bad, 2**52, "a scale of")
+
+
+def test_the_ceiling_leaves_room_for_the_difference_of_any_two() -> None:
+    assert np.iinfo(np.int64).max >= (CEILING - 1) - -(CEILING - 1)
+    assert CEILING == 2**62
+
+
+def test_noise_below_the_smallest_that_is_proved_is_refused() -> None:
+    refuse_noise(Fraction(1, 64), 2**100, "a variance of", Fraction(1, 64))
+    for bad in (Fraction(1, 65), Fraction(0), 2**100 + Fraction(1, 3)):
+        with pytest.raises(InfeasiblePlan, match="a variance of"):
+            refuse_noise(bad, 2**100, "a variance of", Fraction(1, 64))

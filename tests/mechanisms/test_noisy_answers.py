@@ -2,11 +2,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from persons import crowd, person
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dpqr.workload.block import Factor, QueryBlock
@@ -92,3 +95,29 @@ def test_the_largest_table_that_is_allowed_is_answered_exactly() -> None:
     block = query(2**26 - 1, -3, 0)
     measured = LaplaceAnswers(blocks=(block,), unit=REPLACE, scale=Fraction(1, 500)).sample(counts, SeededNoise(3))
     assert measured.values[0].tolist() == [(2**36 - 5) * (2**26 - 1) - 15]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize("relation", list(Neighbours))
+def test_a_person_moves_the_answers_by_no_more_than_the_events_say(relation, rows) -> None:
+    """All that one person's rows can be; a marginal attains both norms."""
+    unit, shape = person(relation, rows), (3, 2)
+    blocks = (MARGINAL, QueryBlock(name="other", factors=(Factor.identity(1, 2),)))
+    l1 = squared = 0
+    for databases in crowd(shape, unit):
+        table = np.stack([np.concatenate([block.answer(one) for block in blocks]) for one in databases])
+        moved = np.abs(table[:, None] - (table[None] if relation is Neighbours.REPLACE else table[None, :1]))
+        l1, squared = max(l1, int(moved.sum(axis=-1).max())), max(squared, int((moved**2).sum(axis=-1).max()))
+    assert LaplaceAnswers(blocks=blocks, unit=unit, scale=SCALE).event.sensitivity == l1
+    assert GaussianAnswers(blocks=blocks, unit=unit, variance=VARIANCE).event.squared_sensitivity == squared
+
+
+@pytest.mark.parametrize("maker", [LaplaceAnswers, GaussianAnswers])
+def test_every_answer_has_the_next_draw_of_the_stated_law(maker) -> None:
+    """Noise is what the release adds to the exact answers: the law's own draws from the same bits, each used once."""
+    noise = {"scale": SCALE} if maker is LaplaceAnswers else {"variance": VARIANCE}
+    law = DiscreteLaplace(SCALE) if maker is LaplaceAnswers else DiscreteGaussian(VARIANCE)
+    blocks = (PREFIX, MARGINAL, query(1, 0, 2), MARGINAL)
+    measured = maker(blocks=blocks, unit=REPLACE, **noise).sample(COUNTS, SeededNoise(4))
+    added = [values - block.answer(COUNTS) for block, values in zip(blocks, measured.values, strict=True)]
+    np.testing.assert_array_equal(np.concatenate(added), law.sample(11, SeededNoise(4)))

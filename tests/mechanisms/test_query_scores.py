@@ -1,13 +1,19 @@
 """Scores of single queries: their values written out, and their sensitivity against all neighbouring databases."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
+import persons
 import pytest
 from audits.neighbours import pairs
+from persons import person
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.query_scores import QueryScores
+from dpqr.mechanisms.block_scores import RESOLUTION
+from dpqr.mechanisms.query_scores import QueryScores, fair_ratios
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 
@@ -84,3 +90,50 @@ def test_many_rows_are_scored_without_a_loop_over_them(monkeypatch) -> None:
     counts = DenseHistogram(np.arange(6).reshape(SHAPE))
     made = scores(block("many", Dense(table)), expected=np.zeros(20_000, dtype=np.int64))
     np.testing.assert_array_equal(made.evaluate(counts), table @ np.array([3, 5, 7]))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("blocks", "ratios", "added", "replaced"),
+    [((ZERO_ONE, PREFIX), (1, 1), 1, 1), ((SIGNED,), (1,), 3, 5), ((SIGNED, ZERO_ONE), (2, 7), 7, 10)],
+)
+def test_a_person_moves_a_score_by_the_number_of_their_rows_times_one_rows_move(
+    blocks, ratios, added, replaced, rows
+) -> None:
+    """All that one person's rows can be, against the sensitivity that the price is worked out from."""
+    made = scores(*blocks, ratios=ratios, expected=np.full(sum(b.rows for b in blocks), -100))
+    for relation, one in ((Neighbours.ADD_REMOVE, added), (Neighbours.REPLACE, replaced)):
+        unit = person(relation, rows)
+        assert made.sensitivity(unit) == persons.largest_move(made.evaluate, SHAPE, unit) == rows * one
+
+
+def test_scores_of_other_blocks_on_the_same_counts_are_their_own() -> None:
+    """True answers are kept with the counts; what is kept is found again by its own blocks alone."""
+    counts = DenseHistogram(np.array([[4, 0, 1], [2, 2, 9]]))
+    for _ in range(2):
+        for block_ in (PREFIX, ZERO_ONE, SIGNED, LARGE):
+            made = scores(block_, ratios=(1,), expected=np.arange(block_.rows) * 2)
+            truth = block_.answer(DenseHistogram(np.array([[4, 0, 1], [2, 2, 9]])))
+            assert made.evaluate(counts).tolist() == np.abs(truth - np.arange(block_.rows) * 2).tolist()
+        for ratio in (1, 3):
+            made = scores(PREFIX, ratios=(ratio,), expected=np.zeros(3, dtype=np.int64))
+            assert made.evaluate(counts).tolist() == [ratio * answer for answer in (6, 8, 18)]
+
+
+def test_ratios_are_exact_weights_per_sensitivity_where_they_are_small() -> None:
+    blocks = (replace(ZERO_ONE, weight=Fraction(1, 2)), SIGNED, PREFIX)
+    assert fair_ratios(blocks, ADD_REMOVE) == (3, 2, 6)  # 1/2, 1/3, 1
+    assert fair_ratios(blocks, REPLACE) == (5, 2, 10)  # 1/2, 1/5, 1
+    assert fair_ratios(blocks, person(Neighbours.REPLACE, 3)) == (5, 2, 10)
+
+
+@every_unit
+def test_unlike_blocks_share_the_resolution(unit) -> None:
+    """Each ratio is right within half a unit."""
+    blocks = (replace(ZERO_ONE, weight=Fraction(3, 10)), SIGNED, LARGE, replace(PREFIX, weight=Fraction(7, 9)))
+    moves = [QueryScores(blocks=(b,), ratios=(1,), expected=np.zeros(b.rows)).sensitivity(unit) for b in blocks]
+    most = max(b.weight for b in blocks)
+    for ratio, block_, move in zip(fair_ratios(blocks, unit), blocks, moves, strict=True):
+        exact = RESOLUTION * block_.weight / move / most
+        assert ratio == 1 or abs(ratio - exact) <= Fraction(1, 2)
+        assert ratio > 1 or exact < 2

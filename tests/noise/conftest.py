@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 
 from dpqr.data.arrays import WordArray
+from dpqr.noise.bernoulli import bernoulli_exp
+from dpqr.noise.exp_table import CELL_BITS, LAST_CELL
 
 ONES = (1 << 64) - 1
 
@@ -78,3 +80,20 @@ def follows_normal(p_value) -> Callable[[np.ndarray], None]:
         assert p_value(seen, np.diff(wrong), len(draws)) < 1e-9
 
     return check
+
+
+@pytest.fixture
+def checked_coins() -> Callable[..., np.ndarray]:
+    """`bernoulli_exp` that first asks every coin's exact exponent, and refuses a cell that does not stand for it.
+
+    A coin that its cell decides and one that its exponent decides are then coins of one probability.
+    """
+
+    def coins(cells, exact, noise):
+        for i, cell in enumerate(cells.tolist()):
+            place = exact(i) * (1 << CELL_BITS)
+            assert 0 <= cell <= place, (i, cell, place)
+            assert place < cell + 2 or cell == LAST_CELL, (i, cell, place)
+        return bernoulli_exp(cells, exact, noise)
+
+    return coins

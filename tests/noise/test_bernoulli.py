@@ -74,3 +74,15 @@ def test_a_fixed_probability_by_enumeration(scripted, exp_minus):
     most, least = (bernoulli_fixed(leading, threshold, 1 << 16, scripted(EVERY_SHORT, rest)) for rest in (0, ONES))
     assert int(least.sum()) <= mpmath.ldexp(exp_minus(Fraction(1, 2)), 16) <= int(most.sum()) <= int(least.sum()) + 1
     assert most[: most.sum()].all()
+
+
+@pytest.mark.parametrize("exponent", [Fraction(1, 2), Fraction(7, 5)])
+def test_a_doubtful_coin_is_decided_by_its_own_bits_and_further_ones(exponent, scripted, exp_minus):
+    """U lies just below and just above exp(-x), told from it by the last of 64 bits only; the first 16 are doubtful."""
+    digits = int(mpmath.floor(mpmath.ldexp(exp_minus(exponent), 64)))
+    leading, rest = digits >> 48, digits & ((1 << 48) - 1)
+    cell = np.array([int(exponent * (1 << 14))])
+    for tail, heads in ((rest - 1, True), (rest + 1, False)):
+        words = [leading, tail << 16]
+        assert bernoulli_exp(cell, lambda i: exponent, scripted(words)).tolist() == [heads]
+        assert bernoulli_fixed(leading, partial(exp_bracket, exponent), 1, scripted(words)).tolist() == [heads]

@@ -18,3 +18,8 @@ def test_finds_the_best_point_of_an_exponential_sum():
     found = chernoff(lambda point: -log(1 - point), 1.0, 1, 1e-6)
     grid = min((-log(1 - t / 10**4) - log(1e-6)) / (t / 10**4) for t in range(1, 10**4))
     assert found == pytest.approx(grid, rel=1e-5)
+
+
+def test_the_margin_for_the_arithmetic_is_added_to_the_best_bound():
+    best = (2 * 10 * log(1e9)) ** 0.5
+    assert chernoff(lambda point: point * point / 2, 100.0, 10, 1e-9) >= best * (1 + 2.0**-20) * (1 - 2.0**-40)

@@ -5,8 +5,10 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpqr.noise import discrete_gaussian
 from dpqr.noise.bits import CHUNK
 from dpqr.noise.discrete_gaussian import SUMMED_VARIANCE, DiscreteGaussian, _envelope
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.exp_table import LAST_CELL
 from dpqr.noise.source import SeededNoise
 
@@ -158,3 +160,66 @@ def test_refuses_impossible_tails(beta):
             DiscreteGaussian(variance).tail(beta)
         with pytest.raises(ValueError, match="beta"):
             DiscreteGaussian(variance).sum_tail(3, beta)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 4), Fraction(5, 2), LONG, Fraction(10**20)])
+def test_proposals_are_kept_by_the_stated_variance(variance, checked_coins, monkeypatch):
+    """The cells and exponents that a draw asks for are those of its own variance, proposal by proposal."""
+    asked = []
+
+    def coins(cells, exact, noise):
+        asked.append([exact(i) for i in range(len(cells))])
+        return checked_coins(cells, exact, noise)
+
+    scale = Fraction(int(mpmath.floor(mpmath.sqrt(float(variance)))) + 1)
+    proposals = np.abs(DiscreteLaplace(scale).sample(40, SeededNoise(34))).tolist()
+    monkeypatch.setattr(discrete_gaussian, "bernoulli_exp", coins)
+    DiscreteGaussian(variance)._propose(40, SeededNoise(34))
+    assert asked == [[(size - variance / scale) ** 2 / (2 * variance) for size in proposals]]
+
+
+def test_draws_are_negative_as_often_as_positive(p_value):
+    draws = DiscreteGaussian(Fraction(100)).sample(20_000, SeededNoise(35))
+    halves = [int((draws < 0).sum()), int((draws > 0).sum())]
+    assert p_value(halves, [0.5, 0.5], sum(halves)) > 1e-9
+
+
+@pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (50, 1e-6), (10**6, 1e-9)])
+def test_the_bound_of_a_large_sum_is_that_of_normal_sizes_and_a_step_each(draws, beta):
+    """E exp(t |N|) = exp(t^2 v / 2) erfc(-t sqrt(v / 2)), minimised over a grid of t, apart from the search."""
+    variance = Fraction(2 * SUMMED_VARIANCE)
+    law = DiscreteGaussian(variance)
+    points = np.exp(np.arange(-16, 0, 0.02))
+
+    def bound(t):
+        moment = mpmath.exp(t * t * float(variance) / 2) * mpmath.erfc(-t * mpmath.sqrt(float(variance) / 2))
+        return (draws * mpmath.log(moment) - mpmath.log(beta)) / t
+
+    with mpmath.workprec(80):
+        normal = float(min(bound(mpmath.mpf(t)) for t in points.tolist()))
+    together = draws * law.tail(beta / draws)
+    assert law.sum_tail(draws, beta) == pytest.approx(min(together, draws + normal), rel=1e-4)
+    assert together > draws + normal or draws == 1
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 20), Fraction(9), Fraction(10**20)])
+def test_the_weighted_tail_is_the_two_sided_bound_of_normal_noise(variance):
+    for beta in (0.3, 1e-9):
+        bound = float(mpmath.sqrt(2 * float(variance) * mpmath.log(2 / mpmath.mpf(beta))))
+        assert bound <= DiscreteGaussian(variance).weighted_tail(beta) <= bound * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("beta", [0.3, 1e-2, 1e-9])
+@pytest.mark.parametrize("draws", [1, 2, 3, 40])
+@pytest.mark.parametrize("variance", [Fraction(1, 50), Fraction(1, 3), Fraction(9), Fraction(400)])
+def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(variance, draws, beta):
+    """Moments summed from the law, minimised over a grid of t, apart from the search; tails from the same sums."""
+    v, sizes = float(variance), np.arange(int(80 * sqrt(variance)) + 60)
+    exponents = -(sizes**2) / (2 * v) + np.log(np.where(sizes == 0, 1, 2))
+    law = exponents - np.logaddexp.reduce(exponents)
+    beyond = np.cumsum(np.exp(law)[::-1])[::-1]
+    union = draws * int(np.count_nonzero(beyond[1:] > beta / draws))
+    points = np.exp(np.arange(-12, np.log(60 / sqrt(v) + 2 / v), 0.02))
+    moments = np.logaddexp.reduce(law + points[:, None] * sizes, axis=1)
+    chernoff = float(((draws * moments - np.log(beta)) / points).min())
+    assert DiscreteGaussian(variance).sum_tail(draws, beta) == pytest.approx(min(union, chernoff), rel=1e-3)

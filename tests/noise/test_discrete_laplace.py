@@ -158,3 +158,51 @@ def test_refuses_impossible_tails(beta):
         DiscreteLaplace(Fraction(1)).tail(beta)
     with pytest.raises(ValueError, match="beta"):
         DiscreteLaplace(Fraction(1)).sum_tail(3, beta)
+
+
+@pytest.mark.parametrize("scale", [*SCALES, LONG, Fraction(2**52)])
+def test_the_weighted_tail_is_the_better_of_the_two_moment_bounds(scale, exp_minus):
+    """One draw's own second and fourth moment, from sum k^n q^k for n = 2, 4 (Eulerian polynomials)."""
+    q = exp_minus(1 / scale)
+    once = 2 * (1 - q) / (1 + q)
+    second = once * (q + q**2) / (1 - q) ** 3
+    fourth = once * (q + 11 * q**2 + 11 * q**3 + q**4) / (1 - q) ** 5
+    for beta in (0.3, 0.05, 1e-3, 1e-9):
+        bound = min((second / beta) ** 0.5, (fourth / beta) ** 0.25)
+        assert bound <= DiscreteLaplace(scale).weighted_tail(beta) <= bound * (1 + 1e-5)
+
+
+def test_no_chunk_of_a_long_draw_repeats_another():
+    """At this scale two equal draws in a row of 1000 have a chance of 2^-40."""
+    draws = DiscreteLaplace(Fraction(2**50)).sample(2 * CHUNK, SeededNoise(25)).reshape(2, CHUNK)
+    assert not (draws[0, :1000] == draws[1, :1000]).any()
+    assert not (np.abs(draws[0, :1000]) == np.abs(draws[1, :1000])).any()
+    assert len(np.unique(np.sign(draws))) == 2
+
+
+@pytest.mark.parametrize(("draws", "beta"), [(1, 0.05), (2, 0.3), (2, 1e-9), (3, 0.01), (30, 1e-6), (10**5, 1e-9)])
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(20), Fraction(10**9)])
+def test_the_sum_tail_is_chernoffs_bound_or_the_union_bound(scale, draws, beta, exp_minus):
+    """The moments from the law's own formula, minimised over a grid of t, apart from the search."""
+    law, q, rate = DiscreteLaplace(scale), exp_minus(1 / scale), float(1 / scale)
+
+    def bound(t):
+        grown = q * mpmath.exp(t)
+        moment = (1 - q) / (1 + q) * (1 + 2 * grown / (1 - grown))
+        return (draws * mpmath.log(moment) - mpmath.log(beta)) / t
+
+    with mpmath.workprec(120):
+        best = float(min(bound(mpmath.mpf(rate * (1 - x))) for x in (np.arange(1, 400) / 400).tolist()))
+        near = float(min(bound(mpmath.mpf(rate) * mpmath.mpf(2) ** (-k / 4)) for k in range(1, 80)))
+    union = draws * law.tail(beta / draws)
+    found = law.sum_tail(draws, beta)
+    assert found <= min(best, near, union) * (1 + 1e-5)
+    assert found >= min(best, near, union) * (1 - 1e-2)
+
+
+@pytest.mark.parametrize("count", [1, 2, 7, CHUNK, CHUNK + 1])
+def test_every_entry_is_drawn(count):
+    """At this scale one of them is 0, or what its neighbour is, with a chance below 2^-30."""
+    draws = DiscreteLaplace(Fraction(2**50)).sample(count, SeededNoise(26))
+    assert (np.abs(draws) > 2**14).all()
+    assert (np.diff(draws) != 0).all()

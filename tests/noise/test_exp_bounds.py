@@ -3,6 +3,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
+from dpqr.noise import exp_bounds
 from dpqr.noise.exp_bounds import _inverse_growth, exp_bracket
 
 EXPONENTS = [
@@ -61,3 +62,13 @@ def test_one_is_exact():
 def test_refuses_growth():
     with pytest.raises(ValueError, match="at least 0"):
         exp_bracket(Fraction(-1, 2), 64)
+
+
+@pytest.mark.parametrize("guard", [-8, -4, 0])
+def test_a_bracket_holds_however_few_guard_bits_make_it_narrow(guard, exp_minus, monkeypatch):
+    """Every step rounds outwards: with no bits to spare, a step that did not would be seen."""
+    monkeypatch.setattr(exp_bounds, "GUARD_BITS", guard)
+    for k in range(1, 400):
+        exponent = Fraction(k, 401)
+        low, high = exp_bracket(exponent, 12)
+        assert low <= mpmath.ldexp(exp_minus(exponent), 12) <= high

@@ -4,6 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpqr.noise import geometric
 from dpqr.noise.geometric import geometric_edges, geometric_parts
 from dpqr.noise.source import SeededNoise
 
@@ -67,3 +68,17 @@ def test_the_low_bits_have_their_own_law(scale, p_value):
     assert p_value(seen, ratio / ratio.sum(), len(draws)) > 1e-9
     reverse = ratio[::-1]
     assert p_value(seen, reverse / reverse.sum(), len(draws)) < 1e-9
+
+
+@pytest.mark.parametrize("scale", [Fraction(100), Fraction(10**6, 7), Fraction(2**40, 3)])
+def test_cells_and_exponents_of_the_remainders_agree(scale, checked_coins, monkeypatch):
+    monkeypatch.setattr(geometric, "bernoulli_exp", checked_coins)
+    assert geometric_parts(scale).sample(300, SeededNoise(13)).shape == (300,)
+
+
+def test_only_remainders_that_were_kept_are_given(monkeypatch):
+    """However often they are drawn again: here the odd ones are kept."""
+    monkeypatch.setattr(geometric, "bernoulli_exp", lambda cells, exact, noise: cells % 2 == 1)
+    monkeypatch.setattr(geometric.DistanceGrid, "cells", lambda grid, distances: distances.astype(np.int64))
+    parts = geometric_parts(Fraction(2**20))
+    assert (parts.sample(2000, SeededNoise(14)) % 2 == 1).all()

@@ -75,3 +75,18 @@ def test_refuses_without_naming_a_score(scores):
     with pytest.raises(ValueError, match="a selection needs") as caught:
         draw_permute_and_flip(scores, Fraction(1), SeededNoise(1))
     assert "987654" not in str(caught.value)
+
+
+def test_cells_and_exponents_of_the_coins_agree(checked_coins, monkeypatch):
+    monkeypatch.setattr(permute_and_flip, "bernoulli_exp", checked_coins)
+    scores = np.arange(-300, 1, dtype=np.int64) ** 3
+    assert draw_permute_and_flip(scores, Fraction(1, 10**6), SeededNoise(57)) in range(301)
+
+
+@pytest.mark.parametrize("chunk", [1, 2, 5])
+def test_the_random_rank_is_the_place_among_all_heads(chunk, monkeypatch):
+    """Coins of probability 1 are all heads: rank r is candidate r, in whatever chunk it stands."""
+    monkeypatch.setattr(permute_and_flip, "CHUNK", chunk)
+    for rank in range(5):
+        monkeypatch.setattr(permute_and_flip, "uniform_below", lambda bound, noise, rank=rank: rank)
+        assert draw_permute_and_flip(np.full(5, 7), Fraction(3), SeededNoise(58)) == rank

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpqr.noise.public import public_generator
+from dpqr.noise.public import public_generator, public_normals
 
 
 def test_the_seed_repeats_the_choices():
@@ -13,3 +13,11 @@ def test_the_seed_repeats_the_choices():
 def test_refuses_negative_seeds():
     with pytest.raises(ValueError, match="at least 0"):
         public_generator(-1)
+
+
+@pytest.mark.parametrize("seed", [0, 7, 2**60])
+def test_normal_draws_are_standard_normal(seed, follows_normal):
+    """The seed is public and fixed, so this comes out the same every time."""
+    draws = public_normals(seed, 100_000)
+    follows_normal(draws)
+    assert len(np.unique(draws)) == len(draws)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from handsearch import HandSearch
 
 from dpqr.noise.refining import settle_best, tightened
@@ -30,3 +31,15 @@ def test_both_end_where_no_more_refining_is_admitted() -> None:
     assert not settle_best(search)
     assert tightened(HandSearch(SCORES, PIECES, loose=10**6, allowance=0), Fraction(1), SeededNoise(2)) is None
     assert np.array_equal(search.evaluate(), SCORES)
+
+
+@pytest.mark.parametrize("loose", [0, 1, 2])
+def test_no_score_lies_above_the_best_that_was_settled(loose) -> None:
+    """Scores one apart, so that a bound one above a known score counts."""
+    for seed in range(60):
+        drawn = np.random.default_rng(seed)
+        scores = drawn.integers(0, 4, 12)
+        pieces = np.array_split(drawn.permutation(12), 4)
+        search = HandSearch(scores, pieces, loose=loose)
+        assert settle_best(search)
+        assert search.bounds.max() == search.bounds[search.known > 0].max() == scores.max()

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 
 from dpqr.noise.bits import CHUNK
 from dpqr.noise.exp_table import CELL_BITS, LARGEST_EXPONENT, LAST_CELL
@@ -50,3 +51,12 @@ def test_a_cell_is_below_its_exponent_and_within_two_of_it():
         assert cell <= place
         assert place < cell + 2 or (cell == LAST_CELL and exponent >= LARGEST_EXPONENT)
     assert cells_below(np.array([0.0, 1e300])).tolist() == [0, LAST_CELL]
+
+
+@pytest.mark.parametrize("error", [-0.49, 0.49])
+def test_an_exponent_that_is_off_by_less_than_half_a_cell_has_a_cell_that_stands_for_it(error):
+    """What is true lies `error` cells from what is given."""
+    given = np.random.default_rng(2).uniform(0.001, LARGEST_EXPONENT - 1, 2_000)
+    for cell, exponent in zip(cells_below(given.copy()).tolist(), given.tolist(), strict=True):
+        place = Fraction(exponent) * 2**CELL_BITS + Fraction(error)
+        assert cell <= place < cell + 2

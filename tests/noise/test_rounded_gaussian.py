@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpqr.noise import rounded_gaussian
 from dpqr.noise.bits import CHUNK
 from dpqr.noise.exp_table import LAST_CELL
 from dpqr.noise.lazy_uniform import LazyUniform
@@ -119,7 +120,6 @@ def test_brackets_enclose_and_close_in(variance, size, exp_minus):
 
 def test_coins_that_floats_cannot_decide_follow_the_same_law(monkeypatch, p_value):
     """With cells so blunt that every coin is decided by the brackets."""
-    from dpqr.noise import rounded_gaussian
 
     def exactly(cells, threshold, noise):
         return np.array([LazyUniform(noise).below(threshold(i)) for i in range(len(cells))], dtype=bool)
@@ -150,3 +150,38 @@ def test_gives_as_many_as_asked(count):
 def test_refuses_other_variances(variance):
     with pytest.raises(ValueError, match="variance"):
         RoundedGaussian(variance)
+
+
+@pytest.mark.parametrize("variance", [SMALLEST_VARIANCE, Fraction(5, 2), Fraction(10**12)])
+def test_cells_and_brackets_speak_of_one_place_in_each_cell(variance, monkeypatch):
+    """A coin that its cell decides and one that its bracket decides are coins of one probability; and no two proposals
+    share a place."""
+    places = []
+
+    def coins(cells, threshold, noise):
+        for i, cell in enumerate(cells.tolist()):
+            low, high = threshold(i)(64)
+            assert high >= mpmath.ldexp(mpmath.exp(-mpmath.mpf(cell + 2) / 2**14), 64) or cell == LAST_CELL
+            assert low <= mpmath.ldexp(mpmath.exp(-mpmath.mpf(cell) / 2**14), 64)
+            places.append((cell, low))
+        return np.ones(len(cells), dtype=bool)
+
+    monkeypatch.setattr(rounded_gaussian, "bernoulli_below", coins)
+    RoundedGaussian(variance)._propose(60, SeededNoise(48))
+    inside = [place for place in places if 0 < place[0] < LAST_CELL]
+    assert len(set(inside)) == len(inside) > 10
+
+
+@pytest.mark.parametrize("guard", [-8, 0, 8])
+@pytest.mark.parametrize("size", [0, 1, 7])
+def test_a_bracket_holds_for_every_place_that_its_bits_leave_open(size, guard, exp_minus, monkeypatch):
+    """With fewer bits of the place than of the bracket, the two ends of what is open lie far apart."""
+    monkeypatch.setattr(rounded_gaussian, "_GUARD_BITS", guard)
+    cells = _cells(Fraction(5, 2))
+    for seed in range(10):
+        uniform = LazyUniform(SeededNoise(seed))
+        low, high = cells.share_kept(size, uniform)(64)
+        start = uniform.prefix(64 + guard)
+        for end in (0, 1):
+            truth = exp_minus(cells.exponent(size, Fraction(start + end, 1 << (64 + guard))))
+            assert low <= mpmath.ldexp(truth, 64) <= high

@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import combinations
 from math import comb
 
+import mpmath
 import numpy as np
 import pytest
 from handsearch import HandSearch
@@ -37,6 +38,45 @@ def tally(draws, seed, **how):
     noise = SeededNoise(seed)
     drawn = [search_permute_and_flip(HandSearch(SCORES, PIECES, **how), RATE, noise) for _ in range(draws)]
     return np.bincount(drawn, minlength=len(SCORES))
+
+
+def test_the_halvings_are_at_most_what_the_exponent_allows() -> None:
+    """2^j exp(-rate (best - bound)) is a probability: j <= exponent log2(e), compared without floats."""
+    assert int(mpmath.floor(2**module._LOG_BITS / mpmath.log(2))) == module._LOG2_E
+    for gaps in (range(400), range(0, 10**6, 997)):
+        tosses = module._Tosses(
+            HandSearch([0, *(-gap for gap in gaps)], [[i] for i in range(len(gaps) + 1)]), RATE, None
+        )
+        exact = [0, *(mpmath.floor(float(RATE * gap) / mpmath.log(2)) for gap in gaps)]
+        assert all(0 <= found <= most for found, most in zip(tosses.halvings.tolist(), exact, strict=True))
+
+
+def test_heads_of_one_class_stand_for_different_members() -> None:
+    """As many heads as members are all of them, each once, whatever was taken before."""
+    search = HandSearch([4] * 6 + [0] * 5, [list(range(6)), list(range(6, 11))])
+    for seed in range(10):
+        tosses = module._Tosses(search, Fraction(1), SeededNoise(seed))
+        before, taken = np.cumsum(tosses.members) - tosses.members, set()
+        classes = np.repeat(np.flatnonzero(tosses.members), [2, 3])
+        first = tosses._untaken(classes, before, taken)
+        rest = tosses._untaken(np.repeat(np.flatnonzero(tosses.members), [4, 2]), before, taken)
+        assert sorted([*first, *rest]) == list(range(11))
+
+
+def test_a_head_whose_other_coins_failed_is_not_tossed_again(monkeypatch) -> None:
+    """Labels are drawn with repetition, and each is looked at the first time only."""
+    drawn = iter([[0, 1, 2], [0, 1, 3], [2, 2, 2], [4, 5, 0]])
+    looked_at = []
+
+    def untaken(tosses, classes, before, taken):
+        looked_at.append(len(classes))
+        return classes
+
+    monkeypatch.setattr(module, "uniforms_below", lambda bound, count, noise: np.array(next(drawn)))
+    monkeypatch.setattr(module._Tosses, "_untaken", untaken)
+    monkeypatch.setattr(module._Tosses, "_kept", lambda tosses, places: (0, 0) if len(looked_at) == 4 else None)
+    module._Tosses(HandSearch([4] * 6, [list(range(6))]), RATE, SeededNoise(1)).first()
+    assert looked_at == [3, 1, 0, 2]
 
 
 @pytest.mark.parametrize(("tossed", "loose"), [(1, 0), (1, 9), (256, 40)])

@@ -44,3 +44,11 @@ def test_boxes_count_their_cells() -> None:
     boxes = Boxes(starts=np.array([[0, 1], [2, 2]]), stops=np.array([[2, 4], [2, 5]]))
     assert len(boxes) == 2
     assert boxes.cells.tolist() == [6, 0]
+
+
+def test_ends_cannot_be_written_through_the_boxes() -> None:
+    boxes = Boxes(starts=np.array([[0]], dtype=np.int32), stops=np.array([[2]]))
+    assert boxes.starts.dtype == boxes.stops.dtype == np.int64
+    for ends in (boxes.starts, boxes.stops):
+        with pytest.raises(ValueError, match="read-only"):
+            ends[0] = 1

@@ -24,3 +24,16 @@ def test_equal_vectors_are_compared_once(monkeypatch) -> None:
     assert largest_distance(np.repeat(VECTORS[:1], 12, axis=0), 1) == 0
     assert largest_distance(np.arange(24).reshape(12, 2) * 1, 1) == 44
     assert largest_distance(np.arange(26).reshape(13, 2), 1) is None
+
+
+def test_the_farthest_pair_is_found_wherever_it_stands() -> None:
+    vectors = np.array([[0, 0], [1, 1], [7, -6], [-1, 9], [2, 2]])
+    for turned in (vectors, vectors[::-1], -vectors):
+        assert largest_distance(turned, 1) == 8 + 15
+        assert largest_distance(turned, 2) == 64 + 225
+
+
+@pytest.mark.parametrize("columns_", [15, 16, 17, 64])
+def test_many_squares_that_fit_int64_one_by_one_are_summed_exactly(columns_) -> None:
+    assert largest_norm(np.full((2, columns_), -(2**30)), 2) == columns_ * 2**60
+    assert largest_norm(np.full((2, columns_), 2**60), 1) == columns_ * 2**60

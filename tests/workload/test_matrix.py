@@ -113,3 +113,11 @@ def test_a_distance_that_is_too_dear_is_unknown_but_the_largest_entry_is_not(for
     assert matrix.column_distance(1) is None
     assert matrix.column_distance(2) is None
     assert matrix.column_distance(0) == 5
+
+
+@pytest.mark.parametrize("rows", [4, 8, 16, 17])
+def test_squares_that_fit_int64_one_by_one_are_summed_exactly(rows) -> None:
+    large = np.full((rows, 1), 2**30)
+    for matrix in (Dense(large), Sparse(csr_array(large))):
+        assert matrix.column_norm(2) == rows * 2**60
+        assert matrix.column_norm(1) == rows * 2**30

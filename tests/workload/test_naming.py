@@ -69,3 +69,11 @@ def test_the_total_has_no_names():
     names = row_names(QueryBlock(name="all"))
     assert names.cells == {}
     assert names.detail is None
+
+
+def test_cells_of_a_rowwise_block_are_those_of_its_own_rows():
+    block = QueryBlock(name="r", factors=(Factor.identity(0, 3), labelled(1, ("x", "y", "z"))), rowwise=True)
+    names = row_names(block)
+    assert names.cells[0].tolist() == [0, 1, 2]
+    assert [names.details[code] for code in names.detail] == ["x", "y", "z"]
+    assert row_names(block, 2).cells[0].tolist() == [0, 1]

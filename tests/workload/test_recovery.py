@@ -1,5 +1,8 @@
 """Kronecker strategies against their matrices multiplied out."""
 
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from universes import dense, marginal
@@ -49,6 +52,13 @@ QUERIES = {
     "pairs, turned": marginal((1, 0), SHAPE),
     "prefix": QueryBlock(name="cdf", factors=(Factor(axes=(1,), sizes=(4,), matrix=Prefix(4)), Factor.identity(0, 3))),
     "boxes": boxes(),
+    "as many rows each": QueryBlock(
+        name="by",
+        factors=(
+            Factor(axes=(0,), sizes=(3,), matrix=Prefix(3)),
+            Factor(axes=(1,), sizes=(4,), matrix=Dense(np.array([[1, 0, 2, 0], [0, 3, 0, 0], [1, 1, 1, -1]]))),
+        ),
+    ),
     "sums": dense([[1, -2, 5]], SHAPE, (0,)),
 }
 
@@ -94,3 +104,10 @@ def test_what_is_no_strategy() -> None:
     assert not is_strategy(two)
     assert not on_single_axes(two)
     assert on_single_axes(boxes())
+
+
+def test_a_grid_multiplies_the_variance_by_its_square() -> None:
+    strategy = STRATEGIES["two axes"]
+    query = marginal((1,), SHAPE)
+    twice = replace(strategy, scale=Fraction(3, 2))
+    np.testing.assert_allclose(query_variances(twice, query), query_variances(strategy, query) * 9 / 4, rtol=1e-14)

@@ -1,4 +1,5 @@
-"""Randomised votes: the law of the label by enumeration, what it promises, and that the sampler has this law."""
+"""Votes: rates and events from the ensemble, and randomised votes' law by enumeration, what it promises, and that the
+sampler has this law."""
 
 from fractions import Fraction
 from itertools import pairwise
@@ -9,14 +10,65 @@ import pytest
 from scipy.stats import binomtest
 
 from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.votes import RandomisedVotes
+from dpqr.mechanisms.fitted import FINENESS
+from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import DiscreteLaplaceEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
 
+NOISE = SeededNoise(3)
 TRIALS = 20_000
 UNLIKELY = 1e-9
 REACH = 400
 """Noise further out has a probability below 1e-17 at every scale here."""
+
+
+class Panel:
+    parts, touched, predictions = 5, 1, 2
+
+    def votes(self, counts, noise):
+        return np.array([[5, 0, 0], [0, 0, 5]])
+
+    def sums(self, counts, noise):
+        return np.array([5, -5]) * FINENESS
+
+
+def test_votes_follow_half_the_epsilon():
+    votes = ExponentialVotes(ensemble=Panel(), epsilon=Fraction(40))
+    assert votes.rate == 20
+    assert votes.events == ((ExponentialEvent(epsilon=Fraction(40)), 2),)
+    assert votes.sample(None, NOISE).tolist() == [0, 2]
+
+
+def test_averages_move_by_one_members_range():
+    averages = LaplaceAverages(ensemble=Panel(), scale=Fraction(2))
+    ((event, count),) = averages.events
+    assert (event.sensitivity, count) == (2 * FINENESS, 2)
+    assert averages.sample(None, NOISE) / FINENESS == pytest.approx([5, -5], abs=1e-3)
+
+
+class Shared(Panel):
+    """An ensemble in which one unit is in several parts."""
+
+    touched = 3
+
+
+def test_a_unit_in_several_parts_moves_that_many_votes_and_members():
+    """Votes for one label rise by 3 while those for another fall by 3; a sum moves by 3 ranges [-1, 1]."""
+    votes = ExponentialVotes(ensemble=Shared(), epsilon=Fraction(12))
+    assert votes.rate == 2
+    one, two = (float(votes.rate) * np.array(each) for each in ([3, 100], [0, 103]))
+    laws = [logits - np.logaddexp.reduce(logits) for logits in (one, two)]
+    assert np.abs(laws[0] - laws[1]).max() == pytest.approx(float(votes.epsilon))
+    averages = LaplaceAverages(ensemble=Shared(), scale=Fraction(2))
+    ((event, count),) = averages.events
+    assert (event.sensitivity, event.scale, count) == (2 * 3 * FINENESS, 2, 2)
+
+
+def test_every_average_has_the_next_draw_of_the_stated_law():
+    averages = LaplaceAverages(ensemble=Panel(), scale=Fraction(900))
+    added = averages.sample(None, SeededNoise(7)) - np.array([5, -5]) * FINENESS
+    np.testing.assert_array_equal(added, DiscreteLaplace(Fraction(900)).sample(2, SeededNoise(7)))
 
 
 class Voters:
