@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from xml.etree import ElementTree
 
+from numpy._core._multiarray_umath import __cpu_dispatch__
 from oldest import ROOT, environment, lower_bounds
 
 NUMERIC = tuple(
@@ -28,8 +29,6 @@ NUMERIC = tuple(
     )
 )
 PYTHONS = ("3.11", "3.12", "3.13")
-NO_DISPATCH = "X86_V3 X86_V4 AVX512_ICL AVX512_SPR AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL"
-"""Names of numpy's dispatched features, those before 2.4 too. numpy passes over names that it does not dispatch."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,16 +41,17 @@ class Setting:
 
 
 def settings() -> list[Setting]:
-    """Kernels of OpenBLAS, numpy's own vector code, threads, Pythons, dependencies."""
+    """Kernels of OpenBLAS, numpy without loops that depend on the processor, threads, Pythons, dependencies."""
+    plain_loops = {"NPY_DISABLE_CPU_FEATURES": " ".join(__cpu_dispatch__)}
     kernels = [
         Setting(name=core.lower(), variables={"OPENBLAS_CORETYPE": core})
         for core in ("Prescott", "Nehalem", "Haswell", "SkylakeX", "Zen")
     ]
-    old = {"OPENBLAS_CORETYPE": "Nehalem", "OPENBLAS_NUM_THREADS": "1", "NPY_DISABLE_CPU_FEATURES": NO_DISPATCH}
+    old = {"OPENBLAS_CORETYPE": "Nehalem", "OPENBLAS_NUM_THREADS": "1"} | plain_loops
     return [
         Setting(name="plain"),
         *kernels,
-        Setting(name="no-dispatch", variables={"NPY_DISABLE_CPU_FEATURES": NO_DISPATCH}),
+        Setting(name="plain-loops", variables=plain_loops),
         Setting(name="old-processor", variables=old),
         *(Setting(name=f"threads-{count}", variables={"OPENBLAS_NUM_THREADS": count}) for count in "12"),
         *(Setting(name=f"python-{version}", python=lambda version=version: installed(version)) for version in PYTHONS),

@@ -152,7 +152,7 @@ def test_the_forecast_and_the_answers_are_those_of_the_pseudo_inverse(relation, 
 @every_relation
 @every_law
 def test_what_is_measured_has_noise_of_the_plans_law(relation, delta, accountant, check) -> None:
-    """Of 60 releases, the draws at or beyond the law's deviation: a false alarm in 1e9; a fifth off is missed as rarely."""
+    """Of 60 releases, the draws at or beyond the law's deviation: a false alarm in 1e9. A fifth off is seen."""
     plan = three_blocks(relation, delta, accountant, check)
     table, noise = DenseHistogram(COUNTS), []
     for seed in range(60):
