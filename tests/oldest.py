@@ -16,6 +16,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 LOWER = (">=", "==")
+TYPES = "--deselect=tests/test_quality.py::test_tool_is_content[mypy]"
+"""mypy judges dpqr by the annotations of the numpy that is installed, and the oldest one's are not those of today."""
 
 
 def environment(name: str, python: str, pins: Sequence[str] = ()) -> Path:
@@ -50,7 +52,7 @@ def _pinned(requirement: str) -> str:
 
 def main(paths: Sequence[str]) -> int:
     python = environment("oldest", sys.executable, lower_bounds())
-    return subprocess.run([python, "-m", "pytest", *paths], cwd=ROOT).returncode
+    return subprocess.run([python, "-m", "pytest", TYPES, *paths], cwd=ROOT).returncode
 
 
 if __name__ == "__main__":
