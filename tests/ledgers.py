@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -76,20 +77,17 @@ def by(delta):
 
 def rows(path):
     """All stored rows, read past the ledger's own code."""
-    with sqlite3.connect(path) as connection:
-        found = connection.execute("SELECT number, entry, seal FROM entries ORDER BY number").fetchall()
-    connection.close()
-    return found
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT number, entry, seal FROM entries ORDER BY number").fetchall()
 
 
 def content(path):
     """All that an SQLite file holds, read past the ledger's own code: rows, tables and the program's mark."""
-    with sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True) as connection:
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
         connection.text_factory = bytes
         asked = ["entries", "keys", "state", "sqlite_master"]
         found = [connection.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid").fetchall() for table in asked]
         found.append(connection.execute("PRAGMA application_id").fetchall())
-    connection.close()
     return found
 
 
@@ -109,11 +107,10 @@ def passed(ledger, position, change):
 
 def tamper(path, *statements):
     """Change the file as somebody with any SQLite tool would."""
-    connection = sqlite3.connect(path)
-    for statement, values in statements:
-        connection.execute(statement, values)
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(path)) as connection:
+        for statement, values in statements:
+            connection.execute(statement, values)
+        connection.commit()
 
 
 def forge(path, make):

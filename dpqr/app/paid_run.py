@@ -15,7 +15,7 @@ from dpqr.app.budget import configured_ledger
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, DataError, DpqrError, UsageFault
-from dpqr.io.journal.ledger_journal import LedgerJournal, begun_journal, continued_journal, run_of
+from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.plan_digest import plan_digest
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
@@ -215,7 +215,8 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
     if run.reservation.dataset != asked.dataset or run.note != bill.note:
         raise UsageFault(
             "--resume: the plan is not the one that the release began with; "
-            "give the same documents, options and --dataset, to the same version of dpqr"
+            "give the same documents, options and --dataset, to the same version of dpqr\n"
+            f"{TUNED_ELSEWHERE}"
         )
     journal = continued_journal(file, ledger, run)
     guard = EveryFilter(filters=(bill.guard(), run.reservation.guard()))

@@ -151,11 +151,18 @@ def _note(error: BaseException) -> None:
 
 def _usage(error: click.ClickException) -> str:
     """click's sentence in the house's form: no capital, no full stop, one line, and where to read on."""
-    words = " ".join(error.format_message().split()).rstrip(".")
+    said = _unknown(error) if isinstance(error, click.NoSuchOption) else error.format_message()
+    words = " ".join(said.split()).rstrip(".")
     words = words.replace("integer range", "whole number").replace("float range", "number")
     context = getattr(error, "ctx", None)
     see = f"\nsee: {context.command_path} --help" if context else ""
     return f"{words[:1].lower()}{words[1:]}{see}"
+
+
+def _unknown(error: click.NoSuchOption) -> str:
+    """In our words: click's own differ from version to version."""
+    near = " or ".join(map(repr, sorted(error.possibilities or ())))
+    return f"no such option {error.option_name!r}{f'; did you mean {near}?' if near else ''}"
 
 
 def _say(text: str, code: int) -> int:

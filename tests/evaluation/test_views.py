@@ -68,4 +68,5 @@ def test_a_total_that_stands_beside_the_noise_is_seen(fair):
 
 def test_a_context_of_no_columns_and_a_column_of_many_values(fair):
     one, two = fair.integers(0, 10**6, (2, RUNS, 1))
-    assert separated({"measured": one + 500_000}, {"measured": two}) == pytest.approx(0.5, abs=0.05)
+    # Two empirical laws of 2,000 runs, each off by 0.075 with probability 2 exp(-2 x 2000 x 0.075^2) < 4e-10 (DKW)
+    assert separated({"measured": one + 500_000}, {"measured": two}) == pytest.approx(0.5, abs=0.15)

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from rounding import summed
 from tables_of_prediction import EMPTY, STREAM_VALUES, measured_online_shares, online, streamed
 
 from dpqr.errors import UsageFault
@@ -34,9 +35,10 @@ def test_the_recursion_as_printed_with_empty_slots(theta):
     stream = [(int(drawn.integers(5)), int(drawn.integers(3))) if drawn.random() < 0.7 else EMPTY for _ in range(60)]
     stable = online(vectors, 60, theta)
     expected = printed(vectors, stream, float(Fraction(theta)), stable.steps.start)
-    assert streamed(stable, stream) == pytest.approx(expected, abs=1e-12)
+    rounding = summed(8 * 60)  # each of 60 slots rounds weights of size below 1 a few times; no step stretches them
+    assert streamed(stable, stream) == pytest.approx(expected, abs=rounding)
     assert streamed(online(vectors, 25, theta), stream) == pytest.approx(
-        printed(vectors, stream[:25], float(Fraction(theta)), stable.steps.start), abs=1e-12
+        printed(vectors, stream[:25], float(Fraction(theta)), stable.steps.start), abs=rounding
     )
 
 

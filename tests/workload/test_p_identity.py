@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rounding import least_squares, quadratic_form
 
 from dpqr.workload import columns, p_identity
 from dpqr.workload.matrix import Dense, Identity, Prefix
@@ -65,7 +66,10 @@ def test_a_distance_that_is_too_dear_is_unknown(monkeypatch) -> None:
 @every_case
 def test_recovery_is_the_pseudo_inverse(matrix) -> None:
     values = np.arange(2.0 * matrix.rows).reshape(-1, 2) ** 2 % 11
-    np.testing.assert_allclose(matrix.recover(values), np.linalg.pinv(written(matrix)) @ values, atol=1e-10)
+    table = written(matrix)
+    np.testing.assert_allclose(
+        matrix.recover(values), np.linalg.pinv(table) @ values, atol=least_squares(table, values)
+    )
 
 
 @every_case
@@ -75,7 +79,8 @@ def test_variances_are_the_quadratic_form(matrix, monkeypatch) -> None:
     signed = Dense(np.arange(5 * matrix.cells).reshape(5, -1) % 7 - 3)
     for queries in (Prefix(matrix.cells), Identity(matrix.cells), everything(matrix.cells), signed):
         rows = queries.table(0, queries.rows)
-        np.testing.assert_allclose(matrix.variances(queries), ((rows @ inverse) * rows).sum(axis=1), atol=1e-12)
+        expected, rounding = ((rows @ inverse) * rows).sum(axis=1), quadratic_form(written(matrix), rows)
+        np.testing.assert_allclose(matrix.variances(queries), expected, atol=rounding)
 
 
 def test_a_multiple_has_every_coefficient_multiplied() -> None:

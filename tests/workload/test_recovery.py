@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from rounding import least_squares, quadratic_form
 from universes import dense, marginal
 
 from dpqr.workload.block import Factor, QueryBlock
@@ -68,7 +69,7 @@ def test_recovery_is_the_pseudo_inverse_of_all_factors(strategy) -> None:
     values = np.arange(float(strategy.rows)) ** 2 % 13
     sizes = [SHAPE[axis] for axis in strategy.axes]
     expected = (np.linalg.pinv(written(strategy)) @ values).reshape(sizes)
-    np.testing.assert_allclose(recovered(strategy, values), expected, atol=1e-10)
+    np.testing.assert_allclose(recovered(strategy, values), expected, atol=least_squares(written(strategy), values))
 
 
 @pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
@@ -83,7 +84,8 @@ def test_variances_are_the_quadratic_form_of_all_factors(query) -> None:
     asked = np.stack(rows)
     inverse = np.linalg.inv(written(strategy).T @ written(strategy))
     expected = ((asked @ inverse) * asked).sum(axis=1)
-    np.testing.assert_allclose(query_variances(strategy, query), expected, atol=1e-12)
+    rounding = quadratic_form(written(strategy), asked)
+    np.testing.assert_allclose(query_variances(strategy, query), expected, atol=rounding)
 
 
 def test_a_share_multiplies_every_coefficient_and_divides_the_variance() -> None:

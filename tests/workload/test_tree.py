@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from rounding import least_squares, quadratic_form
 
 from dpqr.workload import tree
 from dpqr.workload.matrix import Dense, Identity, Prefix
@@ -65,7 +66,10 @@ def test_column_figures_are_those_of_the_coefficients(matrix, power) -> None:
 @every_tree
 def test_recovery_is_the_pseudo_inverse(matrix) -> None:
     values = np.arange(2.0 * matrix.rows).reshape(-1, 2) ** 2 % 11
-    np.testing.assert_allclose(matrix.recover(values), np.linalg.pinv(written(matrix)) @ values, atol=1e-10)
+    table = written(matrix)
+    np.testing.assert_allclose(
+        matrix.recover(values), np.linalg.pinv(table) @ values, atol=least_squares(table, values)
+    )
 
 
 @every_tree
@@ -82,7 +86,8 @@ def test_variances_are_the_quadratic_form(matrix, form, monkeypatch) -> None:
     }[form]
     rows = queries.table(0, queries.rows)
     inverse = np.linalg.inv(written(matrix).T @ written(matrix))
-    np.testing.assert_allclose(matrix.variances(queries), ((rows @ inverse) * rows).sum(axis=1), atol=1e-12)
+    expected, rounding = ((rows @ inverse) * rows).sum(axis=1), quadratic_form(written(matrix), rows)
+    np.testing.assert_allclose(matrix.variances(queries), expected, atol=rounding)
 
 
 def test_a_multiple_has_every_coefficient_multiplied() -> None:

@@ -17,6 +17,8 @@ Form = TypeVar("Form")
 
 _MESSAGE = re.compile(r"(?s)(.*?)(?: - at `(?:key in )?(\$.*)`)?")
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+|\.\.\.)\]")
+_SHAPE = re.compile(r"(?s)Expected (.*?)(?:, got (.*))?")
+_CHOICE = re.compile(r"(?s)Invalid (?:enum )?value (.*)")
 _WORDS = {
     "str": "text",
     "int": "a whole number",
@@ -75,10 +77,21 @@ def _explained(message: str, form: type[Any], place: Place) -> DocumentError:
         return where.fault(f"unknown key {quoted[1]!r}; {nearest(quoted[1], known)}")
     if quoted and "missing required field" in text:
         return where.fault(f"the key {quoted[1]!r} is missing; add it")
-    if isinstance(here, inspect.LiteralType):
-        return where.fault(f"{text[0].lower()}{text[1:]}; allowed: {', '.join(map(repr, here.values))}")
-    spelled = re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), text)
-    return where.fault(spelled[0].lower() + spelled[1:])
+    allowed = f"; allowed: {', '.join(map(repr, here.values))}" if isinstance(here, inspect.LiteralType) else ""
+    return where.fault(_reason(text) + allowed)
+
+
+def _reason(text: str) -> str:
+    """The decoder's words in ours: what it has none for is said in general."""
+    choice, shape = _CHOICE.fullmatch(text), _SHAPE.fullmatch(text)
+    if choice:
+        return f"unknown value {choice[1]}"
+    if shape:
+        wanted, got = (
+            re.sub(r"`([^`]*)`", lambda match: _WORDS.get(match[1], match[1]), each or "") for each in shape.groups()
+        )
+        return f"expected {wanted}, got {got}" if got else f"expected {wanted}"
+    return "does not fit the form; `dpqr schema` prints it"
 
 
 def _type_at(kind: inspect.Type, path: str) -> inspect.Type | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -84,8 +85,7 @@ def parse_json(data: bytes, document: str) -> Any:
             text, object_pairs_hook=_object, parse_float=_decimal, parse_int=_whole, parse_constant=_constant
         )
     except json.JSONDecodeError as error:
-        where = f"line {error.lineno} column {error.colno}"
-        raise DocumentError(f"{document}: $: not JSON at {where}: {error.msg}; correct it there") from None
+        raise DocumentError(f"{document}: $: {_explained(text, error.pos)}; correct it there") from None
     except RecursionError:
         raise Place(document).fault(_TOO_DEEP) from None
     _refuse(value, Place(document))
@@ -93,6 +93,46 @@ def parse_json(data: bytes, document: str) -> Any:
 
 
 _TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; no document needs that"
+
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_CLOSED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_EXPECTED = {"": "a value", "[": "a value", ":": "a value", "{": "a key in double quotes", ",": "a value or a key"}
+"""What may follow the last character before the fault; after any other a value or a key has ended."""
+
+
+def _explained(text: str, found: int) -> str:
+    """Where the text stops being JSON, and why.
+
+    The words are ours, from the characters at that place: the standard parser's change from one Python to another.
+    So does its place of a comma too many: here it is always the bracket behind the comma.
+    """
+    at = found
+    if text.startswith(",", found):
+        behind = _end(_SPACE, text, found + 1)
+        at = behind if text.startswith(("]", "}"), behind) else found
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return f"not JSON at line {line} column {column}: {_reason(text, at)}"
+
+
+def _end(pattern: re.Pattern[str], text: str, start: int) -> int:
+    match = pattern.match(text, start)
+    return match.end() if match else start
+
+
+def _reason(text: str, at: int) -> str:
+    here, before = text[at : at + 1], text[:at].rstrip()[-1:]
+    if not here:
+        return "the text ends too early"
+    if here in "]}" and before == ",":
+        return f"a comma too many before {here!r}"
+    if here < " ":
+        return "a control character; write it as an escape"
+    if here == "\\":
+        return "an escape that JSON does not know"
+    if here == '"' and not _CLOSED.match(text, at):
+        return "a text that is not closed"
+    return f"expected {_EXPECTED.get(before, 'a comma, a colon, a closing bracket or the end')}, got {here!r}"
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Refused:

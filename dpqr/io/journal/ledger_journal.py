@@ -25,6 +25,12 @@ HEADER, TABLE = 0, 1
 BEFORE = 2
 """Lines before the first draw: what the run is, and the mark of its table."""
 
+TUNED_ELSEWHERE = (
+    "strategies are tuned in floating point, which may end elsewhere with another processor or library; "
+    "continue the release where it was begun (it stays paid, and waits)"
+)
+"""Said wherever a killed release would go on otherwise than it began."""
+
 
 @dataclass(slots=True, kw_only=True)
 class LedgerJournal:
@@ -62,16 +68,12 @@ class LedgerJournal:
         if self.number >= self.known:
             return None
         drawn = self.file.document(BEFORE + self.number)
-        if drawn.get("event") != _plain(event) or drawn.get("draw") != self.number:
-            raise LedgerError(
-                f"the transcript {self.file.path} does not go with this plan: draw {self.number} was another one"
-            )
+        if drawn.get("draw") != self.number:
+            raise LedgerError(f"the transcript {self.file.path} is damaged: draw {self.number} stands elsewhere")
+        if drawn.get("event") != _plain(event):
+            raise _elsewhere(f"draw {self.number} was another one than would be made here")
         if drawn.get("value") is not None and drawn.get("of") != blocks_digest(blocks):
-            raise UsageFault(
-                f"--resume: draw {self.number} measured other sums of cells than would be measured here\n"
-                "strategies are tuned in floating point, which may end elsewhere with another processor or library; "
-                "continue the release where it was begun (it stays paid, and waits)"
-            )
+            raise _elsewhere(f"draw {self.number} measured other sums of cells than would be measured here")
         self.number += 1
         self.lost |= drawn.get("value") is None
         return Past(value=drawn.get("value"))
@@ -94,6 +96,10 @@ class LedgerJournal:
     def _record(self, line: dict[str, Any]) -> None:
         self.file.append(line)
         self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)
+
+
+def _elsewhere(found: str) -> UsageFault:
+    return UsageFault(f"--resume: {found}\n{TUNED_ELSEWHERE}")
 
 
 def begun_journal(file: TranscriptFile, ledger: Ledger, paid: Reservation) -> LedgerJournal:

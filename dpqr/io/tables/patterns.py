@@ -46,11 +46,14 @@ def files_matching(pattern: str) -> list[str]:
 
 
 def _fits(names: list[str], steps: list[str]) -> bool:
-    """Whether a path's names fit a pattern's steps. Keeps all places that could be reached, so no pattern is slow."""
+    """Whether the names of a file's path fit a pattern's steps.
+
+    Keeps all places that could be reached, so no pattern is slow. The last name is a file's: no ** starts behind it.
+    """
     places = {0}
     for step in steps:
         if step == _ANY_DEPTH:
-            places = {end for start in places for end in _reach(names, start)}
+            places = {end for start in places if start < len(names) for end in _reach(names, start)}
         else:
             places = {place + 1 for place in places if place < len(names) and _fits_one(names[place], step)}
     return len(names) in places

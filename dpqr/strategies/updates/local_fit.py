@@ -45,7 +45,7 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float, faces: Seq
             place += shift(place, (axis,), wanted / ridge)
     total = base.sum()
     for _ in range(0 if faces else STEPS):
-        place += shift(place, (), total / ridge)
+        place += shift(place, (), np.asarray(total / ridge))
         if abs(ridge * omega(place).sum() - total) <= CLOSE * total:
             break
     found: FloatArray = ridge * omega(place)

@@ -53,6 +53,33 @@ def test_what_is_no_strict_json_is_refused_with_its_place(text: bytes, expected:
     assert len(str(caught.value)) < 200
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{", "line 1 column 2: the text ends too early"),
+        ("[1,]", "line 1 column 4: a comma too many before ']'"),
+        ('{"a": 1 ,\n}', "line 2 column 1: a comma too many before '}'"),
+        ("[,]", "line 1 column 3: a comma too many before ']'"),
+        ("[1,,2]", "line 1 column 4: expected a value or a key, got ','"),
+        ("[1 2]", "line 1 column 4: expected a comma, a colon, a closing bracket or the end, got '2'"),
+        ('{"a" 1}', "line 1 column 6: expected a comma, a colon, a closing bracket or the end, got '1'"),
+        ("{'a': 1}", 'line 1 column 2: expected a key in double quotes, got "\'"'),
+        ('{"a":}', "line 1 column 6: expected a value, got '}'"),
+        ("-", "line 1 column 1: expected a value, got '-'"),
+        ('{"a": "x', "line 1 column 7: a text that is not closed"),
+        ('{"a": "\\', "line 1 column 7: a text that is not closed"),
+        ('["a" "b"]', "line 1 column 6: expected a comma, a colon, a closing bracket or the end, got '\"'"),
+        ('{"a": "x\ny"}', "line 1 column 9: a control character; write it as an escape"),
+        ('{"a": "\\q"}', "line 1 column 8: an escape that JSON does not know"),
+        ("\ufeff\ufeff{}", "line 1 column 1: expected a value, got '\\ufeff'"),
+    ],
+)
+def test_the_words_are_ours_and_the_same_under_every_python(text: str, expected: str) -> None:
+    with pytest.raises(DocumentError) as caught:
+        parse_json(text.encode(), "d.json")
+    assert str(caught.value) == f"d.json: $: not JSON at {expected}; correct it there"
+
+
 def test_nesting_up_to_the_limit_is_read() -> None:
     assert parse_json(b"[" * MAX_DEPTH + b"]" * MAX_DEPTH, "d")
 

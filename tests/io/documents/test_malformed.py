@@ -48,7 +48,7 @@ DOMAINS: list[tuple[Any, str, str]] = [
     ({"fields": []}, "$.fields", "length >= 1"),
     ({"fields": [{"name": "", "type": "boolean"}]}, "$.fields[0].name", "length >= 1"),
     ({"fields": [{"name": "a", "type": "boolean"}] * 2}, "$.fields", "the domain names the column 'a' twice"),
-    ({"fields": [{"name": "a", "type": "geopoint"}]}, f"{FIELD}.type", "invalid enum value 'geopoint'"),
+    ({"fields": [{"name": "a", "type": "geopoint"}]}, f"{FIELD}.type", "unknown value 'geopoint'"),
     ({"fields": [{"name": "a"}]}, FIELD, "the key 'type' is missing"),
     ({"fields": [{"name": "a", "type": "boolean", "trueValues": ["y"]}]}, FIELD, "unknown key 'trueValues'"),
     ({"fields": [{"name": "a", "type": "boolean"}], "dpqr": "domain/2"}, "$.dpqr", "allowed: 'domain/1'"),

@@ -7,7 +7,7 @@ import pytest
 from ledgers import ledger_in, reserve, terms
 
 from dpqr.construction.journal import Past
-from dpqr.errors import LedgerError, UsageFault
+from dpqr.errors import UsageFault
 from dpqr.io.journal.ledger_journal import begun_journal, continued_journal, run_of
 from dpqr.io.journal.transcript_file import held
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
@@ -56,5 +56,5 @@ def test_answers_to_other_sums_of_the_same_price_are_not_taken(continued):
 
 
 def test_another_event_is_another_plan(continued):
-    with pytest.raises(LedgerError, match="draw 0 was another one"):
+    with pytest.raises(UsageFault, match="draw 0 was another one"):
         continued.past(MEASURED, STRATEGY)

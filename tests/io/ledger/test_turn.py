@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 
 import pytest
@@ -93,9 +94,8 @@ def test_a_state_is_public(aged):
     key = aged.key(paid)
     for _ in range(8):
         reserve(aged, 1)
-    with sqlite3.connect(aged.path) as connection:
+    with closing(sqlite3.connect(aged.path)) as connection:
         ((text,),) = connection.execute("SELECT text FROM state").fetchall()
-    connection.close()
     assert str(paid.receipt) in text
     assert key.hex() not in text
 
@@ -171,9 +171,8 @@ class TestFoundByAWalk:
     def test_a_forged_state_in_a_chain_forged_from_there_on(self, aged):
         """The anchor finds it at once; without one, the replay of a walk does."""
         newest = checkpoints(aged)[-1]
-        with sqlite3.connect(aged.path) as connection:
+        with closing(sqlite3.connect(aged.path)) as connection:
             ((text,),) = connection.execute("SELECT text FROM state").fetchall()
-        connection.close()
         forged = text.replace('"spent":["', '"spent":["0","1"],"was":["', 1).split(',"was":')
         forged = forged[0] + forged[1][forged[1].index("]") + 1 :]
         stored = rows(aged.path)

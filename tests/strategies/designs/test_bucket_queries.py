@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from rounding import summed
 
 from dpqr.strategies.designs import bucket_queries as module
 from dpqr.strategies.designs.axis_queries import AxisQueries
@@ -55,7 +56,9 @@ def test_the_gram_matrix_is_that_of_queries_on_evenly_spread_records(name, level
     spread = (places[:, None] == np.arange(2**level)) / np.maximum(sizes, 1)
     asked = written(block) @ spread
     found = bucket_queries((block,), (0, 1), bisection.boxes(level, np.arange(2**level)))
-    np.testing.assert_allclose(found.matrix, importance(block) * asked.T @ asked, atol=1e-12)
+    # A sum over the queries of products of two sums over the cells, divided once more: their sizes are at most these.
+    rounding = summed(2 * (asked.shape[0] + len(places) + 2), importance(block) * (asked**2).sum(axis=0).max() + 1)
+    np.testing.assert_allclose(found.matrix, importance(block) * asked.T @ asked, atol=rounding)
 
 
 def test_groups_and_energies_are_those_of_queries_on_cells() -> None:

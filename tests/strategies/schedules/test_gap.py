@@ -1,4 +1,7 @@
-"""How far a measurement shows that the fit was off."""
+"""How far a measurement shows that the fit was off.
+
+Limits lie seven standard deviations or more beyond the means of what is compared (from 3,000 seeds): below 1e-11.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +39,16 @@ HALVES = EVEN * np.where(np.arange(10) < 5, 1.5, 0.5)
 
 
 def test_noise_alone_shows_next_to_no_gap() -> None:
-    assert all(shown(EVEN, deviation).least < 0.03 for deviation in (1.0, 20.0, 1e6))
+    """Noise that drowns all records shows much now and then: the mean of 200, which never exceed 2 (Bernstein)."""
+    assert shown(EVEN, 1.0).least < 0.01
+    assert shown(EVEN, 20.0).least < 0.07
+    assert np.mean([shown(EVEN, 1e6, seed=seed).least for seed in range(200)]) < 0.25
 
 
 def test_a_gap_is_shown_as_it_is_where_noise_is_small() -> None:
     """Noise may take a part of it, and adds nothing."""
     assert shown(HALVES, 1.0).least == pytest.approx(0.5, abs=0.02)
-    assert 0.25 < shown(HALVES, 20.0).least < 0.55
+    assert 0.2 < shown(HALVES, 20.0).least < 0.55
 
 
 def test_gaps_are_over_the_records_that_were_expected() -> None:
@@ -61,20 +67,20 @@ def test_in_squares_noise_of_its_size_hides_no_gap() -> None:
     """The mean of 50 of them, at a deviation at which the least gap is half of the true one."""
     gaps = [shown(HALVES, 30.0, seed=seed) for seed in range(50)]
     assert np.mean([gap.least for gap in gaps]) < 0.3
-    assert np.mean([gap.squared for gap in gaps]) ** 0.5 == pytest.approx(0.5, rel=0.15)
+    assert np.mean([gap.squared for gap in gaps]) ** 0.5 == pytest.approx(0.5, rel=0.2)
 
 
 def test_where_there_is_no_gap_squares_spread_around_nothing_by_what_is_forecast() -> None:
     squares = [shown(EVEN, 20.0, seed=seed).squared for seed in range(200)]
     spread = shown(EVEN, 20.0).spread
     assert abs(np.mean(squares)) < spread
-    assert np.std(squares) == pytest.approx(spread, rel=0.3)
+    assert np.std(squares) == pytest.approx(spread, rel=0.45)
 
 
 def test_chance_is_how_far_as_many_draws_are_off() -> None:
-    """From even cells of a hundred records."""
-    counts = np.random.default_rng(6).multinomial(10_000, np.full(100, 0.01))
-    assert shown(EVEN, 1.0).chance == pytest.approx(np.abs(counts - 100).sum() / 10_000, rel=0.2)
+    """From even cells of a hundred records, the mean of a hundred draws."""
+    counts = np.random.default_rng(6).multinomial(10_000, np.full(100, 0.01), 100)
+    assert shown(EVEN, 1.0).chance == pytest.approx(np.abs(counts - 100).sum() / 1_000_000, rel=0.07)
 
 
 def test_a_lost_draw_shows_none() -> None:

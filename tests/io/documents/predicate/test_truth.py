@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -58,7 +59,7 @@ def values(domain: Domain, axis: int) -> list[tuple[int, object]]:
 
 
 @pytest.fixture(scope="module")
-def engine() -> sqlite3.Connection:
+def engine() -> Iterator[sqlite3.Connection]:
     """One record for every combination of values, with the number of its cell."""
     connection = sqlite3.connect(":memory:")
     connection.execute('create table t (age, "or der", sex, cell)')
@@ -67,7 +68,8 @@ def engine() -> sqlite3.Connection:
         cell = int(np.ravel_multi_index([code for code, _ in combination], DOMAIN.shape))
         rows.append((*(value for _, value in combination), cell))
     connection.executemany("insert into t values (?, ?, ?, ?)", rows)
-    return connection
+    yield connection
+    connection.close()
 
 
 def agrees(text: str, engine: sqlite3.Connection) -> None:
