@@ -194,7 +194,7 @@ def test_a_table_that_breaks_its_contract_is_paid_for_in_full(tmp_path, case, ou
 @pytest.mark.parametrize("limits", [{"records": 4}, {"records": 6}, {"bytes": 10}, {"memory": 2**29}], ids=str)
 def test_a_limit_that_the_owner_has_not_stated_is_refused_before_the_table_is_opened(place, monkeypatch, limits):
     monkeypatch.setattr(release_module, "check_table", None)
-    for asked in ({"limits": Limits(**limits)}, {"counts": "age"}):
+    for asked in ({"limits": Limits(**limits)}, {"counts": "visits"}):
         with pytest.raises(BudgetRefused, match="the owner of the budget fixed"):
             run(place, **asked)
     assert kinds(place) == []
