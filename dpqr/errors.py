@@ -12,6 +12,9 @@ from typing import ClassVar
 RESUMABLE = "the release is paid and waits: the same command with --resume continues it"
 """Note (`BaseException.add_note`) on whatever ended a release that can be continued."""
 
+STAYS_SPENT = "the reserved budget stays spent: rows were read"
+"""The same of a run that cannot be continued."""
+
 
 class DpqrError(Exception):
     """Root of the family; `exit_code` is what a command ends with (README, "Exit codes")."""

@@ -21,6 +21,7 @@ M,,250,2024-03-03
 F,45,31.25,2024-01-09
 """
 DOMAIN = {
+    "malformed": "drop",
     "fields": [
         {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}},
         {
@@ -34,7 +35,7 @@ DOMAIN = {
             "type": "number",
             "dpqr": {"edges": [0, 100, 200, 400], "outside": "clip", "otherwise": "drop"},
         },
-    ]
+    ],
 }
 QUERIES = {"dpqr": "queries/1", "domain": DOMAIN, "queries": [{"marginal": ["sex", "age"]}, {"prefix": "income"}]}
 

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from desk import DOMAIN, PRIVATE, QUERIES
 
+from dpqr.errors import STAYS_SPENT
+
 
 @dataclass(frozen=True)
 class Bad:
@@ -35,7 +37,8 @@ def each(cases):
 
 
 def refused(desk, case, *more):
-    """Run the case and hold its ending to the rules: code, one or two lines, nothing private, nothing left behind."""
+    """Run the case and hold its ending to the rules: code, one or two lines, nothing private, nothing left behind. How
+    it ended."""
     for name, content in case.files.items():
         desk.put(name, content)
     if case.make:
@@ -47,10 +50,12 @@ def refused(desk, case, *more):
     )
     assert_refusal(ended, case.code, case.says)
     assert desk.everything() == before
+    return ended
 
 
 def assert_refusal(ended, code, says):
-    lines = ended.err.splitlines()
+    """A refusal of a run that has paid says so in one line more."""
+    lines = ended.err.removesuffix(f"{STAYS_SPENT}\n").splitlines()
     assert ended.code == code, ended.err
     assert says in ended.err
     assert lines[0].startswith("dpqr: ")
@@ -63,7 +68,13 @@ def assert_refusal(ended, code, says):
 
 def domain(**changes):
     """The desk's domain with one column's field changed: domain(age={"dpqr": {...}})."""
-    return {"fields": [{**each, **changes.get(each["name"], {})} for each in DOMAIN["fields"]]}
+    return {"malformed": "drop", "fields": [{**each, **changes.get(each["name"], {})} for each in DOMAIN["fields"]]}
+
+
+def malformed(name, content, file="table.csv", options=()):
+    """A table with a row that cannot be read, over a domain with the rule `fail` for such rows."""
+    files = {file: content, "q.json": {**QUERIES, "domain": domain() | {"malformed": "fail"}}}
+    return Bad(name, 5, "the rule is 'fail' for: malformed", data=file, options=options, files=files)
 
 
 def asking(*entries, **top):

@@ -18,6 +18,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.cost import PURE
 from dpqr.privacy.ledger import DataKind
+from dpqr.privacy.policy import Policy
 
 QUERIES = {
     "dpqr": "queries/1",
@@ -37,12 +38,12 @@ class Unwatched:
         pass
 
 
-def lay(directory, epsilon="5", kind=DataKind.PRIVATE, **more):
+def lay(directory, epsilon="5", kind=DataKind.PRIVATE, policy=Policy(), **more):  # noqa: B008 (frozen)
     """A desk with a table, its queries and a ledger."""
     (directory / "table.csv").write_text(TABLE)
     (directory / "q.json").write_text(json.dumps(QUERIES))
     ledger = ledger_in(directory)
-    ledger.open(replace(terms(epsilon=epsilon, **more), kind=kind))
+    ledger.open(replace(terms(epsilon=epsilon, **more), kind=kind, policy=policy))
     return ledger
 
 
@@ -57,13 +58,13 @@ def request(directory, **more):
     return PlanRequest(**{"queries": str(directory / "q.json"), "epsilon": "1", **plain, **more})
 
 
-def run(directory, *, out="out", resume=False, table="table.csv", observer=None, **more):
+def run(directory, *, out="out", resume=False, table="table.csv", observer=None, limits=None, counts=None, **more):
     """One release of the desk."""
     return release(
-        TableSource(paths=(table if table == "-" else str(directory / table),)),
+        TableSource(paths=(table if table == "-" else str(directory / table),), count_column=counts),
         request(directory, **more),
         OutputRequest(directory=None if out is None else str(directory / out)),
-        Limits(),
+        limits or Limits(),
         observer or Unwatched(),
         payer=payer(directory, resume=resume),
     )

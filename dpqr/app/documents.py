@@ -70,3 +70,5 @@ def _unstated(domain: Domain) -> Iterator[str]:
     columns = unstated_faults(domain)
     if columns:
         yield f"--neighbours replace would need every rule stated; not all are for: {', '.join(map(repr, columns))}"
+    if domain.malformed is None:
+        yield '--neighbours replace would need a rule for malformed rows: "malformed": "drop"'

@@ -3,6 +3,7 @@ where it was killed in between."""
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +15,7 @@ from pathlib import Path
 from dpqr.app.budget import configured_ledger
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import RESUMABLE, DataError, DpqrError, UsageFault
+from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.plan_digest import plan_digest
 from dpqr.io.journal.table_mark import table_mark
@@ -22,15 +23,18 @@ from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.place import ledger_origin
 from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
+from dpqr.noise.source import KeyedNoise, NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.cost import Pricing
 from dpqr.privacy.events import Composition
 from dpqr.privacy.every_filter import EveryFilter
-from dpqr.privacy.ledger import Ledger, Reservation
+from dpqr.privacy.ledger import DEFAULT, Ledger, Reservation
+from dpqr.privacy.policy import Policy
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 
 ENDING = ".transcript"
+_ROWS_OF_PERSONS = b"dpqr: rows of persons"
 _FIRST_LINE = 2**16
 """Characters of a transcript that are looked at without being checked."""
 
@@ -48,20 +52,22 @@ class LedgerRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
-    admits it; note: what the ledger remembers of it, the same for the same plan."""
+    admits it; note: what the ledger remembers of it, the same for the same plan; policy: how the table is read."""
 
     events: Composition
     unit: PrivacyUnit
     pricing: Pricing
     guard: Callable[[], PrivacyFilter]
     note: str
+    policy: Policy = DEFAULT
 
 
-def release_bill(plan: Plan) -> Bill:
+def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
     """The bill of a release."""
     note = f"release, plan {plan_digest(plan)}"
-    pricing = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta)
-    return Bill(events=plan.events, unit=plan.problem.unit, pricing=pricing, guard=partial(guarded, plan), note=note)
+    pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
+    unit = plan.problem.unit
+    return Bill(events=plan.events, unit=unit, pricing=pricing, guard=guard, note=note, policy=policy)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,31 +75,60 @@ class PaidRun:
     """One run and who pays for it; without a ledger, nobody.
 
     Where the release goes to a directory, every draw is kept in a transcript beside it until all is settled.
+
+    looked: rows may have been looked at, by this job or by the one that it continues. repeatable: the table can be read
+    again. done: what becomes of the reservation was decided and told.
     """
 
     guard: EveryFilter
     ledger: Ledger | None = None
     paid: Reservation | None = None
     kept: LedgerJournal | None = None
+    looked: bool = False
+    repeatable: bool = True
+    done: bool = False
 
     @property
     def journal(self) -> Journal:
         return self.kept or Unkept()
 
-    def require_table(self, source: TableSource) -> None:
-        """DataError unless a continued run has the table that it began with; that closes the run (`table_mark`)."""
+    def look(self, source: TableSource) -> None:
+        """From here on rows may decide how the run ends.
+
+        Errors: DataError unless a continued run has the table that it began with; that closes the run (`table_mark`).
+        UsageFault for standard input, of which nothing is left to continue with.
+        """
+        continued, self.looked, self.repeatable = self.looked, True, not source.from_stdin
         if not self.kept or not self.ledger or not self.paid:
             return
-        if source.from_stdin and self.kept.known:
+        if source.from_stdin and continued:
+            self.done = True
             raise UsageFault("--resume: standard input cannot be read a second time; the run stays as it is, and paid")
         if self.kept.same_table(table_mark(source, self.ledger.key(self.paid))):
             return
         self._settle(self.paid.events, "closed: it was to be continued on another table")
-        self.paid = None  # nothing waits any more
+        self._forget()
+        self.done = True
         raise DataError(
             "--resume: the table is not the one that the release began with\n"
             "the run is closed and stays paid in full; a release of this table is a new one, paid anew"
         )
+
+    def drawing(self, noise: NoiseSource) -> NoiseSource:
+        """What the rows of each person are drawn from: where the run can be continued, a stream of a key that stays in
+        the ledger, so that a job that continues it keeps the same rows.
+
+        Privacy:
+            The choice is made once for each reservation, uniform and independent of the table, as `Bounding` asks,
+            under the assumption that `KeyedNoise` states. The key is never exported, is used for no other purpose than
+            the table's mark (for which it is hashed in another way), and is erased with the settlement; to somebody
+            who has read it before and sees the release, one more row moves the choices of others. Rows meet the
+            same words again, for a continued run reads the same files (`table_mark`) under the same plan, limits and
+            policy in the same order.
+        """
+        if not self.kept or not self.ledger or not self.paid or not self.repeatable:
+            return noise
+        return KeyedNoise(hmac.digest(self.ledger.key(self.paid), _ROWS_OF_PERSONS, "sha256"))
 
     def released(self) -> None:
         """The release is published: settle at what was charged, and do without the transcript.
@@ -108,18 +143,44 @@ class PaidRun:
         self._forget()
 
     def failed(self, error: BaseException) -> None:
-        """An error before the first draw settles at zero; after it all stays paid, and a kept run can be continued."""
-        if not self.paid:
+        """Decide what becomes of the reservation of a run that ends with `error`, and tell it by a note on the error.
+
+        | the run ends                                                  | reservation     | transcript         |
+        |---------------------------------------------------------------|-----------------|--------------------|
+        | before the first look at rows                                 | settled at zero | removed            |
+        | by a DataError (the table's contract), before the first draw  | settled in full | removed            |
+        | by anything else, or by anything after the first draw:        |                 |                    |
+        | - where there is a transcript, and the table is in files      | stays spent     | waits for --resume |
+        | - without --out, or on standard input                         | settled in full | removed            |
+        | continued on another table (`look`)                           | settled in full | removed            |
+        | continued on standard input (`look`)                          | stays spent     | as it was          |
+        | killed, at any point                                          | stays spent     | waits for --resume |
+
+        Privacy:
+            An ending that rows decide is an output. All that lies behind the first look is therefore paid for in full,
+            and settled sums never depend on how such a run ended. A contract that the table broke once it breaks again,
+            so nothing would be gained by waiting.
+        """
+        if not self.paid or self.done:
             return
         with suppress(DpqrError):  # the error that ended the run is the one to be told
-            if self.kept and self.kept.begun and self.kept.repeatable:
+            if not self.looked:
+                self._close((), error, "before")
+            elif self._waits(error):
                 error.add_note(RESUMABLE)
-                return
-            begun = bool(self.guard.charged) or (self.kept is not None and self.kept.begun)
-            when = "after" if begun else "before"
-            events = self.paid.events if begun else ()
-            self._settle(events, f"ended by {type(error).__name__} {when} the first draw")
-            self._forget()
+            else:
+                error.add_note(STAYS_SPENT)
+                self._close(self.paid.events, error, "after")
+
+    def _waits(self, error: BaseException) -> bool:
+        """Whether the run can be continued."""
+        if not self.kept or not self.repeatable:
+            return False
+        return self.kept.begun or not isinstance(error, DataError)
+
+    def _close(self, events: Composition, error: BaseException, when: str) -> None:
+        self._settle(events, f"ended by {type(error).__name__} {when} rows were read")
+        self._forget()
 
     def _settle(self, events: Composition, note: str) -> None:
         if self.ledger and self.paid:
@@ -191,7 +252,9 @@ def is_published(directory: Path) -> bool:
 
 
 def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
-    paid = ledger.reserve(asked.dataset, bill.events, unit=bill.unit, note=bill.note, pricing=bill.pricing)
+    paid = ledger.reserve(
+        asked.dataset, bill.events, unit=bill.unit, note=bill.note, policy=bill.policy, pricing=bill.pricing
+    )
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 
 
@@ -220,7 +283,7 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
         )
     journal = continued_journal(file, ledger, run)
     guard = EveryFilter(filters=(bill.guard(), run.reservation.guard()))
-    return PaidRun(guard=guard, ledger=ledger, paid=run.reservation, kept=journal)
+    return PaidRun(guard=guard, ledger=ledger, paid=run.reservation, kept=journal, looked=True)
 
 
 def _settled(file: TranscriptFile) -> UsageFault:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from dpqr.app.public_facts import fact_notes, require_agreement
 from dpqr.app.request import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
-from dpqr.data.attribute import Codes
+from dpqr.data.attribute import Codes, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.faults import failing_attributes, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
@@ -92,7 +92,12 @@ def warnings(problem: Problem, budget: PrivacyBudget) -> Iterator[str]:
 
 
 def failing_notes(domain: Domain) -> Iterator[str]:
-    """One sentence a column with a rule `fail`."""
+    """One sentence a rule `fail`, of a column or of malformed rows."""
+    if domain.malformed is Rule.FAIL:
+        yield (
+            "warning: malformed rows have the rule `fail`: the exit code tells one bit of the data that the guarantee "
+            "does not cover"
+        )
     for name in failing_attributes(domain):
         yield (
             f"warning: column {name!r} has a rule `fail`: the exit code tells one bit of the data that the guarantee "
@@ -162,7 +167,8 @@ def fraction(text: str | None, option: str) -> Fraction | None:
 
 
 def require_stated_rules(domain: Domain, unit: PrivacyUnit) -> None:
-    """Under `replace` nothing is dropped silently: every fault that a column can have needs a stated rule."""
+    """Under `replace` nothing is dropped silently: every fault that a column can have needs a stated rule, and so do
+    malformed rows."""
     unstated = unstated_faults(domain) if unit.neighbours is Neighbours.REPLACE else {}
     for name, faults in unstated.items():
         coded = isinstance(domain.attributes[domain.axis(name)].axis, Codes)
@@ -170,6 +176,11 @@ def require_stated_rules(domain: Domain, unit: PrivacyUnit) -> None:
         raise DocumentError(
             f"column {name!r}: --neighbours replace needs a stated rule for {', '.join(faults)}\n"
             f'add it to the column\'s "dpqr" block in the domain file, for example "otherwise": "drop"{form}'
+        )
+    if unit.neighbours is Neighbours.REPLACE and domain.malformed is None:
+        raise DocumentError(
+            "--neighbours replace needs a stated rule for malformed rows\n"
+            'add it to the top level of the domain file: "malformed": "drop"'
         )
 
 

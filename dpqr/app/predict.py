@@ -11,6 +11,7 @@ from dpqr.app.paid_run import Bill, LedgerRequest, PaidRun, paid_run
 from dpqr.app.predict_draws import drawn
 from dpqr.app.predict_planning import plan_prediction, settled_prediction, wanted_prediction
 from dpqr.app.predict_request import PredictRequest
+from dpqr.app.reading import Reading, count_column, reading
 from dpqr.data.arrays import AnyArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
@@ -30,7 +31,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.points import read_points
 from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import check_table
+from dpqr.io.tables.structure import check_table, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import FunctionForm
@@ -41,14 +42,13 @@ from dpqr.prediction.problem import without
 from dpqr.prediction.target import read_target
 from dpqr.privacy.accountants.known import PREDICTING, available
 from dpqr.privacy.cost import Pricing
+from dpqr.privacy.policy import Policy
 
 
 class Progress(Protocol):
-    """Told how many bytes there are (None: not known), and how many were read."""
+    """Told how much of the table was read, in percent (`Percent`)."""
 
-    def reading(self, total: int | None) -> None: ...
-
-    def read(self, count: int) -> None: ...
+    def read(self, percent: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,13 +62,14 @@ class Desk:
 
 
 def planned_prediction(
-    request: PredictRequest, points: TableSource | None, limits: Limits
+    desk: Desk, request: PredictRequest, *, payer: LedgerRequest | None = None
 ) -> tuple[PredictionPlan, Outlook]:
-    """The plan, with as many predictions as the points have rows, and what else its budget would buy; no private table
-    is opened."""
-    codes = _points(request, points, limits)
+    """The plan, with as many predictions as the points have rows, and what else its budget would buy; the private table
+    is not opened."""
+    codes = _points(request, desk.points, desk.limits)
+    request = replace(request, counts=count_column(desk.table, payer))
     wanted = wanted_prediction(request, None if codes is None else len(codes))
-    plan = settled_prediction(wanted)
+    plan, _ = _held(settled_prediction(wanted), desk, payer)
     return plan, outlook(plan, wanted)
 
 
@@ -82,8 +83,9 @@ def predict(
 ) -> PredictionRelease:
     """One prediction run, from documents to files on disk.
 
-    Order: documents, points, plan and output paths are checked; the budget is set aside, durably where a ledger pays;
-    then the table is opened. noise: the operating system's, unless a test passes another.
+    Order: documents, points, plan, the budget's policy, output paths and the table's structure are checked; the budget
+    is set aside, durably where a ledger pays; then rows are looked at. noise: the operating system's, unless a test
+    passes another.
 
     Privacy: the plan's budget for one run, for the unit that the plan names.
     """
@@ -92,17 +94,26 @@ def predict(
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
     codes = _points(request, desk.points, desk.limits)
-    counted = replace(request, counts=desk.table.count_column)
-    plan = plan_prediction(counted, None if codes is None else len(codes))
+    request = replace(request, counts=count_column(desk.table, payer))
+    plan, held = _held(plan_prediction(request, None if codes is None else len(codes)), desk, payer)
     files, domain = _reserved(desk, codes is None), domain_text(_named(request))
     if isinstance(plan.recipe, Aggregate):
         plan.recipe.base.rehearse()
     spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
-    with paid_run(payer, _bill(plan), None) as run:
-        released = replace(_drawn(plan, desk, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)
+    check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+    if plan.parts is not None or plan.ordered:
+        require_single_rows(held.source)
+    with paid_run(payer, _bill(plan, held.policy), None) as run:
+        released = replace(_drawn(plan, held, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)
         _write(released, files, domain)
         run.released()
     return released
+
+
+def _held(plan: PredictionPlan, desk: Desk, payer: LedgerRequest | None) -> tuple[PredictionPlan, Reading]:
+    """The plan with what the exit code tells beside it, and how the table is read."""
+    held = reading(desk.table, desk.limits, plan.problem.domain, payer)
+    return replace(plan, notes=(*plan.notes, *held.bits)), held
 
 
 def apply_model(path: str, points: TableSource, out: str | None, limits: Limits) -> AnyArray:
@@ -140,7 +151,7 @@ def _reserved(desk: Desk, function: bool) -> tuple[SingleFile, ...]:
     return reserve_file(desk.out), reserve_file(record_path(desk.out))
 
 
-def _bill(plan: PredictionPlan) -> Bill:
+def _bill(plan: PredictionPlan, policy: Policy) -> Bill:
     digest = hashlib.sha256(canonical(prediction_plan_document(plan)).encode()).hexdigest()
     return Bill(
         events=plan.events,
@@ -148,12 +159,13 @@ def _bill(plan: PredictionPlan) -> Bill:
         pricing=Pricing(accountant=plan.accountant.name, delta=plan.budget.delta),
         guard=lambda: plan.accountant.guard(plan.budget, plan.events),
         note=f"predict, plan {digest}",
+        policy=policy,
     )
 
 
 def _drawn(
     plan: PredictionPlan,
-    desk: Desk,
+    held: Reading,
     run: PaidRun,
     codes: AnyArray | None,
     progress: Progress,
@@ -162,11 +174,11 @@ def _drawn(
 ) -> PredictionRelease:
     """Open the table and draw what was paid for."""
     problem = plan.problem
-    progress.reading(check_table(desk.table, problem.domain, desk.limits, problem.unit))
+    run.look(held.source)
     table = load_table(
-        desk.table,
+        held.source,
         problem.domain,
-        desk.limits,
+        held.limits,
         unit=problem.unit,
         noise=noise,
         declared=problem.records if problem.unit.neighbours is Neighbours.REPLACE else None,

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 from dpqr.app.kept_tunings import kept_tunings, tuning_notes
 from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run, release_bill
 from dpqr.app.planning import plan_release
+from dpqr.app.reading import Reading, count_column, reading
 from dpqr.app.request import PlanRequest
 from dpqr.construction.costs import Costs, priced_phases
 from dpqr.construction.draws import Draws
@@ -43,26 +44,34 @@ class OutputRequest:
 
 
 class Progress(Observer, Protocol):
-    """Told how many bytes there are (None: not known), how many were read, and of every finished round."""
+    """Told how much of the table was read, in percent (`Percent`), and of every finished round."""
 
-    def reading(self, total: int | None) -> None: ...
-
-    def read(self, count: int) -> None: ...
+    def read(self, percent: int) -> None: ...
 
 
-def dry_run(request: PlanRequest, output: OutputRequest) -> Plan:
+def dry_run(
+    source: TableSource,
+    request: PlanRequest,
+    output: OutputRequest,
+    limits: Limits,
+    *,
+    payer: LedgerRequest | None = None,
+) -> Plan:
     """The plan of a release, checked as far as it can be without the table; it says what earlier jobs have tuned."""
     with kept_tunings() as tunings:
-        plan = _checked(request, output)
+        plan, _ = _checked(source, request, output, limits, payer)
         return replace(plan, notes=(*plan.notes, *tuning_notes(tunings)))
 
 
-def _checked(request: PlanRequest, output: OutputRequest) -> Plan:
-    """The plan, the same whether its strategies are tuned now or were before."""
-    plan = plan_release(request)
+def _checked(
+    source: TableSource, request: PlanRequest, output: OutputRequest, limits: Limits, payer: LedgerRequest | None
+) -> tuple[Plan, Reading]:
+    """The plan, the same whether its strategies are tuned now or were before, and how the table is read."""
+    plan = plan_release(replace(request, counts=count_column(source, payer)))
     if output.synthetic:
         require_sampleable(plan, output.synthetic)
-    return plan
+    held = reading(source, limits, plan.problem.domain, payer)
+    return replace(plan, notes=(*plan.notes, *held.bits)), held
 
 
 def release(
@@ -78,8 +87,9 @@ def release(
 ) -> Release:
     """One private release, from documents to files on disk.
 
-    Order: everything public is checked first (documents, plan, memory, output path), then the budget is set aside,
-    durably where a ledger pays, then the table is opened. `planned` is told the plan and may still refuse.
+    Order: everything public is checked first (documents, plan, the budget's policy, memory, output path, the table's
+    structure), then the budget is set aside, durably where a ledger pays, then rows are looked at. `planned` is told
+    the plan and may still refuse.
     noise: the operating system's, unless a test passes another. payer: whose budget pays; None: no ledger is used.
 
     Privacy: the plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is
@@ -88,12 +98,14 @@ def release(
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     with kept_tunings():
-        plan = _checked(replace(request, counts=source.count_column), output)
+        plan, held = _checked(source, request, output, limits, payer)
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)
-    with kept_tunings(), paid_run(payer, release_bill(plan), target.path if target else None) as run:
-        finished = _drawn(plan, run, source, limits, progress, noise or SystemNoise(), prices)
+    check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+    bill = release_bill(plan, held.policy)
+    with kept_tunings(), paid_run(payer, bill, target.path if target else None) as run:
+        finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
         run.released()
@@ -111,22 +123,20 @@ def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDire
 def _drawn(
     plan: Plan,
     run: PaidRun,
-    source: TableSource,
-    limits: Limits,
+    held: Reading,
     progress: Progress,
     noise: NoiseSource,
     prices: tuple[dict[str, Fraction | None], Costs],
 ) -> Release:
     """Open the table and run the construction on what was paid."""
     problem, (spent, costs) = plan.problem, prices
-    progress.reading(check_table(source, problem.domain, limits, problem.unit))
-    run.require_table(source)
+    run.look(held.source)
     table = load_table(
-        source,
+        held.source,
         problem.domain,
-        limits,
+        held.limits,
         unit=problem.unit,
-        noise=noise,
+        noise=run.drawing(noise),
         declared=problem.declared,
         progress=progress.read,
     )

@@ -17,7 +17,7 @@ import click
 from dpqr import __version__
 from dpqr.cli.signals import INTERRUPTED, Signals
 from dpqr.cli.streams import require_output, say
-from dpqr.errors import RESUMABLE, DpqrError, UsageFault
+from dpqr.errors import RESUMABLE, STAYS_SPENT, DpqrError, UsageFault
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
@@ -144,9 +144,10 @@ def _told(error: BaseException) -> int:
 
 
 def _note(error: BaseException) -> None:
-    """The only note that is shown: those of other packages may quote the table."""
-    if RESUMABLE in getattr(error, "__notes__", ()):
-        say(RESUMABLE)
+    """The only notes that are shown: those of other packages may quote the table."""
+    for note in (RESUMABLE, STAYS_SPENT):
+        if note in getattr(error, "__notes__", ()):
+            say(note)
 
 
 def _usage(error: click.ClickException) -> str:

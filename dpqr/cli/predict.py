@@ -106,32 +106,41 @@ def _apply(given: dict[str, Any], screen: Any) -> None:
 
 
 def _plan(given: dict[str, Any], screen: Any) -> None:
+    from dpqr.app.paid_run import ledger_request
     from dpqr.app.predict import planned_prediction
 
     if given["points"] is None and given["form"] == "predictions":
         given = given | {"predictions": given["predictions"] or USUAL_PREDICTIONS}
     request = _request(given)
-    plan, outlook = planned_prediction(request, _points(given), options.limits(given))
+    payer = ledger_request(given["dataset"], given["ledger"], given["anchor"], False) if given["dataset"] else None
+    plan, outlook = planned_prediction(_desk(given), request, payer=payer)
     screen.prediction_plan(plan, outlook)
 
 
 def _learned(given: dict[str, Any], screen: Any) -> None:
     from dpqr.app.paid_run import ledger_request
-    from dpqr.app.predict import Desk, predict
+    from dpqr.app.predict import predict
     from dpqr.cli.progress import progress
-    from dpqr.io.tables.source import TableSource
 
     payer = ledger_request(given["dataset"], given["ledger"], given["anchor"], False)
     if given["predictions"] is not None:
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
-    request = _request(given)
+    request, desk = _request(given), _desk(given)
     if given["form"] == "predictions" or given["as_json"]:
         screen.require_output(given["out"])
-    table = TableSource(paths=given["data"], delimiter=given["delimiter"], count_column=given["counts"])
-    desk = Desk(table=table, points=_points(given), out=given["out"], limits=options.limits(given))
     with progress(given["progress"], color=not given["no_color"]) as observer:
         finished = predict(desk, request, observer, payer=payer)
     screen.prediction_release(finished, given["out"])
+
+
+def _desk(given: dict[str, Any]) -> Any:
+    """A plan alone needs no table: any stands for it then."""
+    from dpqr.app.predict import Desk
+    from dpqr.io.tables.source import STDIN, TableSource
+
+    paths = given["data"] or ((STDIN,) if given["dry_run"] else ())
+    table = TableSource(paths=paths, delimiter=given["delimiter"], count_column=given["counts"])
+    return Desk(table=table, points=_points(given), out=given["out"], limits=options.limits(given))
 
 
 def _points(given: dict[str, Any]) -> Any:

@@ -1,4 +1,7 @@
-"""Progress on stderr: bytes read and measurements made, both public; nothing where nobody watches."""
+"""Progress on stderr: how much of the table is read, and the measurements; nothing where nobody watches.
+
+**Privacy** Sizes of a table's files are private. What is printed of its reading is the same for all (`Percent`).
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,7 @@ if TYPE_CHECKING:
 class Silent:
     """No display."""
 
-    def reading(self, total: int | None) -> None: ...
-
-    def read(self, count: int) -> None: ...
+    def read(self, percent: int) -> None: ...
 
     def finished(self, rounds: int, planned: int) -> None: ...
 
@@ -30,17 +31,8 @@ class Silent:
 class Lines:
     """One JSON object a line. A reader that leaves does not stop the run."""
 
-    def __init__(self) -> None:
-        self.bytes = 0
-        self.total: int | None = None
-
-    def reading(self, total: int | None) -> None:
-        self.total = total
-
-    def read(self, count: int) -> None:
-        if count:
-            self.bytes += count
-            self._say(event="read", bytes=self.bytes, total=self.total)
+    def read(self, percent: int) -> None:
+        self._say(event="read", percent=percent)
 
     def finished(self, rounds: int, planned: int) -> None:
         self._say(event="round", rounds=rounds, planned=planned)
@@ -75,12 +67,11 @@ class Bars:
         self.display = display
         self.tasks: list[TaskID] = []
 
-    def reading(self, total: int | None) -> None:
-        self.tasks.append(self.display.add_task("reading", total=total))
-        self.display.start()
-
-    def read(self, count: int) -> None:
-        self.display.advance(self.tasks[0], count)
+    def read(self, percent: int) -> None:
+        if not self.tasks:
+            self.tasks.append(self.display.add_task("reading", total=100))
+            self.display.start()
+        self.display.update(self.tasks[0], completed=percent)
 
     def finished(self, rounds: int, planned: int) -> None:
         if len(self.tasks) == 1:

@@ -55,7 +55,7 @@ def command(**given: Any) -> None:
     source, request, output, limits = _source(given), _plan_request(given), _output(given), options.limits(given)
     payer = ledger_request(given["dataset"], given["ledger"], given["anchor"], given["resume"])
     if given["dry_run"]:
-        screen.plan(dry_run(request, output))
+        screen.plan(dry_run(source, request, output, limits, payer=payer))
         return
     room = partial(screen.require_room, directory=output.directory)
     with progress(given["progress"], color=color) as observer:

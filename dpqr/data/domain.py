@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from dpqr.data.arrays import Axes
-from dpqr.data.attribute import Attribute
+from dpqr.data.attribute import Attribute, Rule
 from dpqr.data.facts import PublicFacts
 from dpqr.errors import DocumentError
 
@@ -19,10 +19,12 @@ class Domain:
 
     Invariant: declared by the curator, never inferred from the data; names are unique.
     facts: what else is known of every table over it.
+    malformed: what becomes of a row that cannot be read (`drop` or `fail`); None: nothing is stated, it is dropped.
     """
 
     attributes: tuple[Attribute, ...]
     facts: PublicFacts = field(default_factory=PublicFacts)
+    malformed: Rule | None = None
     _shape: tuple[int, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -60,4 +62,4 @@ class Domain:
 
     def project(self, axes: Axes) -> Domain:
         """The domain of the attributes at `axes`, in that order, with what the facts say of them."""
-        return Domain(tuple(self.attributes[axis] for axis in axes), self.facts.within(axes))
+        return Domain(tuple(self.attributes[axis] for axis in axes), self.facts.within(axes), self.malformed)

@@ -30,8 +30,8 @@ def unstated_faults(domain: Domain) -> dict[str, tuple[Fault, ...]]:
 
 
 def may_leave_out(domain: Domain) -> bool:
-    """Whether a rule may leave a row out: some column has the rule `drop` for a fault that its cells can show."""
-    return any(
+    """Whether a rule may leave a row out: malformed rows are dropped, or some column drops a fault that it can show."""
+    return domain.malformed is not Rule.FAIL or any(
         attribute.rule(fault) is Rule.DROP
         for attribute in domain.attributes
         for fault in possible_faults(attribute.axis)

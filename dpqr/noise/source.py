@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 from dataclasses import dataclass, field
@@ -10,6 +11,9 @@ from typing import Protocol, final
 import numpy as np
 
 from dpqr.data.arrays import WordArray
+
+_PIECE = 2**16
+"""Bytes that a keyed stream makes at a time."""
 
 
 class NoiseSource(Protocol):
@@ -39,6 +43,38 @@ class SystemNoise:
 
     def words(self, count: int) -> WordArray:
         return np.frombuffer(os.urandom(8 * count), dtype="<u8").astype(np.uint64, copy=False)
+
+
+@final
+@dataclass(slots=True)
+class KeyedNoise:
+    """The same stream of words for the same secret key, however it is asked for: SHAKE256 of the key and a number.
+
+    key: 256 uniform bits of the operating system's, used for nothing else. Why: a run that is continued has to choose
+    again as it chose before.
+
+    Privacy:
+        To all who do not have the key the words are uniform and independent, under the assumption that SHAKE256 with a
+        secret prefix is a pseudorandom function; the operating system's generator rests on one of the same kind. The
+        noise of answers never comes from here.
+    """
+
+    key: bytes = field(repr=False)
+    _number: int = 0
+    _left: bytes = field(default=b"", repr=False)
+
+    @property
+    def private(self) -> bool:
+        return True
+
+    def words(self, count: int) -> WordArray:
+        pieces, missing = [self._left], 8 * count - len(self._left)
+        while missing > 0:
+            pieces.append(hashlib.shake_256(self.key + self._number.to_bytes(8, "big")).digest(_PIECE))
+            self._number, missing = self._number + 1, missing - _PIECE
+        found = b"".join(pieces)
+        self._left = found[8 * count :]
+        return np.frombuffer(found[: 8 * count], dtype="<u8").astype(np.uint64, copy=False)
 
 
 @final

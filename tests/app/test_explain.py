@@ -90,7 +90,7 @@ def full(desk):
         }
         for name, size in (("a", 2), ("b", 3))
     ]
-    desk.write(q__json={"domain": {"fields": fields}, "queries": [{"marginal": ["a", "b"]}]})
+    desk.write(q__json={"domain": {"malformed": "drop", "fields": fields}, "queries": [{"marginal": ["a", "b"]}]})
     return "q.json"
 
 

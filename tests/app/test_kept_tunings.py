@@ -11,6 +11,8 @@ from dpqr.app.kept_tunings import kept_tunings, tuning_notes
 from dpqr.app.release import OutputRequest, dry_run
 from dpqr.app.request import PlanRequest
 from dpqr.io.journal.plan_digest import plan_digest
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
 from dpqr.strategies.designs import bucket_design, kronecker, tunings
 
 ASKED = {"dpqr": "queries/1", "domain": {"v": 40}, "queries": [{"prefix": "v"}]}
@@ -31,7 +33,7 @@ def forgotten() -> None:
 
 def planned(request):
     forgotten()
-    return dry_run(request, OutputRequest())
+    return dry_run(TableSource(paths=("table.csv",)), request, OutputRequest(), Limits())
 
 
 def test_the_second_job_finds_the_strategy_tuned_and_says_so(request_made, monkeypatch):
@@ -49,7 +51,9 @@ def test_a_resumed_release_has_the_plan_that_it_began_with(request_made):
     for _ in range(2):
         forgotten()
         with kept_tunings():
-            digests.add(plan_digest(module._checked(request_made, OutputRequest())))
+            source = TableSource(paths=("table.csv",))
+            plan, _ = module._checked(source, request_made, OutputRequest(), Limits(), None)
+            digests.add(plan_digest(plan))
     assert len(digests) == 1
 
 

@@ -13,9 +13,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from crowds import MEMORY, command
+from desk import DOMAIN, TABLE
 from ledgers import ledger_in
 from pyarrow import parquet
 from releases import (
+    QUERIES,
     Unwatched,
     begun,
     document,
@@ -32,12 +34,16 @@ from releases import (
 from dpqr.app import paid_run as module
 from dpqr.app import release as release_module
 from dpqr.app.paid_run import ledger_request
-from dpqr.errors import RESUMABLE, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.tables.limits import Limits
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.cost import Cost, Pricing
 from dpqr.privacy.ledger import DataKind
+from dpqr.privacy.policy import Policy
+from dpqr.privacy.sealed import SealKey
 
 NAMED = ("basic", "advanced", "optimal", "zcdp", "pld")
 
@@ -135,14 +141,124 @@ def test_public_data_has_a_budget_too(tmp_path, kind):
     assert account(tmp_path).spent == 1
 
 
-def test_an_error_before_the_first_draw_is_settled_at_zero_and_stays_in_the_history(place):
-    with pytest.raises(DataError):
-        run(place, table="missing.csv")
+def notes(error):
+    return getattr(error.value, "__notes__", [])
+
+
+def test_what_no_row_can_change_is_refused_before_anything_is_reserved(place):
+    for table in ("missing.csv", "q.json"):
+        with pytest.raises(DataError) as ended:
+            run(place, table=table)
+        assert notes(ended) == []
+    assert kinds(place) == []
+    assert not transcript(place).exists()
+
+
+def test_an_ending_before_the_first_look_at_rows_is_settled_at_zero_and_stays_in_the_history(place, monkeypatch):
+    def failed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "begun_journal", failed)
+    with pytest.raises(KeyboardInterrupt) as ended:
+        run(place)
     *_, reserved, settled = ledger_in(place).entries()
     assert (reserved.kind, settled.kind, settled.cost) == ("reserve", "settle", 0)
-    assert settled.note == "ended by DataError before the first draw"
-    assert account(place).spent == 0
+    assert settled.note == "ended by KeyboardInterrupt before rows were read"
+    assert (account(place).spent, notes(ended)) == (0, [])
     assert not transcript(place).exists()
+
+
+BROKEN = {
+    "records": ({"records": 4}, {}, TABLE),
+    "bytes": ({"bytes": len(TABLE) - 1}, {}, TABLE),
+    "malformed": ({"fail": True}, {"malformed": "fail"}, TABLE + "F\n"),
+}
+
+
+@pytest.mark.parametrize("out", ["out", None])
+@pytest.mark.parametrize("case", BROKEN.values(), ids=BROKEN)
+def test_a_table_that_breaks_its_contract_is_paid_for_in_full(tmp_path, case, out):
+    """Whether it does is a function of rows: a refusal for nothing would let a requester ask until n is known."""
+    policy, domain, table = case
+    lay(tmp_path, policy=Policy(**policy))
+    (tmp_path / "q.json").write_text(json.dumps({**QUERIES, "domain": {**DOMAIN, **domain}}))
+    (tmp_path / "table.csv").write_text(table)
+    with pytest.raises(DataError) as ended:
+        run(tmp_path, out=out)
+    assert notes(ended) == [STAYS_SPENT]
+    assert (account(tmp_path).spent, account(tmp_path).unsettled) == (1, 0)
+    assert ledger_in(tmp_path).entries()[-1].note == "ended by DataError after rows were read"
+    assert not transcript(tmp_path).exists()
+
+
+@pytest.mark.parametrize("limits", [{"records": 4}, {"records": 6}, {"bytes": 10}, {"memory": 2**29}], ids=str)
+def test_a_limit_that_the_owner_has_not_stated_is_refused_before_the_table_is_opened(place, monkeypatch, limits):
+    monkeypatch.setattr(release_module, "check_table", None)
+    for asked in ({"limits": Limits(**limits)}, {"counts": "visits"}):
+        with pytest.raises(BudgetRefused, match="the owner of the budget fixed"):
+            run(place, **asked)
+    assert kinds(place) == []
+
+
+def test_the_policys_limits_hold_for_a_request_that_states_none_and_are_named(tmp_path):
+    lay(tmp_path, policy=Policy(records=5))
+    for limits in (Limits(), Limits(records=5)):
+        made = run(tmp_path, limits=limits, out=f"out{limits.records}")
+        (bit,) = (note for note in made.trust if "one bit" in note)
+        assert "more than 5 records (--max-records)" in bit
+
+
+def test_a_job_that_ends_while_rows_are_read_stays_paid_and_can_be_continued(place, monkeypatch):
+    """No draw was made. One that is continued has looked at rows before, and is never settled at zero."""
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    for owner, name, resume in ((release_module, "load_table", False), (module.PaidRun, "look", True)):
+        with monkeypatch.context() as broken:
+            broken.setattr(owner, name, interrupted)
+            with pytest.raises(KeyboardInterrupt) as ended:
+                run(place, resume=resume)
+        assert notes(ended) == [RESUMABLE]
+        assert (account(place).spent, account(place).unsettled) == (1, 1)
+    run(place, resume=True)
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+    assert account(place).reservations == 1
+
+
+def test_another_table_is_refused_before_the_first_draw_too(place, monkeypatch):
+    with monkeypatch.context() as broken:
+        broken.setattr(release_module, "load_table", None)
+        with pytest.raises(TypeError):
+            run(place)
+    (place / "table.csv").write_text(TABLE + "F,1,2,3\n")
+    with pytest.raises(DataError, match="not the one that the release began with"):
+        run(place, resume=True)
+    assert (account(place).spent, account(place).unsettled) == (1, 0)
+
+
+def test_a_continued_release_keeps_the_rows_of_each_person(tmp_path, monkeypatch):
+    """Each of 200 persons has a row for either label and keeps one of them."""
+    lay(tmp_path, unit=PrivacyUnit(column="who", rows=1))
+    rows = "".join(f"{sex},{who % 100},{who},{who}\n" for who in range(200) for sex in "FM")
+    (tmp_path / "table.csv").write_text(f"sex,age,income,who\n{rows}")
+    seen, load = [], release_module.load_table
+
+    def watched(*given, **more):
+        table = load(*given, **more)
+        seen.append(table.counts._unseal(SealKey()).marginal((0, 1, 2)).tolist())
+        return table
+
+    def killed(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(release_module, "load_table", watched)
+    with monkeypatch.context() as broken:
+        broken.setattr(release_module, "iterative_construction", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path, unit="who", max_rows=1)
+    run(tmp_path, unit="who", max_rows=1, resume=True)
+    assert seen[0] == seen[1]
 
 
 def test_an_error_after_the_first_draw_stays_paid_and_can_be_continued(place, monkeypatch):
@@ -169,7 +285,7 @@ def test_a_run_on_standard_input_cannot_be_continued_and_is_settled_in_full(plac
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO((place / "table.csv").read_bytes())))
     with pytest.raises(UsageFault) as ended:
         run(place, table="-")
-    assert not hasattr(ended.value, "__notes__")
+    assert notes(ended) == [STAYS_SPENT]
     assert (account(place).spent, account(place).unsettled) == (1, 0)
     assert not transcript(place).exists()
 
@@ -426,7 +542,8 @@ def test_another_table_is_refused_and_closes_the_run(waiting):
     assert not hasattr(ended.value, "__notes__")  # "--resume continues it" would be false
     assert (account(waiting).spent, account(waiting).unsettled) == (1, 0)
     path.write_text(right)
-    with pytest.raises(UsageFault, match="settled"):
+    assert notes(ended) == []
+    with pytest.raises(UsageFault, match="no killed release waits there"):
         run(waiting, resume=True)
     run(waiting)
     assert account(waiting).spent == 2

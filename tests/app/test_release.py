@@ -35,11 +35,8 @@ class Watch:
 
     told: list = field(default_factory=list)
 
-    def reading(self, total):
-        self.told.append(("reading", total))
-
-    def read(self, count):
-        self.told.append(("read", count))
+    def read(self, percent):
+        self.told.append(("read", percent))
 
     def finished(self, rounds, planned):
         self.told.append(("finished", rounds, planned))
@@ -71,7 +68,7 @@ def steps(monkeypatch):
 
 def test_pay_then_look(desk, steps):
     run(output=OutputRequest(directory="out", synthetic="rows"))
-    assert steps == [*STEPS[:3], "guard", *STEPS[3:]]
+    assert steps == [*STEPS[:4], "guard", *STEPS[4:]]
 
 
 @pytest.mark.parametrize(
@@ -140,12 +137,10 @@ def test_a_machine_that_does_not_tell_its_memory(desk, monkeypatch, pages):
     assert (desk.path / "out" / "release.json").exists()
 
 
-def test_progress_is_of_bytes_and_rounds(desk):
+def test_progress_is_of_percentages_and_rounds(desk):
     watch = Watch()
     run(watch=watch)
-    size = (desk.path / "table.csv").stat().st_size
-    assert watch.told[0] == ("reading", size)
-    assert sum(event[1] for event in watch.told if event[0] == "read") == size
+    assert [event[1] for event in watch.told if event[0] == "read"] == list(range(0, 101, 10))
     assert [event for event in watch.told if event[0] == "finished"] == [("finished", 1, 2), ("finished", 2, 2)]
 
 
@@ -178,4 +173,5 @@ def test_nothing_private_in_the_release(desk):
 
 
 def test_a_dry_run_is_the_plan_of_the_run(desk):
-    assert dry_run(REQUEST, OutputRequest()).events == run().plan.events
+    planned = dry_run(TableSource(paths=("table.csv",)), REQUEST, OutputRequest(), Limits())
+    assert planned.events == run().plan.events

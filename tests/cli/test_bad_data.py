@@ -8,7 +8,7 @@ import io
 import pyarrow as pa
 from desk import QUERIES, TABLE
 from pyarrow import parquet
-from refusals import Bad, assert_refusal, domain, each, refused
+from refusals import Bad, assert_refusal, domain, each, malformed, refused
 
 ROWS = TABLE.splitlines()
 REPLACE = ("--neighbours", "replace", "--n")
@@ -68,16 +68,16 @@ CSV = [
     table("column-in-capitals", "has no column 'sex'", TABLE.replace("sex", "SEX")),
     table("header-missing", "no column", lines(*ROWS[1:])),
     table("column-twice", "'age' twice", TABLE.replace("day", "age")),
-    table("row-too-short", "table.csv", lines(*ROWS, "PRIVATEVALUE,3")),
-    table("row-too-long", "table.csv", lines(*ROWS, "PRIVATEVALUE,3,4,5,6,7")),
-    table("quote-never-closed", "table.csv", lines(*ROWS, '"PRIVATEVALUE,3,4,5')),
-    table("not-utf-8", "table.csv", TABLE.encode() + b"PRIVATEVALUE\xff\xfe,3,4,5\n"),
+    malformed("row-too-short", lines(*ROWS, "PRIVATEVALUE,3")),
+    malformed("row-too-long", lines(*ROWS, "PRIVATEVALUE,3,4,5,6,7")),
+    malformed("quote-never-closed", lines(*ROWS, '"PRIVATEVALUE,3,4,5')),
+    malformed("not-utf-8", TABLE.encode() + b"PRIVATEVALUE\xff\xfe,3,4,5\n"),
     table("utf-16", "table.csv", TABLE.encode("utf-16")),
     table("binary", "table.csv", b"\x00\x01\x02" * 1000),
     table("gzip-cut-short", "table.csv.gz", gzip.compress(TABLE.encode() * 50)[:-30], "table.csv.gz"),
     table("gzip-with-damage", "table.csv.gz", gzip.compress(TABLE.encode())[:30] + b"PRIVATEVALUE", "table.csv.gz"),
     table("parquet-by-another-name", "table.csv", columns()),
-    table("endless-row", "table.csv", lines(ROWS[0], "x" * 2**21)),
+    malformed("endless-row", lines(ROWS[0], "x" * 2**21)),
 ]
 PARQUET = [
     table("parquet-damaged", "cannot be read as Parquet", columns()[:-100], "t.parquet"),
@@ -111,12 +111,7 @@ COUNTS = [
     Bad("count-column-missing", 5, "has no column 'count'", options=("--counts", "count")),
     Bad("count-column-of-the-domain", 2, "is a column of the domain too", options=("--counts", "age")),
     *(
-        table(
-            f"count-{name}",
-            "the count column 'count' must hold whole numbers",
-            f"sex,age,income,count\nF,3,4,{cell}\n",
-            options=("--counts", "count"),
-        )
+        malformed(f"count-{name}", f"sex,age,income,count\nF,3,4,{cell}\n", options=("--counts", "count"))
         for name, cell in [
             ("negative", "-1"),
             ("fraction", "1.5"),
@@ -138,6 +133,18 @@ LIMITS = [
 @each([*FILES, *CSV, *PARQUET, *RULES, *COUNTS, *LIMITS])
 def test_table_is_refused(desk, case):
     refused(desk, case)
+
+
+MALFORMED = [case for case in (*CSV, *COUNTS) if "malformed" in case.says]
+
+
+@each(MALFORMED)
+def test_rows_that_cannot_be_read_are_dropped_unless_the_domain_says_otherwise(desk, case):
+    for name, content in case.files.items():
+        desk.put(name, QUERIES if name == "q.json" else content)
+    ended = desk.release(*case.options, "--json")
+    assert ended.code == 0, ended.err
+    assert not any("one bit" in note for note in ended.json["trust"])
 
 
 def test_the_words_do_not_depend_on_which_row_is_at_fault(desk):

@@ -22,6 +22,7 @@ q.json: 13 queries in 2 blocks over 30 cells
 """
 SKELETON = {
     "dpqr": "domain/1",
+    "malformed": "drop",
     "fields": [
         {
             "name": "gr\u00f6\u00dfe",
@@ -90,6 +91,7 @@ def test_check_notes(desk):
             for name in ("sex", "age", "income")
         ),
         "note: --neighbours replace would need every rule stated; not all are for: 'sex'",
+        'note: --neighbours replace would need a rule for malformed rows: "malformed": "drop"',
     ]
 
 

@@ -1,11 +1,13 @@
 """`dpqr release --dataset`: exit codes and words of a release that a ledger pays for."""
 
+import gzip
 import json
 
 import pytest
+from desk import TABLE
 from releases import killed_at, transcript
 
-from dpqr.errors import UsageFault
+from dpqr.errors import STAYS_SPENT, UsageFault
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 
 
@@ -86,11 +88,21 @@ def test_options_of_a_ledger_need_a_dataset(desk, option):
     assert "--dataset NAME" in ended.err
 
 
-def test_a_table_that_cannot_be_read_costs_nothing_and_is_remembered(paid):
-    ended = paid.release("--dataset", "survey", data="missing.csv")
-    assert ended.code == 5
+def test_what_no_row_can_change_is_refused_for_nothing(paid):
+    for table in ("missing.csv", "other.csv", "-"):
+        paid.put("other.csv", "sex,age\nF,3\n")
+        ended = paid.release("--dataset", "survey", data=table, stdin="sex,age\nF,3\n")
+        assert (ended.code, STAYS_SPENT in ended.err) == (5, False)
     assert spent(paid) == "0"
-    assert "ended by DataError before the first draw" in paid.run("budget", "history").out
+    assert "reserve" not in paid.run("budget", "history").out
+
+
+def test_a_table_that_cannot_be_read_to_its_end_is_paid_for_and_says_so(paid):
+    paid.put("table.csv.gz", gzip.compress(TABLE.encode() * 9)[:-9])
+    ended = paid.release("--dataset", "survey", data="table.csv.gz")
+    assert (ended.code, ended.err.splitlines()[1]) == (5, STAYS_SPENT)
+    assert spent(paid) == "1"
+    assert "ended by DataError after rows were read" in paid.run("budget", "history").out
 
 
 def test_a_damaged_ledger_ends_with_7(paid):

@@ -7,6 +7,7 @@ import pytest
 from desk import PRIVATE
 
 DOMAIN = {
+    "malformed": "drop",
     "fields": [
         {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}},
         {
@@ -16,7 +17,7 @@ DOMAIN = {
             "dpqr": {"width": 1, "null": "cell", "outside": "clip", "otherwise": "drop"},
         },
         {"name": "buys", "type": "string", "constraints": {"enum": ["no", "yes"]}, "dpqr": {"otherwise": "drop"}},
-    ]
+    ],
 }
 ROWS = ["sex,age,buys,who"]
 for number in range(200):
@@ -239,7 +240,7 @@ ODD = {
 @pytest.mark.parametrize("table", ODD.values(), ids=ODD.keys())
 @pytest.mark.parametrize("learner", ["least-squares", "quantile", "aggregate"])
 def test_no_table_of_numbers_is_an_error_and_no_prediction_leaves_the_bounds(shop, table, learner):
-    shop.write(d__json={"fields": NUMBERS}, train__csv=table, new__csv="x\n0.1\nnan\n1e9\nwhat\n")
+    shop.write(d__json={"malformed": "drop", "fields": NUMBERS}, train__csv=table, new__csv="x\n0.1\nnan\n1e9\nwhat\n")
     done = predict(shop, "--points", "new.csv", "--learner", learner, "--json", target="y", eps="1")
     assert done.code == 0, done.err
     assert len(done.json["predictions"]) == 4
@@ -260,11 +261,12 @@ def test_predictions_of_one_table_and_of_none_look_the_same_but_for_their_values
 
 
 PLACES = {
+    "malformed": "drop",
     "fields": [
         {"name": axis, "type": "integer", "dpqr": {"edges": [0, 1, 2, 3, 4], "outside": "clip", "otherwise": "drop"}}
         for axis in ("east", "north")
     ]
-    + [{"name": "mine", "type": "string", "constraints": {"enum": ["no", "yes"]}, "dpqr": {"otherwise": "drop"}}]
+    + [{"name": "mine", "type": "string", "constraints": {"enum": ["no", "yes"]}, "dpqr": {"otherwise": "drop"}}],
 }
 CORNERS = [(0, 0, "yes"), (3, 3, "yes"), (0, 3, "no"), (3, 0, "no")]
 """Opposite corners: no linear function tells them apart."""
@@ -287,7 +289,10 @@ def test_a_kernel_learns_what_is_not_linear_and_its_model_is_applied_with_the_sa
 
 
 def test_a_public_number_of_few_rows_is_learned_from_by_the_kernel_itself(shop):
-    wide = {"fields": [PLACES["fields"][0] | {"name": name} for name in "abcdef"] + [PLACES["fields"][2]]}
+    wide = {
+        "malformed": "drop",
+        "fields": [PLACES["fields"][0] | {"name": name} for name in "abcdef"] + [PLACES["fields"][2]],
+    }
     for field in wide["fields"]:
         field["dpqr"] = field["dpqr"] | {"null": "drop"}
     header = ",".join("abcdef")
@@ -308,7 +313,7 @@ STREAM = ("--learner", "online", "--neighbours", "replace")
 
 def online(shop, *more, n="40", table="x,y\n" + "0.5,2\n2.5,9\n" * 20, fields=NUMBERS):
     fields = [field | {"dpqr": field["dpqr"] | {"null": "drop"}} for field in fields]
-    shop.write(d__json={"fields": fields}, train__csv=table, new__csv="x\n0.1\n2.9\n")
+    shop.write(d__json={"malformed": "drop", "fields": fields}, train__csv=table, new__csv="x\n0.1\n2.9\n")
     return predict(shop, "--points", "new.csv", *STREAM, "--n", n, *more, target="y")
 
 

@@ -232,7 +232,7 @@ def test_delta_zero_is_pure(desk, delta):
 
 
 def test_notes_reach_plan_receipt_and_record(desk):
-    domain = {"fields": [dict(field) for field in QUERIES["domain"]["fields"]]}
+    domain = {"malformed": "fail", "fields": [dict(field) for field in QUERIES["domain"]["fields"]]}
     domain["fields"][2]["dpqr"] = {**domain["fields"][2]["dpqr"], "null": "fail"}
     desk.write(q__json={"domain": domain, "queries": [{"sum": "income"}]})
     options = ("--neighbours", "replace", "--n", "5", "--delta", "0.05", "--accountant", "basic")
@@ -240,20 +240,21 @@ def test_notes_reach_plan_receipt_and_record(desk):
     assert notes == [
         "sum(income): counts each record with its bin's midpoint: an error of at most 100 a record within the bounds",
         "warning: delta 0.05 is not far below 1/n; it lets a mechanism reveal single records",
+        "warning: malformed rows have the rule `fail`: the exit code tells one bit of the data that the guarantee does "
+        "not cover",
         "warning: column 'income' has a rule `fail`: the exit code tells one bit of the data that the guarantee does "
         "not cover",
     ]
     ended = desk.release("--json", *options)
     assert ended.json["trust"] == notes
-    assert ended.err.count("\nNote ") == 3
+    assert ended.err.count("\nNote ") == 4
 
 
 def test_progress_in_json_lines(desk):
     ended = desk.release("--progress", "json", "--out", "out")
     events = [json.loads(line) for line in ended.err.splitlines()]
-    size = len(TABLE)
     assert events[:-1] == [
-        {"event": "read", "bytes": size, "total": size},
+        *({"event": "read", "percent": percent} for percent in range(0, 101, 10)),
         {"event": "round", "rounds": 1, "planned": 2},
         {"event": "round", "rounds": 2, "planned": 2},
     ]

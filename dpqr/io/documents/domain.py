@@ -53,7 +53,7 @@ def decode_domain(value: Any, place: Place) -> Domain:
     for index, field in enumerate(schema.fields):
         attributes.append(_attribute(field, schema.missing_values, place.key("fields").item(index)))
     with place.key("fields").blamed():
-        domain = Domain(tuple(attributes))
+        domain = Domain(tuple(attributes), malformed=None if schema.malformed is UNSET else Rule(schema.malformed))
     if not (schema.impossible or schema.totals):
         return domain
     from dpqr.io.documents.public_facts import with_facts  # the fit's modules, which few domains need

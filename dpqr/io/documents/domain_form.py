@@ -1,5 +1,5 @@
-"""The domain file's form: Frictionless Table Schema, with one `dpqr` block a field, and two lists of public facts
-beside the fields: `impossible` and `totals`.
+"""The domain file's form: Frictionless Table Schema, with one `dpqr` block a field, and beside the fields the rule for
+malformed rows and two lists of public facts: `impossible` and `totals`.
 
 Standard keys that do not change which value a cell holds are accepted and have no effect: of the schema `$schema`,
 `name`, `title`, `description`, `primaryKey`, `foreignKeys`, `uniqueKeys`, `fieldsMatch`; of a field `title`,
@@ -97,6 +97,7 @@ class TableSchema(Form, frozen=True, kw_only=True):
 
     fields: Annotated[tuple[Field, ...], Meta(min_length=1, max_length=2000)]
     dpqr: Literal["domain/1"] | UnsetType = UNSET
+    malformed: Literal["drop", "fail"] | UnsetType = UNSET
     impossible: Annotated[tuple[ImpossibleForm, ...], Meta(max_length=1000)] = ()
     totals: Annotated[tuple[TotalForm, ...], Meta(max_length=1000)] = ()
     missing_values: tuple[str, ...] = ("",)

@@ -22,7 +22,7 @@ def skeleton_from_schema(columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
     columns: (name, type) pairs; types are those of the domain file (integer, number, string, boolean, date,
     datetime), anything else is taken for text.
     """
-    return {"dpqr": VERSION, "fields": [_field(name, kind) for name, kind in columns]}
+    return {"dpqr": VERSION, "malformed": "drop", "fields": [_field(name, kind) for name, kind in columns]}
 
 
 def _field(name: str, kind: str) -> dict[str, Any]:

@@ -51,14 +51,9 @@ class LedgerJournal:
         """Whether any draw was begun, as far as this job knows."""
         return self.known > 0 or self._event is not None
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether the table can be read again; standard input cannot."""
-        return self.file.document(TABLE).get("table") is not None
-
     def same_table(self, mark: str | None) -> bool:
-        """Whether the run was begun with the table of this mark; a run without draws is begun with it now."""
-        if not self.known:
+        """Whether the run was begun with the table of this mark; one that has marked none is begun with it now."""
+        if len(self.file.lines) <= TABLE:
             self.file.append({"table": mark})
             return True
         found = self.file.document(TABLE).get("table")
@@ -126,7 +121,7 @@ def continued_journal(file: TranscriptFile, ledger: Ledger, run: Run) -> LedgerJ
     A draw that was begun and is not known to be recorded is lost, even where its line can be read.
     """
     if not run.transcript:
-        file.cut(BEFORE - 1)
+        file.cut(BEFORE)
         return LedgerJournal(file=file, ledger=ledger, paid=run.reservation)
     lines = BEFORE + run.recorded
     if len(file.lines) < lines or file.digest_of(lines) != run.transcript:

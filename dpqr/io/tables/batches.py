@@ -11,10 +11,12 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
+from dpqr.io.tables.records import Records
 from dpqr.io.tables.row_encoder import RowEncoder
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import wanted_columns
 from dpqr.io.tables.text.csv_table import csv_batches
+from dpqr.mechanisms.limits import RECORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,12 +27,12 @@ class Batches:
     domain: Domain
     unit: PrivacyUnit
     limits: Limits
-    progress: Callable[[int], None]
+    progress: Callable[[int], None] = lambda _: None
 
-    def walk(self) -> Iterator[tuple[Any, RowEncoder]]:
+    def walk(self) -> Iterator[tuple[Records, RowEncoder]]:
         """Every batch of every file, with what encodes it: the domain's columns, then the count or unit column."""
         wanted = wanted_columns(self.source, self.domain, self.unit)
-        cap = None if self.source.count_column is None else self.limits.records
+        cap = None if self.source.count_column is None else RECORDS
         for file in self.source.files():
             rows = RowEncoder.of(self.domain, text=file.kind == "csv", count_cap=cap)
             with closing(self._of_file(file, wanted)) as batches:

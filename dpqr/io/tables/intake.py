@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dpqr.data.packing import Packing
 from dpqr.io.tables.persons.bounding import Bounded, Bounding
 from dpqr.io.tables.persons.person import persons
 from dpqr.io.tables.persons.splitter import Splitter
+from dpqr.io.tables.records import Records, mask
 from dpqr.io.tables.row_encoder import CodedRows, RowEncoder
 from dpqr.io.tables.tally import Tally
 from dpqr.noise.source import NoiseSource
@@ -23,18 +24,19 @@ class Intake(Protocol):
     """Takes every batch of a table, pass after pass. All of it is private.
 
     read: records seen in the pass under way. units: rows (or persons) that the table holds, those included of which
-    nothing is kept. dropped: records that were left out.
+    nothing is kept. dropped: records that were left out. malformed: whether any row was.
     """
 
     read: int
     units: int
     dropped: int
+    malformed: bool
 
     @property
     def passes(self) -> int: ...
 
-    def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
-        """Count a batch; the columns whose `fail` rule (or whose contract of counts) was broken in it."""
+    def take(self, batch: Records, rows: RowEncoder) -> frozenset[str]:
+        """Count a batch; the columns whose `fail` rule was broken in it."""
         ...
 
     def close(self) -> None:
@@ -64,18 +66,20 @@ class RowIntake:
     read: int = 0
     units: int = 0
     dropped: int = 0
+    malformed: bool = False
 
     @property
     def passes(self) -> int:
         return 1
 
-    def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
-        coded = rows.encode(batch)
+    def take(self, batch: Records, rows: RowEncoder) -> frozenset[str]:
+        coded = rows.encode(batch.rows, batch.malformed)
         last = (self.last.of_rows(coded),) if self.last else ()
         self.cells.add((*coded.codes, *last), coded.rows, coded.counts)
         self.read += coded.read
         self.units += coded.read
         self.dropped += coded.read - coded.kept
+        self.malformed |= len(coded.malformed) > 0
         return coded.failed
 
     def close(self) -> None:
@@ -86,8 +90,8 @@ class RowIntake:
 class PersonIntake:
     """One group of persons a pass: rows of nobody are left out, then rows that a rule drops, then rows beyond K.
 
-    place: of the unit column in a batch. A row counts as left out only if somebody has it: nothing bounds how many
-    rows without a person one person may have brought.
+    place: of the unit column in a batch. A malformed row is nobody's: whose it is cannot be read. A row counts as left
+    out only if somebody has it: nothing bounds how many rows without a person one person may have brought.
     """
 
     cells: Tally
@@ -101,6 +105,7 @@ class PersonIntake:
     read: int = 0
     units: int = 0
     dropped: int = 0
+    malformed: bool = False
     _group: int = 0
     _bounding: Bounding | None = None
 
@@ -108,14 +113,15 @@ class PersonIntake:
     def passes(self) -> int:
         return self.splitter.groups
 
-    def take(self, batch: Any, rows: RowEncoder) -> frozenset[str]:
-        self.read += batch.num_rows
-        people, chosen = persons(batch.column(self.place))
+    def take(self, batch: Records, rows: RowEncoder) -> frozenset[str]:
+        self.read += batch.count
+        self.malformed |= len(batch.malformed) > 0
+        people, chosen = persons(batch.rows.column(self.place))
         mine = self.splitter.group(people) == self._group
         if not mine.all():
-            people = people.filter(_mask(mine))
+            people = people.filter(mask(mine))
             chosen[chosen] = mine
-        coded = rows.encode(batch if chosen.all() else batch.filter(_mask(chosen)))
+        coded = rows.encode(batch.rows if chosen.all() else batch.rows.filter(mask(chosen)))
         places = np.arange(len(people)) if coded.places is None else coded.places
         self._open.add(people, places, self.packing.pack(coded.codes, coded.rows))
         return coded.failed
@@ -137,9 +143,3 @@ class PersonIntake:
             words = len(self.packing.groups)
             self._bounding = Bounding(self.most, words, self.memory, self.noise)
         return self._bounding
-
-
-def _mask(chosen: Any) -> Any:
-    import pyarrow as pa
-
-    return pa.array(chosen)

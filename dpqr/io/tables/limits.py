@@ -1,4 +1,7 @@
-"""Limits: the declared caps under which a table is read. All are public; none is learnt from the table."""
+"""Limits: the declared caps under which a table is read. All are public; none is learnt from the table.
+
+Whether a table keeps to them is private, but for the number of columns: it is asked when the run is paid for.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ BYTES = 2**40
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """Caps of one run; going above one is a structural fault with a constant message.
+    """Caps of one run; a table above one ends it with a constant message.
 
     cells: largest |X| that is kept as a dense array (8 bytes a cell); beyond it, and where the files are much smaller
     than that, only occupied cells are kept.

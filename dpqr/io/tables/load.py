@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpqr.data.attribute import Rule
 from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
 from dpqr.data.faults import failing_attributes
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError, UsageFault
+from dpqr.errors import DataError
 from dpqr.io.tables.batches import Batches
 from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parts import Parts
-from dpqr.io.tables.passes import dense_cells, group_count
+from dpqr.io.tables.passes import bytes_to_read, dense_cells, group_count
+from dpqr.io.tables.percent import Percent
 from dpqr.io.tables.persons.slots import Slots
 from dpqr.io.tables.persons.splitter import Splitter
 from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import require_single_rows
 from dpqr.io.tables.tally import Tally, tally
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private
@@ -61,9 +64,9 @@ def load_table(
 ) -> LoadedTable:
     """Count the table's rows by cell of `domain` and seal the result.
 
-    A row with a cell whose rule is `drop` is left out; all others count once (or as the count column says). Rows in
-    any order, cut into batches and files in any way, give the same histogram. Memory does not grow with the number
-    of rows: 8 bytes a cell up to `dense_cells`, a multiple of the occupied cells beyond.
+    A malformed row, and one with a cell whose rule is `drop`, is left out; all others count once (or as the count
+    column says). Rows in any order, cut into batches and files in any way, give the same histogram. Memory does not
+    grow with the number of rows: 8 bytes a cell up to `dense_cells`, a multiple of the occupied cells beyond.
 
     Where the unit has a column, rows without a person are left out, and of each person's other rows K are kept by a
     uniform choice; order, batches and files do not change its law. Memory then grows with the persons, up to
@@ -73,25 +76,25 @@ def load_table(
     unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
     parts: the number of parts of which every record, or person, draws one (`Parts`), as a last axis of the counts.
     slots: whether that axis tells the order of the records instead (`Slots`); they are `declared` then.
-    progress: is given newly read bytes, never rows.
+    progress: is told how much was read, in percent (`Percent`).
 
     Errors: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
-    fault, on a broken `fail` rule, on a count column that does not hold counts, on more than `limits.records` records,
-    on persons beyond `limits.memory`, or on another number than `declared`. The words are constant: they do not depend
-    on the fault's row or value, and no other error keeps them company.
+    fault, on a broken `fail` rule, on more than `limits.records` records or `limits.bytes` bytes, on persons beyond
+    `limits.memory`, or on another number than `declared`. The words are constant: they do not depend on the fault's
+    row or value, and no other error keeps them company.
 
     **Privacy**: rows count apart from each other, so one more row changes one cell by 1 (or by its count), or else
-    `dropped`; for persons see `Bounding`, and `dropped` counts at most K rows of each. Whether the call succeeds
-    depends on rows only by `fail` rules, the count column's contract, declared totals and limits; the table is then
-    read to its end all the same, and the first broken column in the domain's order is named.
+    `dropped`; for persons see `Bounding`, and `dropped` counts at most K rows of each. A table is the list of its
+    records as the grammar of its format cuts them (`Records`), and neighbouring tables differ by one record of it.
+    Whether the call succeeds depends on rows only by `fail` rules, declared totals and limits, each of them a bit that
+    the plan names; for rules and totals the table is read to its end all the same, and the first broken column in the
+    domain's order is named. Whatever it ends with was paid for (`PaidRun`).
     """
     last = _last_axis(parts, declared if slots else None, unit, noise)
-    if last is not None and source.count_column is not None:
-        raise UsageFault(
-            "--counts: a row that stands for many records has no part or place for each; give one row each"
-        )
-    batches = Batches(source=source, domain=domain, unit=unit, limits=limits, progress=progress)
-    return discreetly(lambda: _load(batches, noise, declared, last), _unexpected)
+    if last is not None:
+        require_single_rows(source)
+    table = Batches(source=source, domain=domain, unit=unit, limits=limits)
+    return discreetly(lambda: _watched(table, noise, declared, last, progress), _unexpected)
 
 
 def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:
@@ -100,12 +103,25 @@ def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: N
     return None if parts is None else Parts(count=parts, noise=noise)
 
 
-def _load(table: Batches, noise: NoiseSource, declared: int | None, last: LastAxis | None) -> LoadedTable:
+def _watched(
+    table: Batches, noise: NoiseSource, declared: int | None, last: LastAxis | None, progress: Progress
+) -> LoadedTable:
+    files, limits = table.source.files(), table.limits
+    groups = 1 if table.unit.column is None else group_count(files, table.domain, limits)
+    watch = Percent(total=bytes_to_read(files, groups, limits), tell=progress)
+    watch.begin()
+    try:
+        return _load(replace(table, progress=watch.read), groups, noise, declared, last)
+    finally:
+        watch.end()
+
+
+def _load(table: Batches, groups: int, noise: NoiseSource, declared: int | None, last: LastAxis | None) -> LoadedTable:
     domain, limits = table.domain, table.limits
     shape = domain.shape if last is None else (*domain.shape, last.count)
     cells = tally(shape, math.prod(shape), dense_cells(table.source.files(), domain, limits))
     by_row = table.unit.column is None
-    intake = RowIntake(cells=cells, last=last) if by_row else _of_persons(cells, table, noise, last)
+    intake = RowIntake(cells=cells, last=last) if by_row else _of_persons(cells, table, groups, noise, last)
     failed: set[str] = set()
     for _ in range(intake.passes):
         for batch, rows in table.walk():
@@ -113,7 +129,7 @@ def _load(table: Batches, noise: NoiseSource, declared: int | None, last: LastAx
             if intake.read > limits.records:
                 raise DataError("the table holds more records than the declared limit; raise the limit on records")
         intake.close()
-    _refuse_failed(failed, table.source, domain, limits)
+    _refuse_failed(failed, domain, malformed=intake.malformed)
     _refuse_miscounted(intake, table.unit, declared)
     return LoadedTable(
         counts=Private(cells.histogram()),
@@ -121,9 +137,8 @@ def _load(table: Batches, noise: NoiseSource, declared: int | None, last: LastAx
     )
 
 
-def _of_persons(cells: Tally, table: Batches, noise: NoiseSource, last: LastAxis | None) -> PersonIntake:
+def _of_persons(cells: Tally, table: Batches, groups: int, noise: NoiseSource, last: LastAxis | None) -> PersonIntake:
     packing, columns = Packing(table.domain.shape), len(table.domain.attributes)
-    groups = group_count(table.source.files(), table.domain, table.limits)
     return PersonIntake(
         cells=cells,
         packing=packing,
@@ -142,16 +157,17 @@ def _refuse_miscounted(intake: Intake, unit: PrivacyUnit, declared: int | None) 
         raise DataError(f"the table does not hold the declared number of {what}, {declared}; correct --n or the table")
 
 
-def _refuse_failed(failed: set[str], source: TableSource, domain: Domain, limits: Limits) -> None:
+def _refuse_failed(failed: set[str], domain: Domain, *, malformed: bool) -> None:
     for name, faults in failing_attributes(domain).items():
         if name in failed:
             raise DataError(
                 f"column {name!r} has a cell that its rule in the domain file does not allow\n"
                 f"the rule is 'fail' for: {', '.join(faults)}; mend the table, or choose another rule"
             )
-    if failed:
+    if malformed and domain.malformed is Rule.FAIL:
         raise DataError(
-            f"the count column {source.count_column!r} must hold whole numbers from 0 to {limits.records}; mend it"
+            "the table has a malformed row: ragged, too long, not UTF-8, with a quote that is never closed, or without "
+            "its count\nthe rule is 'fail' for: malformed; fix the table, or choose another rule"
         )
 
 

@@ -1,7 +1,7 @@
 """Passes: over how many groups of persons a table is read, and which histograms are dense, so that memory suffices.
 
-Public: functions of file sizes and declared limits. Standard input can be read once only, so there all persons must
-fit together.
+Functions of file sizes, and private as these are: they decide how the work is done, never its result, and nobody is
+shown them. Standard input can be read once only, so there all persons must fit together.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from dpqr.data.domain import Domain
 from dpqr.data.packing import Packing
+from dpqr.errors import DataError
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.persons.bounding import PEAK
 from dpqr.io.tables.source import TableFile
@@ -19,6 +20,16 @@ _PERSON_WORDS = 4
 _ROW_WORDS = 2
 _CELLS_A_ROW = 16
 _SMALL = 2**16
+
+
+def bytes_to_read(files: Sequence[TableFile], groups: int, limits: Limits) -> int | None:
+    """Bytes on disk that will be read in as many passes as there are groups; None for standard input, whose size is
+    not known. Errors: DataError for files above the limit on bytes."""
+    sizes = [file.bytes for file in files]
+    total = sum(size or 0 for size in sizes)
+    if total > limits.bytes:
+        raise DataError("the table holds more bytes than the declared limit; raise the limit or split the table")
+    return None if None in sizes else groups * total
 
 
 def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:

@@ -29,18 +29,16 @@ def read_points(source: TableSource, features: Domain, limits: Limits) -> AnyArr
 
 
 def _read(source: TableSource, features: Domain, limits: Limits) -> AnyArray:
-    table = Batches(source=source, domain=features, unit=PrivacyUnit(), limits=limits, progress=_silent)
+    table = Batches(source=source, domain=features, unit=PrivacyUnit(), limits=limits)
     parts, count = [np.zeros((0, len(features.attributes)), dtype=np.int64)], 0
     for batch, rows in table.walk():
-        parts.append(rows.places(batch))
+        if len(batch.malformed):
+            raise DataError("--points holds a row that cannot be read: ragged, too long, or not UTF-8; fix it")
+        parts.append(rows.places(batch.rows))
         count += len(parts[-1])
         if count > limits.records:
             raise DataError("--points holds more rows than the declared limit; raise --max-records, or split it")
     return np.concatenate(parts)
-
-
-def _silent(_: int) -> None:
-    """Nobody watches."""
 
 
 def _unexpected(_: Exception) -> str:

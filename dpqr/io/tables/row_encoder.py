@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,6 +13,7 @@ from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
 from dpqr.io.tables.fault_codes import FAILED, Encoded
 from dpqr.io.tables.parquet.column import TypedColumn
+from dpqr.io.tables.records import NONE, mask
 from dpqr.io.tables.text.cells import numbers
 from dpqr.io.tables.text.column import TextColumn
 
@@ -23,7 +24,9 @@ class CodedRows:
 
     codes: one array an attribute, shape (rows,), every code a cell. counts: records a row, or None for one each.
     read: records in the batch, with those of the dropped rows. failed: the columns whose `fail` rule was broken.
-    places: where in the batch the rows stood; None where all of it is kept.
+    places: where in the batch the rows stood; None where all of it is kept. malformed: places of the malformed rows
+    among all records, the batch holding the others. A malformed row is one record; in a table of counts, where a row
+    whose count is none is malformed too, it stands for none, and the places mean nothing.
     """
 
     codes: tuple[AnyArray, ...]
@@ -32,6 +35,13 @@ class CodedRows:
     read: int
     failed: frozenset[str]
     places: AnyArray | None = None
+    malformed: IntArray = field(default_factory=lambda: NONE)
+
+    @property
+    def origins(self) -> AnyArray:
+        """The places of the kept rows among all records, the malformed ones included."""
+        origins: AnyArray = np.delete(np.arange(self.read), self.malformed)
+        return origins if self.places is None else origins[self.places]
 
     @property
     def kept(self) -> int:
@@ -49,7 +59,8 @@ class Column(Protocol):
 class RowEncoder:
     """Encodes batches whose columns are the domain's, in its order, then the count column where there is one.
 
-    count_cap: None if every row is one record, else the largest count that a cell may hold.
+    count_cap: None if every row is one record, else the largest count that a cell may hold: a constant, for a
+    requester's limit here would cut single counts off.
     """
 
     names: tuple[str, ...]
@@ -62,23 +73,31 @@ class RowEncoder:
         column: Callable[[Attribute], Column] = TextColumn.of if text else TypedColumn.of
         return cls(domain.names, tuple(column(attribute) for attribute in domain.attributes), count_cap)
 
-    def encode(self, batch: Any) -> CodedRows:
-        """Codes of one batch. A broken contract of the count column leaves `counts` unused and is told in `failed`."""
-        encoded = [column.encode(batch.column(place)) for place, column in enumerate(self.columns)]
-        failed = {name for name, each in zip(self.names, encoded, strict=True) if _has_failed(each)}
+    def encode(self, batch: Any, malformed: IntArray = NONE) -> CodedRows:
+        """Codes of one batch of well-formed rows, which stood among the malformed ones at these places."""
         counts = None
         if self.count_cap is not None:
-            counts = record_counts(batch.column(len(self.columns)), self.count_cap)
-            if counts is None:
-                failed.add(batch.column_names[-1])
-                counts = np.zeros(batch.num_rows, dtype=np.int64)
-        read = batch.num_rows if counts is None else _total(counts)
+            counts, good = record_counts(batch.column(len(self.columns)), self.count_cap)
+            if not good.all():
+                batch, counts = batch.filter(mask(good)), counts[good]
+                malformed = np.concatenate([malformed, np.flatnonzero(~good)])
+        encoded = [column.encode(batch.column(place)) for place, column in enumerate(self.columns)]
+        failed = {name for name, each in zip(self.names, encoded, strict=True) if _has_failed(each)}
+        read = batch.num_rows + len(malformed) if counts is None else _total(counts)
         codes, places = tuple(each.codes for each in encoded), _passed(encoded)
         if places is not None:
             codes = tuple(each[places] for each in codes)
             counts = None if counts is None else counts[places]
         rows = batch.num_rows if places is None else len(places)
-        return CodedRows(codes=codes, rows=rows, counts=counts, read=read, failed=frozenset(failed), places=places)
+        return CodedRows(
+            codes=codes,
+            rows=rows,
+            counts=counts,
+            read=read,
+            failed=frozenset(failed),
+            places=places,
+            malformed=malformed,
+        )
 
     def places(self, batch: Any) -> AnyArray:
         """Codes of every row of a public table, shape (rows, columns), int64; below 0 where a cell's rule would drop
@@ -87,29 +106,27 @@ class RowEncoder:
         return np.stack([each.astype(np.int64) for each in encoded], axis=1)
 
 
-def record_counts(cells: Any, cap: int) -> IntArray | None:
-    """Whole numbers from 0 to `cap` as int64; None if any cell is something else. cells: texts, or an Arrow array."""
-    values = _counted_texts(cells) if isinstance(cells, list) else _counted(cells)
-    if values is None:
-        return None
-    fits = (values >= 0) & (values <= cap)
+def record_counts(cells: Any, cap: int) -> tuple[IntArray, AnyArray]:
+    """Records a row, int64, and which cells hold such a count: a whole number from 0 to `cap`. The others count 0.
+
+    cells: texts, or an Arrow array.
+    """
+    values, good = numbers(cells) if isinstance(cells, list) else _counted(cells)
     if values.dtype.kind == "f":
-        fits &= np.floor(values) == values
-    return values.astype(np.int64) if fits.all() else None
+        good = good & (np.floor(values) == values)
+    good = good & (values >= 0) & (values <= cap)
+    return np.where(good, values, 0).astype(np.int64), good
 
 
-def _counted(cells: Any) -> AnyArray | None:
+def _counted(cells: Any) -> tuple[AnyArray, AnyArray]:
+    """Numbers, 0 for null, and which of them are not null."""
     from pyarrow import types
 
-    if cells.null_count or types.is_null(cells.type):
-        return None
-    values: AnyArray = cells.to_numpy()
-    return values
-
-
-def _counted_texts(cells: list[str]) -> AnyArray | None:
-    values, good = numbers(cells)
-    return values if good.all() else None
+    if types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if types.is_null(cells.type):
+        cells = cells.cast("int64")
+    return cells.fill_null(0).to_numpy(), cells.is_valid().to_numpy(zero_copy_only=False)
 
 
 def count_refusal(kind: Any) -> str | None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import os
 import stat
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -21,14 +22,41 @@ _PARQUET_MAGIC = b"PAR1"
 Kind = Literal["csv", "parquet"]
 
 
+@dataclass(slots=True)
+class StandardInput:
+    """Standard input, which can be read once. What a look at the header takes is kept for the reading after it."""
+
+    _kept: bytes = field(default=b"", repr=False)
+    _at: int = 0
+    _looking: bool = False
+
+    def begin(self, *, look: bool) -> None:
+        """Begin with the first byte; look: whatever is read stays readable."""
+        self._at, self._looking = 0, look
+
+    def read(self, size: int) -> bytes:
+        """At most `size` bytes; none at the end."""
+        if self._at < len(self._kept):
+            piece = self._kept[self._at : self._at + size]
+        else:
+            piece = sys.stdin.buffer.read(size)
+            self._kept = self._kept + piece if self._looking else b""
+        self._at = self._at + len(piece) if self._kept else 0
+        return piece
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableFile:
-    """One regular file of the table. bytes: its size on disk; None for standard input, whose path is "-"."""
+    """One regular file of the table. bytes: its size on disk, private where rows are.
+
+    stdin: what is read in place of a file; its path is "-", and its size is not known.
+    """
 
     path: str
     kind: Kind
     delimiter: str
     bytes: int | None
+    stdin: StandardInput | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +72,7 @@ class TableSource:
     paths: tuple[str, ...]
     delimiter: str | None = None
     count_column: str | None = None
+    stdin: StandardInput = field(default_factory=StandardInput, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.paths:
@@ -57,13 +86,14 @@ class TableSource:
         return self.paths == (STDIN,)
 
     def files(self) -> tuple[TableFile, ...]:
-        """The regular files behind `paths`, in a fixed order. Looks at names, kinds and sizes only.
+        """The regular files behind `paths`, in a fixed order. Looks at names, kinds and sizes only; of sizes, none but
+        that of a file without bytes, and so without a header, decides anything here.
 
         Errors: DataError if a path does not exist, cannot be read, is no regular file, holds no table, mixes CSV with
         Parquet, or names a file twice (its rows would count twice, which no sensitivity covers).
         """
         if self.from_stdin:
-            return (TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None),)
+            return (TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None, stdin=self.stdin),)
         files = tuple(self._file(path) for given in self.paths for path in _expand(given))
         _refuse_repeats(files)
         if len({file.kind for file in files}) > 1:

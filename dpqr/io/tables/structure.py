@@ -1,4 +1,7 @@
-"""Structure: what may be looked at without touching a table's rows: its files, columns and types."""
+"""Structure: what may be looked at before anything is paid: a table's files, columns and types, which no row changes.
+
+Sizes of files and numbers of rows, a Parquet footer's among them, follow from rows: `load_table` looks at them.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,6 @@ from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.encoders import encoder
 from dpqr.io.tables.parquet.table import Accepts, parquet_schema
-from dpqr.io.tables.passes import group_count
 from dpqr.io.tables.persons.person import person_refusal
 from dpqr.io.tables.row_encoder import count_refusal
 from dpqr.io.tables.source import TableFile, TableSource
@@ -20,26 +22,26 @@ _LARGEST_ATTRIBUTE = 2**32
 _ROW = PrivacyUnit()
 
 
-def check_table(source: TableSource, domain: Domain, limits: Limits, unit: PrivacyUnit = _ROW) -> int | None:
-    """Check files, columns and types against the domain; no row is used. Returns the bytes on disk that will be read,
-    those of every pass.
+def check_table(source: TableSource, domain: Domain, limits: Limits, unit: PrivacyUnit = _ROW) -> None:
+    """Check files, columns and types against the domain; no row is used. Errors: DataError on a structural fault, in
+    constant words.
 
-    None: the table comes by standard input, which can be read once only and is checked when it is loaded.
-    Errors: DataError on a structural fault, in constant words.
+    **Privacy** Whatever this refuses is free of charge: between tables that differ in rows alone it does not differ.
     """
     wanted = wanted_columns(source, domain, unit)
-    if source.from_stdin:
-        return None
-    files = source.files()
-    if sum(file.bytes or 0 for file in files) > limits.bytes:
-        raise DataError("the table holds more bytes than the declared limit; raise the limit or split the table")
-    for file in files:
+    for file in source.files():
         if file.kind == "csv":
             csv_names(file, tuple(wanted), limits)
         else:
             parquet_schema(file, wanted, limits)
-    passes = 1 if unit.column is None else group_count(files, domain, limits)
-    return passes * sum(file.bytes or 0 for file in files)
+
+
+def require_single_rows(source: TableSource) -> None:
+    """UsageFault for a table of counts, where every record needs a part or a place of its own."""
+    if source.count_column is not None:
+        raise UsageFault(
+            "--counts: a row that stands for many records has no part or place for each; give one row each"
+        )
 
 
 def refuse_published_unit(domain: Domain, unit: PrivacyUnit) -> None:

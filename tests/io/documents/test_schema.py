@@ -58,6 +58,7 @@ NUMBERS = [
 ]
 DOMAIN = {
     "dpqr": "domain/1",
+    "malformed": "drop",
     "$schema": "s",
     "name": "n",
     "title": "t",

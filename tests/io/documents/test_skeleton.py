@@ -44,6 +44,7 @@ def test_a_skeleton_is_refused_until_each_placeholder_is_filled_in() -> None:
 def test_a_skeleton_depends_on_names_and_types_alone() -> None:
     assert skeleton_from_schema([("a", "integer")]) == {
         "dpqr": "domain/1",
+        "malformed": "drop",
         "fields": [
             {
                 "name": "a",

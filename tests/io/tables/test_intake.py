@@ -10,6 +10,7 @@ from dpqr.data.domain import Domain
 from dpqr.data.packing import Packing
 from dpqr.io.tables.intake import PersonIntake, RowIntake
 from dpqr.io.tables.persons.splitter import Splitter
+from dpqr.io.tables.records import Records
 from dpqr.io.tables.row_encoder import RowEncoder
 from dpqr.io.tables.tally import DenseTally
 from dpqr.noise.source import SeededNoise
@@ -44,7 +45,7 @@ def run(intake, *batches):
     failed = set()
     for _ in range(intake.passes):
         for one in batches:
-            failed |= intake.take(one, ROWS)
+            failed |= intake.take(one if isinstance(one, Records) else Records(one), ROWS)
         intake.close()
     return failed, intake.cells.histogram().counts
 
@@ -89,10 +90,21 @@ def test_a_rule_that_fails_looks_at_persons_rows_only_and_every_pass_sees_its_ow
 
 def test_all_rows_are_read_in_every_pass() -> None:
     intake = of_persons(groups=2)
-    intake.take(TABLE[1], ROWS)
+    intake.take(Records(TABLE[1]), ROWS)
     assert intake.read == 5
     intake.close()
     assert intake.read == 0
+
+
+def test_malformed_rows_are_records_that_are_left_out_and_belong_to_nobody() -> None:
+    part = Records(TABLE[0], np.array([0, 5]))
+    intake = RowIntake(cells=DenseTally(DOMAIN.shape))
+    run(intake, part)
+    assert (intake.read, intake.units, intake.dropped, intake.malformed) == (6, 6, 3, True)
+    persons = of_persons()
+    run(persons, part, TABLE[1])
+    assert (persons.units, persons.dropped, persons.malformed) == (3, 3, True)
+    assert not of_persons().malformed
 
 
 def test_a_table_without_rows() -> None:

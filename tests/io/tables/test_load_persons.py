@@ -15,11 +15,10 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables import load as loading
-from dpqr.io.tables import structure
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
-from dpqr.noise.source import SeededNoise, SystemNoise
+from dpqr.noise.source import KeyedNoise, SeededNoise, SystemNoise
 from dpqr.privacy.sealed import SealKey
 
 DOMAIN = Domain((Attribute(name="k", axis=Codes(6), rules={"outside": Rule.DROP}),))
@@ -140,20 +139,28 @@ def test_a_cap_on_records_holds_in_every_pass(tmp_path, monkeypatch) -> None:
         loaded(tmp_path / "t.csv", limits=Limits(records=9))
 
 
-def test_progress_counts_the_bytes_of_every_pass(tmp_path, monkeypatch) -> None:
+def test_progress_is_the_same_whatever_the_passes_and_the_sizes(tmp_path, monkeypatch) -> None:
+    for groups, rows in ((1, ROWS), (3, ROWS), (2, ROWS * 9999)):
+        monkeypatch.setattr(loading, "group_count", lambda *_, groups=groups: groups)
+        write(tmp_path / "t.csv", rows)
+        told = []
+        loaded(tmp_path / "t.csv", progress=told.append)
+        assert told == list(range(0, 101, 10))
+
+
+def test_a_choice_from_the_same_key_is_the_same_choice(tmp_path, monkeypatch) -> None:
+    """Whatever the batches: what a run that is continued keeps."""
+    rows = [(f"p{place % 200}", place % 6) for place in range(6000)]
+    write(tmp_path / "t.csv", rows)
+    found = set()
+    for memory in (2**28, 2**30):
+        found.add(loaded(tmp_path / "t.csv", noise=KeyedNoise(b"k" * 32), limits=Limits(memory=memory)))
+    assert len(found) == 1
+    assert loaded(tmp_path / "t.csv", noise=KeyedNoise(b"l" * 32)) not in found
     monkeypatch.setattr(loading, "group_count", lambda *_: 3)
-    write(tmp_path / "t.csv", ROWS)
-    pieces = []
-    loaded(tmp_path / "t.csv", progress=pieces.append)
-    assert sum(pieces) == 3 * (tmp_path / "t.csv").stat().st_size
-
-
-def test_the_bytes_of_every_pass_are_announced(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(structure, "group_count", lambda *_: 3)
-    write(tmp_path / "t.csv", ROWS)
-    source, size = TableSource(paths=(str(tmp_path / "t.csv"),)), (tmp_path / "t.csv").stat().st_size
-    assert structure.check_table(source, DOMAIN, Limits(), TWO) == 3 * size
-    assert structure.check_table(source, DOMAIN, Limits()) == size
+    assert loaded(tmp_path / "t.csv", noise=KeyedNoise(b"k" * 32)) == loaded(
+        tmp_path / "t.csv", noise=KeyedNoise(b"k" * 32)
+    )
 
 
 @pytest.mark.parametrize(

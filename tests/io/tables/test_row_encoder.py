@@ -75,8 +75,8 @@ def test_a_column_without_any_value() -> None:
     [pa.array([0, 3, 10]), pa.array([0, 3, 10], pa.uint8()), pa.array([0.0, 3.0, 10.0]), ["0", "3", "1e1"]],
 )
 def test_record_counts(cells) -> None:
-    found = record_counts(cells, 10)
-    assert (found.tolist(), found.dtype) == ([0, 3, 10], np.int64)
+    found, good = record_counts(cells, 10)
+    assert (found.tolist(), found.dtype, good.all()) == ([0, 3, 10], np.int64, True)
 
 
 @pytest.mark.parametrize(
@@ -84,15 +84,21 @@ def test_record_counts(cells) -> None:
     [[-1], [11], [1, None], [2.5], [float("nan")], [float("inf")], [None]],
 )
 def test_cells_that_are_no_record_counts(cells) -> None:
-    assert record_counts(pa.array(cells), 10) is None
-    batch = {"a": pa.array([0] * len(cells)), "b": pa.array(["x"] * len(cells)), "n": pa.array(cells)}
-    assert encode(batch, domain(), cap=10).failed == {"n"}
+    """Their rows are malformed, and stand for no record."""
+    for counts in (pa.array([3, *cells]), pa.array([3, *cells]).dictionary_encode()):
+        found, good = record_counts(counts, 10)
+        assert (found.sum(), good.sum()) == (3 + (cells == [1, None]), 1 + (cells == [1, None]))
+        batch = {"a": pa.array([0] * len(counts)), "b": pa.array(["x"] * len(counts)), "n": counts}
+        coded = encode(batch, domain(), cap=10)
+        assert (coded.failed, len(coded.malformed), coded.read) == (frozenset(), 1, found.sum())
+        assert coded.kept == coded.read
 
 
 @pytest.mark.parametrize("cell", ["x", "", "-1", "2.5", "11", "nan"])
 def test_texts_that_are_no_record_counts(cell) -> None:
-    assert record_counts(["1", cell], 10) is None
-    assert encode({"a": ["0"], "b": ["x"], "n": [cell]}, domain(), text=True, cap=10).failed == {"n"}
+    assert [each.tolist() for each in record_counts(["1", cell], 10)] == [[1, 0], [True, False]]
+    coded = encode({"a": ["0", ""], "b": ["x", "y"], "n": ["4", cell]}, domain(Rule.FAIL), text=True, cap=10)
+    assert (rows(coded), coded.counts.tolist(), coded.failed) == ([(0, 0)], [4], frozenset())
 
 
 def test_a_total_beyond_64_bits_is_exact() -> None:

@@ -59,7 +59,8 @@ def test_a_pattern_is_expanded_and_a_file_that_looks_like_one_is_a_file(tmp_path
 
 
 def test_standard_input_is_csv_of_unknown_size() -> None:
-    assert TableSource(paths=("-",)).files() == (TableFile(path="-", kind="csv", delimiter=",", bytes=None),)
+    source = TableSource(paths=("-",))
+    assert source.files() == (TableFile(path="-", kind="csv", delimiter=",", bytes=None, stdin=source.stdin),)
 
 
 def test_a_row_is_never_read_twice(tmp_path) -> None:

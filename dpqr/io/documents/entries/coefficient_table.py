@@ -88,7 +88,10 @@ def _parquet(path: Path, place: Place) -> Table:
         names = parquet_schema(file, {}, limits).names
         _distinct(names, name, place)
         table: Table = {column: [] for column in names}
-        for batch in parquet_batches(file, dict.fromkeys(names, _flat), limits, lambda _: None):
+        for records in parquet_batches(file, dict.fromkeys(names, _flat), limits, lambda _: None):
+            batch = records.rows
+            if len(records.malformed):
+                raise place.fault(f"{name} holds text that is not UTF-8; write it as UTF-8")
             _refuse_large(len(table[names[0]]) + batch.num_rows, len(names), name, place)
             for column, values in zip(names, batch.columns, strict=True):
                 table[column].extend(_texts(values))

@@ -29,7 +29,7 @@ _SMALL = 2**22
 class ParquetBudget:
     """Meters the pages of one file. descriptor: of that file. coded: columns that stay in dictionary form.
 
-    **Privacy**: sizes of pages depend on cells, but only bytes above a declared cap, public as all caps are, end a run.
+    **Privacy** Sizes of pages depend on cells. Above a cap they end the run, which has paid for it.
     """
 
     file: TableFile
@@ -67,20 +67,18 @@ class ParquetBudget:
         return largest, each
 
     def pieces(self, batch: Any, spelt: str) -> Iterator[Any]:
-        """The batch, cut so that the texts of column `spelt` fit the memory when they are spelt out.
+        """The batch, cut so that the texts of column `spelt` fit the memory when they are spelt out; those longer than
+        a CSV row may be never are, for their rows are malformed.
 
-        Errors: DataError for a text longer than a CSV row may be, and where few texts come to a great many bytes.
+        Errors: DataError where few texts come to a great many bytes.
         """
         from pyarrow import compute, types
 
         cells, rows = batch.column(spelt), batch.num_rows
         if types.is_dictionary(cells.type) and len(cells.dictionary) and not types.is_primitive(cells.type.value_type):
             lengths = compute.binary_length(cells.dictionary)
+            lengths = compute.if_else(compute.greater(lengths, self.limits.row_bytes), 0, lengths)
             longest = compute.max(lengths).as_py() or 0
-            if longest > self.limits.row_bytes:
-                raise DataError(
-                    f"{self.file.path}: a text of the unit column is longer than {self.limits.row_bytes} bytes"
-                )
             if longest * rows > _SMALL:
                 self._count(compute.sum(lengths.take(cells.indices)).as_py() or 0)
                 rows = min(rows, BATCH_BYTES // longest)

@@ -1,7 +1,7 @@
 """Parquet tables: the schema's contract, and the wanted columns as Arrow batches.
 
 Types and names are public by declaration. The footer's statistics and the dictionaries are private and decide
-nothing; its row count is only compared with the declared cap.
+nothing; its sizes and row counts are private too, and are compared with the declared caps once the run is paid for.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.budget import ParquetBudget
 from dpqr.io.tables.parquet.footer import BadParquet, Footer, read_footer
+from dpqr.io.tables.parquet.sifting import sifted
+from dpqr.io.tables.records import Records
 from dpqr.io.tables.source import TableFile
 
 _BUFFER = 2**20
@@ -27,11 +29,13 @@ Accepts = Callable[[Any], str | None]
 
 
 def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Any:
-    """The Arrow schema, which must hold `columns`; the footer's sizes must keep to the limits. Errors: DataError."""
+    """The Arrow schema, which must hold `columns`; nothing else in the footer is looked at. Errors: DataError."""
 
     def look() -> Any:
-        with _opened(file, columns, limits, coded=False) as (table, _):
-            return table.schema_arrow
+        with _raw(file) as raw:
+            schema = _known(file, raw, limits).schema.to_arrow_schema()
+        _check_schema(file, schema, columns)
+        return schema
 
     return discreetly(look, _explainer(file))
 
@@ -43,7 +47,7 @@ def parquet_batches(
     progress: Callable[[int], None],
     *,
     spelt: str | None = None,
-) -> Iterator[Any]:
+) -> Iterator[Records]:
     """Arrow record batches, one column a name in `columns`. Errors: DataError, constant in words.
 
     Texts stay in dictionary form where they can: it is faster to encode, and spelt out they could fill the memory.
@@ -74,7 +78,7 @@ def _budget(file: TableFile, table: Any, limits: Limits, stack: ExitStack) -> Pa
 
 def _row_groups(
     table: Any, footer: Footer, names: list[str], budget: ParquetBudget, spelt: str | None
-) -> Iterator[tuple[Any, int]]:
+) -> Iterator[tuple[Records, int]]:
     """Batches, the first one of each row group with the packed bytes of what is read from that group."""
     for place, group in enumerate(footer.groups):
         packed = sum(chunk.packed for chunk in group.chunks)
@@ -86,28 +90,39 @@ def _row_groups(
             if left < 0:
                 raise BadParquet
             for piece in [batch] if spelt is None else budget.pieces(batch, spelt):
-                yield piece, packed
+                yield sifted(piece, spelt, budget.limits.row_bytes), packed
                 packed = 0
 
 
-@contextmanager
-def _opened(
-    file: TableFile, columns: Mapping[str, Accepts], limits: Limits, *, coded: bool = True
-) -> Iterator[tuple[Any, Footer]]:
+def _raw(file: TableFile) -> Any:
     import pyarrow as pa
+
+    return pa.OSFile(os.fsencode(file.path), "rb")  # as bytes: names need not be UTF-8
+
+
+def _known(file: TableFile, raw: Any, limits: Limits) -> Any:
+    """Arrow's metadata of the file."""
     from pyarrow import parquet
 
-    with pa.OSFile(os.fsencode(file.path), "rb") as raw:  # as bytes: names need not be UTF-8
-        known = parquet.read_metadata(raw)
-        if known.num_columns > limits.columns:
-            raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")
+    known = parquet.read_metadata(raw)
+    if known.num_columns > limits.columns:
+        raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")
+    return known
+
+
+@contextmanager
+def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Iterator[tuple[Any, Footer]]:
+    from pyarrow import parquet
+
+    with _raw(file) as raw:
+        known = _known(file, raw, limits)
         leaves = [known.schema.column(place).path for place in range(known.num_columns)]
         footer = _footer(file, leaves, set(columns))
         _check_sizes(file, footer, limits)
         with parquet.ParquetFile(
             raw,
             metadata=known,
-            read_dictionary=_codable(footer) if coded else None,
+            read_dictionary=_codable(footer),
             pre_buffer=False,
             buffer_size=_BUFFER,
             coerce_int96_timestamp_unit="us",

@@ -18,8 +18,9 @@ KEY = 1 << 62
 @dataclass(slots=True, kw_only=True)
 class Slots:
     """One of `count` slots for each row: rows have the one of their place among all rows read, those included that a
-    rule drops, which leave theirs empty. Persons have `most` slots each, one after the other, their rows in the order
-    of their codes; which ones is drawn, for a place in a file would tell how many rows others have.
+    rule drops and the malformed ones, which leave theirs empty. Persons have `most` slots each, one after the other,
+    their rows in the order of their codes; which ones is drawn, for a place in a file would tell how many rows others
+    have.
 
     **Privacy** (replace; `count` is public.) Rows: a row that takes another one's place takes its slot, or leaves it
     empty, and moves no other. Persons: their places are a uniform permutation, whatever numbers they came in with, so
@@ -35,8 +36,7 @@ class Slots:
 
     def of_rows(self, coded: CodedRows) -> IntArray:
         """A slot for each kept row of the next batch."""
-        places = np.arange(coded.rows) if coded.places is None else coded.places
-        found = (self._read + places) % self.count  # more rows than declared end in an error once all are read
+        found = (self._read + coded.origins) % self.count  # more rows than declared end in an error once all are read
         self._read += coded.read
         return np.asarray(found, dtype=np.int64)
 

@@ -1,17 +1,21 @@
 """CSV tables: the header's contract, and the cells of the wanted columns as text.
 
 Every column is read as text, for a type guessed from the first rows would be a function of private values. Empty
-lines are no rows. Encoding, quoting and the number of cells in a row are the file's structure: they fail the run.
+lines are no rows. Rows that cannot be read are malformed (`CsvRows`); what becomes of them is a rule of the table.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from dpqr.errors import DataError
 from dpqr.io.tables.discreet import discreetly
-from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.limits import BYTES, Limits
+from dpqr.io.tables.records import Records
 from dpqr.io.tables.source import STDIN, TableFile
 from dpqr.io.tables.text.batch import TextBatch
 from dpqr.io.tables.text.csv_rows import CsvRows
@@ -19,10 +23,14 @@ from dpqr.io.tables.text.stream import TextStream
 
 
 def csv_names(file: TableFile, columns: Sequence[str], limits: Limits) -> tuple[str, ...]:
-    """The column names in the header, which must hold `columns`; nothing beyond it is used. Errors: DataError."""
+    """The column names in the header, which must hold `columns`. Errors: DataError.
+
+    **Privacy** Free of charge, for no row is looked at: the piece of the file that holds the header is held to no limit
+    on bytes, which rows in it could break.
+    """
 
     def look() -> tuple[str, ...]:
-        with TextStream(file, limits) as stream:
+        with TextStream(file, replace(limits, bytes=BYTES), look=True) as stream:
             return tuple(_header(_rows(stream, file, limits), file, columns, limits))
 
     return discreetly(look, _explainer(file))
@@ -30,7 +38,7 @@ def csv_names(file: TableFile, columns: Sequence[str], limits: Limits) -> tuple[
 
 def csv_batches(
     file: TableFile, columns: Sequence[str], limits: Limits, progress: Callable[[int], None]
-) -> Iterator[TextBatch]:
+) -> Iterator[Records]:
     """Batches of text, one column a name in `columns`. Errors: DataError, constant in words.
 
     progress: is given the number of bytes that were read since it was last called.
@@ -43,8 +51,9 @@ def csv_batches(
         while (found := discreetly(lambda: next(pieces, None), explain)) is not None:
             progress(stream.taken - reported)
             reported = stream.taken
-            if found[0]:
-                yield TextBatch(tuple(columns), found)
+            cells, malformed = found
+            if cells[0] or malformed:
+                yield Records(TextBatch(tuple(columns), cells), np.array(malformed, dtype=np.int64))
 
 
 def _rows(stream: TextStream, file: TableFile, limits: Limits) -> CsvRows:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from dpqr.errors import DataError
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import STDIN, TableFile
+from dpqr.io.tables.source import TableFile
 
 _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE = 2**16
+_FEW = 2**4
 
 
 class _Meter(io.RawIOBase):
@@ -46,30 +46,37 @@ class _Meter(io.RawIOBase):
 class TextStream:
     """What the CSV reader reads.
 
-    taken: bytes read from disk or standard input so far (packed ones, where the table is packed).
+    taken: bytes read from disk or standard input so far (packed ones, where the table is packed). look: what is read
+    of standard input stays there for the next stream.
     Errors: DataError above the limit of bytes unpacked, and for a bomb; constant in words. A damaged gzip
     stream raises as gzip does.
     """
 
-    def __init__(self, file: TableFile, limits: Limits) -> None:
-        self._owned = file.path != STDIN
-        self._raw = cast(BinaryIO, Path(file.path).open("rb") if self._owned else sys.stdin.buffer)  # noqa: SIM115 (close)
+    def __init__(self, file: TableFile, limits: Limits, *, look: bool = False) -> None:
+        self._owned = file.stdin is None
+        self._raw = cast(BinaryIO, file.stdin or Path(file.path).open("rb"))  # noqa: SIM115 (close)
+        if file.stdin:
+            file.stdin.begin(look=look)
         self._meter = _Meter(self._raw)
         packed = self._meter.head(len(_GZIP_MAGIC)) == _GZIP_MAGIC
         self._plain = gzip.GzipFile(fileobj=cast(BinaryIO, io.BufferedReader(self._meter, _PIECE))) if packed else None
-        self._name, self._limits, self._unpacked = file.path, limits, 0
+        self._name, self._limits, self._unpacked, self._look = file.path, limits, 0, look
 
     @property
     def taken(self) -> int:
         return self._meter.taken
 
     def read(self, size: int) -> bytes:
-        """The next `size` bytes; fewer at the end."""
-        return _fill(self._piece, size)
+        """The next `size` bytes; fewer at the end. In a look only what comes at once, but for a few bytes: what lies
+        behind it, such as damage among the rows, has no say."""
+        return self._piece(size) if self._look and size > _FEW else _fill(self._piece, size)
 
     def _piece(self, size: int) -> bytes:
         """At most `size` bytes; none at the end."""
-        piece = (self._plain or self._meter).read(size) or b""
+        if self._plain is not None:
+            piece = self._plain.read1(size) if self._look else self._plain.read(size)
+        else:
+            piece = self._meter.read(size) or b""
         self._unpacked += len(piece)
         if self._unpacked > self._limits.bytes:
             raise DataError(f"{self._name} holds more bytes than the declared limit; raise it or split the table")

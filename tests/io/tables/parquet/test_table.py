@@ -30,7 +30,8 @@ def written(tmp_path, table, **options):
 def rows(path, columns, told=None, **limits) -> list[tuple]:
     wanted = dict.fromkeys(columns, anything)
     batches = parquet_batches(file_of(path), wanted, Limits(**limits), (told if told is not None else []).append)
-    return [row for batch in batches for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
+    found = [[column.to_pylist() for column in batch.rows.columns] for batch in batches]
+    return [row for columns in found for row in zip(*columns, strict=True)]
 
 
 @pytest.mark.parametrize("batch_rows", [1, 3, 2**17])
@@ -45,7 +46,7 @@ def test_wanted_columns_in_the_order_of_the_domain(tmp_path, batch_rows, group) 
 def test_text_columns_keep_their_dictionary_form(tmp_path) -> None:
     path = written(tmp_path, {"a": ["x", "y", "x"]})
     (batch,) = parquet_batches(file_of(path), {"a": anything}, Limits(), lambda count: None)
-    assert pa.types.is_dictionary(batch.schema.field("a").type)
+    assert pa.types.is_dictionary(batch.rows.schema.field("a").type)
 
 
 def test_no_rows(tmp_path) -> None:
@@ -64,7 +65,7 @@ def test_old_timestamps_of_96_bits(tmp_path) -> None:
     when = pa.array([-(10**15), 10**17], pa.timestamp("us"))
     path = written(tmp_path, {"a": when}, use_deprecated_int96_timestamps=True)
     (batch,) = parquet_batches(file_of(path), {"a": anything}, Limits(), lambda count: None)
-    assert batch.column(0).cast(pa.int64()).to_pylist() == [-(10**15), 10**17]
+    assert batch.rows.column(0).cast(pa.int64()).to_pylist() == [-(10**15), 10**17]
 
 
 def test_faults_of_the_schema(tmp_path) -> None:
@@ -91,12 +92,16 @@ def test_a_name_that_is_also_a_nested_field(tmp_path) -> None:
     assert rows(path, ("b",)) == [(3,)]
 
 
-def test_declared_sizes_are_checked_before_anything_is_decoded(tmp_path) -> None:
+def test_declared_sizes_are_checked_before_anything_is_decoded_and_not_with_the_schema(tmp_path) -> None:
+    """Rows decide sizes, so looking at these is paid for; the schema's number of columns is free."""
     path = written(tmp_path, {"a": np.zeros(1000, dtype=np.int64), "b": np.arange(1000)}, row_group_size=100)
     for message, limits in {"rows": {"records": 999}, "columns": {"columns": 1}, "bytes": {"bytes": 500}}.items():
         with pytest.raises(DataError, match=f"more {message} than the declared limit"):
-            parquet_schema(file_of(path), {"a": anything}, Limits(**limits))
-    parquet_schema(file_of(path), {"a": anything}, Limits(records=1000, columns=2, bytes=2000))
+            list(parquet_batches(file_of(path), {"a": anything}, Limits(**limits), lambda count: None))
+    assert len(rows(path, ("a",), records=1000, bytes=2000)) == 1000
+    assert parquet_schema(file_of(path), {"a": anything}, Limits(records=1, bytes=1)).names == ["a", "b"]
+    with pytest.raises(DataError, match="more columns than the declared limit"):
+        parquet_schema(file_of(path), {"a": anything}, Limits(columns=1))
 
 
 def test_damaged_files_are_told_in_constant_words(tmp_path) -> None:

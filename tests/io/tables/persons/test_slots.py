@@ -6,8 +6,8 @@ from dpqr.io.tables.row_encoder import CodedRows
 from dpqr.noise.source import SeededNoise
 
 
-def rows(read, places=None):
-    kept = read if places is None else len(places)
+def rows(read, places=None, malformed=()):
+    kept = read - len(malformed) if places is None else len(places)
     return CodedRows(
         codes=(),
         rows=kept,
@@ -15,6 +15,7 @@ def rows(read, places=None):
         read=read,
         failed=frozenset(),
         places=None if places is None else np.array(places),
+        malformed=np.array(malformed, dtype=np.int64),
     )
 
 
@@ -26,6 +27,14 @@ def test_a_row_has_the_slot_of_its_place_and_a_dropped_one_leaves_its_own_empty(
     slots = Slots(count=9, most=1, noise=SeededNoise(1))
     found = [slots.of_rows(batch).tolist() for batch in (rows(3), rows(4, [1, 3]), rows(2))]
     assert found == [[0, 1, 2], [4, 6], [7, 8]]
+
+
+def test_a_malformed_row_leaves_its_slot_empty_and_moves_no_other():
+    slots = Slots(count=9, most=1, noise=SeededNoise(1))
+    found = [
+        slots.of_rows(batch).tolist() for batch in (rows(4, malformed=[0, 2]), rows(3, [0], malformed=[1]), rows(2))
+    ]
+    assert found == [[1, 3], [4], [7, 8]]
 
 
 def test_more_rows_than_declared_stay_within_the_slots():

@@ -2,6 +2,7 @@ import csv
 import gzip
 import io
 import sys
+import tracemalloc
 import types
 
 import pytest
@@ -15,7 +16,17 @@ from dpqr.io.tables.text.csv_table import csv_batches, csv_names
 def rows(path, names, *, delimiter=None, **limits) -> list[tuple]:
     (file,) = TableSource(paths=(str(path),), delimiter=delimiter).files()
     batches = list(csv_batches(file, names, Limits(**limits), lambda count: None))
-    return [row for batch in batches for row in zip(*batch.columns, strict=True)]
+    return [row for batch in batches for row in zip(*batch.rows.columns, strict=True)]
+
+
+def records(path, names, **limits) -> list[tuple | None]:
+    """Every record in its place, None for the malformed ones."""
+    (file,) = TableSource(paths=(str(path),)).files()
+    found = []
+    for batch in csv_batches(file, names, Limits(**limits), lambda count: None):
+        good, bad = iter(zip(*batch.rows.columns, strict=True)), set(batch.malformed.tolist())
+        found += [None if place in bad else next(good) for place in range(batch.count)]
+    return found
 
 
 def written(tmp_path, content: bytes, name="t.csv"):
@@ -104,23 +115,8 @@ def test_the_bytes_that_are_told_are_those_on_disk(tmp_path) -> None:
 
 SECRET = b"4711secret"
 BAD = {
-    "more or fewer": [
-        b"a,b\n1,2,4711secret\n",
-        b"a,b\n4711secret\n",
-        b"a,b\n1,2\n" * 1000 + b"4711secret",
-    ],
-    "never closed": [
-        b'a,b\n"4711secret,2\n',
-        b'a,"b\n4711secret,2\n',
-        b'a,b\n1,"4711secret\n2,3\n',
-        b'a,b\n1,"' + b"4711secret\n" * 300,
-        b'a,b\n"' + SECRET * 300 + b'",2\n',
-    ],
-    "not UTF-8": [
-        b"a,b\n4711secret\xff,2\n",
-        "a,b\n1,4711secret\n".encode("utf-16"),
-        b"a,b\n1,2\n" * 999 + b"\xe9,4711secret",
-    ],
+    "never closed": [b'a,"b\n4711secret,2\n', b'a,"b' + SECRET * 300],
+    "not UTF-8": ["a,b\n1,4711secret\n".encode("utf-16")],
     "has no column '[ab]'": [b"4711secret,x\n1,2\n", b"a;b\n4711secret;2\n", b"a, b\n1,2\n", b"A,B\n1,2\n"],
     "the column 'b' twice": [b"a,b,b\n1,2,4711secret\n"],
     "no header line": [b"\n\n\n", b"\xef\xbb\xbf", gzip.compress(b"")],
@@ -152,14 +148,57 @@ def test_faults_of_structure_are_told_in_constant_words(tmp_path, message, conte
     assert str(caught.value).count("\n") <= 1
 
 
-def test_a_faults_words_do_not_depend_on_its_place(tmp_path) -> None:
-    told = set()
-    for before in (0, 1, 5000):
-        for row in (b"1\n", b"1,2,3\n", b"secret,,,,\n"):
-            with pytest.raises(DataError) as caught:
-                rows(written(tmp_path, b"a,b\n" + b"1,2\n" * before + row + b"3,4\n" * 5), ("a",), row_bytes=1024)
-            told.add(str(caught.value))
-    assert len(told) == 1
+MALFORMED = {
+    "more cells": b"1,2,3\n",
+    "fewer cells": b"1\n",
+    "longer than a row may be": b"1," + b"x" * 1100 + b"\n",
+    "the same in quotes": b'1,"' + b"x\n" * 600 + b'"\n',
+    "quotes after it": b'1,"' + b'""\n' * 600 + b'"",""\n' + b'"\n',
+    "no UTF-8": b"1,\xe9\n",
+    "no UTF-8 in quotes": b'1,"\xe9"\n',
+}
+
+
+@pytest.mark.parametrize("row", MALFORMED.values(), ids=MALFORMED)
+@pytest.mark.parametrize("before", [0, 1, 20_000])
+@pytest.mark.parametrize("quoted", [b"1,2\n", b'"1",2\n', b'1,"2\n"\n'], ids=["plain", "quoted", "lines"])
+def test_a_malformed_row_is_one_record_wherever_it_stands(tmp_path, row, before, quoted) -> None:
+    good = ("1", "2\n" if b"\n" in quoted[:-1] else "2")
+    path = written(tmp_path, b"a,b\n" + quoted * before + row + quoted * 5 + row)
+    assert records(path, ("a", "b"), row_bytes=1024) == [good] * before + [None] + [good] * 5 + [None]
+
+
+def test_a_quote_that_is_never_closed_makes_one_record_of_all_that_follows(tmp_path) -> None:
+    for after in (b"", b"3,4\n", b"3,4\n" * 20_000):
+        path = written(tmp_path, b'a,b\n1,2\n1,"2\n' + after)
+        assert records(path, ("a", "b"), row_bytes=1024) == [("1", "2"), None]
+    closed = written(tmp_path, b'a,b\n1,2\n1,"2\n3,4\n3,"4\n5,6\n')
+    assert records(closed, ("a", "b")) == [("1", "2"), ("1", "2\n3,4\n3,4"), ("5", "6")]
+
+
+def test_cells_that_nobody_asks_for_may_hold_any_bytes(tmp_path) -> None:
+    path = written(tmp_path, b"a,b\n\xe9,2\n")
+    assert records(path, ("b",)) == [("2",)]
+    assert records(path, ("a",)) == [None]
+
+
+def test_a_row_far_beyond_memory_is_passed_over_in_little(tmp_path) -> None:
+    path = written(tmp_path, gzip.compress(b'a,b\n1,"' + b"x\n" * 2**24 + b'"\n3,4\n'))
+    tracemalloc.start()
+    try:
+        assert records(path, ("a", "b"), row_bytes=2**16, bytes=2**30) == [None, ("3", "4")]
+        assert tracemalloc.get_traced_memory()[1] < 2**22
+    finally:
+        tracemalloc.stop()
+
+
+def test_the_header_is_held_to_no_limit_that_rows_could_break(tmp_path) -> None:
+    """It lies in one piece with rows: a limit on bytes would count these for nothing."""
+    path = written(tmp_path, b"a,b\n" + b"1,2\n" * 100)
+    (file,) = TableSource(paths=(str(path),)).files()
+    assert csv_names(file, ("a",), Limits(bytes=1)) == ("a", "b")
+    with pytest.raises(DataError, match="more bytes than the declared limit"):
+        rows(path, ("a",), bytes=403)
 
 
 def test_files_are_closed_after_success_and_failure(tmp_path) -> None:
@@ -192,5 +231,9 @@ def test_standard_input(monkeypatch, pack) -> None:
     content = b"a,b\n" + b"1,2\n" * 100
     stdin = io.BufferedReader(Slow(pack(content)), buffer_size=4)
     monkeypatch.setattr(sys, "stdin", types.SimpleNamespace(buffer=stdin))
-    assert rows("-", ("b", "a")) == [("2", "1")] * 100
+    (file,) = TableSource(paths=("-",)).files()
+    assert csv_names(file, ("a",), Limits()) == ("a", "b")
+    assert csv_names(file, ("b",), Limits()) == ("a", "b")
+    batches = list(csv_batches(file, ("b", "a"), Limits(), lambda count: None))
+    assert [row for batch in batches for row in zip(*batch.rows.columns, strict=True)] == [("2", "1")] * 100
     assert not stdin.closed

@@ -1,0 +1,84 @@
+"""Reading: how the private table is read, as the request states it and the budget's policy allows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpqr.app.budget import configured_ledger
+from dpqr.app.paid_run import LedgerRequest
+from dpqr.data.attribute import Rule
+from dpqr.data.domain import Domain
+from dpqr.data.faults import failing_attributes
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
+from dpqr.privacy.ledger import DEFAULT
+from dpqr.privacy.policy import Policy, resolved, uncovered_bits
+
+_DEFAULTS = Limits()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What holds for a run.
+
+    source, limits: of the table. policy: the budget's, which the reservation is held against. bits: one sentence for
+    each stated limit, which the exit code tells of; rules `fail` are named column by column elsewhere.
+    """
+
+    source: TableSource
+    limits: Limits
+    policy: Policy = DEFAULT
+    bits: tuple[str, ...] = ()
+
+
+def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRequest | None) -> Reading:
+    """How the table will be read. Errors: BudgetRefused where the request states otherwise than the budget's owner.
+
+    Privacy: a function of the request and the ledger; the table is not looked at. Without a ledger nobody's choice is
+    bounded: every stated limit is one bit that the guarantee does not cover, and is named.
+    """
+    if payer is None:
+        free = _stated(replace(source, count_column=None), limits, domain)  # which may have any name
+        return Reading(source=source, limits=limits, bits=_bits(free))
+    stated = _stated(source, limits, domain)
+    policy = _policy(payer)
+    held = resolved(policy, stated)
+    return Reading(
+        source=replace(source, delimiter=held.delimiter, count_column=held.counts),
+        limits=replace(
+            limits,
+            records=held.records or _DEFAULTS.records,
+            bytes=held.bytes or _DEFAULTS.bytes,
+            memory=held.memory or _DEFAULTS.memory,
+        ),
+        policy=policy,
+        bits=_bits(held),
+    )
+
+
+def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None:
+    """The count column that the request states, or else the policy's; whether it may be stated, `reading` says."""
+    if payer is None or source.count_column is not None:
+        return source.count_column
+    return _policy(payer).counts
+
+
+def _policy(payer: LedgerRequest) -> Policy:
+    return configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms.policy
+
+
+def _stated(source: TableSource, limits: Limits, domain: Domain) -> Policy:
+    """A limit that is its default counts as not stated: it means the same."""
+    return Policy(
+        records=None if limits.records == _DEFAULTS.records else limits.records,
+        bytes=None if limits.bytes == _DEFAULTS.bytes else limits.bytes,
+        memory=None if limits.memory == _DEFAULTS.memory else limits.memory,
+        delimiter=source.delimiter,
+        counts=source.count_column,
+        fail=domain.malformed is Rule.FAIL or bool(failing_attributes(domain)),
+    )
+
+
+def _bits(held: Policy) -> tuple[str, ...]:
+    """Not of `counts`: a row whose count is none is malformed, and follows that rule. Nor of `fail`."""
+    return tuple(f"warning: {bit}" for bit in uncovered_bits(replace(held, counts=None, fail=False)))
