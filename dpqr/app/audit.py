@@ -14,6 +14,7 @@ from functools import lru_cache
 from multiprocessing import get_context
 from typing import Any
 
+from dpqr.app.file_cases import file_cases
 from dpqr.app.partition_cases import partition_cases
 from dpqr.app.predict_cases import predict_cases
 from dpqr.app.release_cases import release_cases
@@ -22,7 +23,7 @@ from dpqr.app.search_cases import search_cases
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.evaluation.answer_cases import answer_cases
 from dpqr.evaluation.attack import Loss, attack
-from dpqr.evaluation.case import Case
+from dpqr.evaluation.case import Attacked
 from dpqr.evaluation.choice_cases import choice_cases
 from dpqr.evaluation.claim import Claim
 from dpqr.evaluation.left_out_cases import left_out_cases
@@ -61,6 +62,7 @@ class Finding:
             },
             "shown": {"epsilon": loss.epsilon, "rho": loss.rho},
             "share": loss.share,
+            "stated_law": {"share": loss.stated, "against": loss.narrow},
             "breach": loss.breach,
         }
 
@@ -103,14 +105,15 @@ class Audit:
 
 
 @lru_cache
-def known_cases() -> dict[str, Case]:
+def known_cases() -> dict[str, Attacked]:
     """Every case by its name, in the order in which they are shown."""
     releases = [*release_cases(), *partition_cases(), *schedule_cases(), *search_cases()]
-    found = [*choice_cases(), *answer_cases(), *left_out_cases(), *releases, *predict_cases()]
+    drawn = [*choice_cases(), *answer_cases(), *left_out_cases()]
+    found: list[Attacked] = [*drawn, *releases, *predict_cases(), *file_cases()]
     return {case.name: case for case in found}
 
 
-def chosen_cases(patterns: Sequence[str]) -> tuple[Case, ...]:
+def chosen_cases(patterns: Sequence[str]) -> tuple[Attacked, ...]:
     """The cases that any of the patterns names (`*` stands for anything); no pattern: all of them."""
     known = known_cases()
     for pattern in patterns:
@@ -124,7 +127,7 @@ def chosen_cases(patterns: Sequence[str]) -> tuple[Case, ...]:
 
 
 def audit(
-    cases: Sequence[Case],
+    cases: Sequence[Attacked],
     runs: int = RUNS,
     *,
     short: bool = False,
@@ -133,7 +136,7 @@ def audit(
 ) -> Audit:
     """Attack every case with `runs` runs on each of its two databases, or `runs` over its `work`.
 
-    short: no more runs of a case than show its gross faults.
+    short: each case gets the runs that show its faults, `runs` where it states none.
     noise: the operating system's, on all processors, unless a test passes another. The cases are then taken from
     `known_cases` by their names.
 
@@ -146,29 +149,28 @@ def audit(
     alarm = float(ALARM) / max(len(cases), 1)
     findings = []
     for case, (one, two) in zip(cases, sampled, strict=True):
-        claim = case.trial.claim
-        loss = attack(one, two, claim, alarm)
+        claim = case.claim
+        loss = attack(one, two, claim, alarm, case.laws)
         findings.append(Finding(name=case.name, what=case.what, claim=claim, loss=loss))
         if done:
             done(findings[-1], len(findings), len(cases))
     return Audit(runs=runs, findings=tuple(findings), private=noise.private if noise else True)
 
 
-def _share(case: Case, runs: int, *, short: bool) -> int:
+def _share(case: Attacked, runs: int, *, short: bool) -> int:
     """How many runs this case gets."""
-    share = max(FEWEST_RUNS, runs // case.work)
-    return min(share, case.brief) if short and case.brief else share
+    return case.brief if short and case.brief else max(FEWEST_RUNS, runs // case.work)
 
 
 Sampled = Iterator[tuple[Outcomes, Outcomes]]
 
 
-def _alone(cases: Sequence[Case], shares: Sequence[int], noise: NoiseSource) -> Sampled:
+def _alone(cases: Sequence[Attacked], shares: Sequence[int], noise: NoiseSource) -> Sampled:
     for case, runs in zip(cases, shares, strict=True):
         yield case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
 
 
-def _together(cases: Sequence[Case], shares: Sequence[int]) -> Sampled:
+def _together(cases: Sequence[Attacked], shares: Sequence[int]) -> Sampled:
     """The same in several processes. They start from nothing and share no state, least of all of a generator.
 
     An interrupt is this process's to handle: a worker ends with its current part.
@@ -188,7 +190,7 @@ def _together(cases: Sequence[Case], shares: Sequence[int]) -> Sampled:
 Side = list[Future[Outcomes]]
 
 
-def _submitted(pool: ProcessPoolExecutor, case: Case, runs: int) -> tuple[Side, Side]:
+def _submitted(pool: ProcessPoolExecutor, case: Attacked, runs: int) -> tuple[Side, Side]:
     sizes = [min(CHUNK, runs - start) for start in range(0, runs, CHUNK)]
     one, two = ([pool.submit(_sample, case.name, side, size) for size in sizes] for side in (0, 1))
     return one, two

@@ -15,9 +15,10 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.evaluation.case import Case, Pair
 from dpqr.evaluation.claim import Claim
+from dpqr.evaluation.law import Coin, IntegerGaussian, Selection, TwoSidedGeometric
 from dpqr.evaluation.neighbours import records
 from dpqr.evaluation.outcomes import Shown
-from dpqr.mechanisms.fitted import squared_sensitivity
+from dpqr.mechanisms.fitted import squared_sensitivity, step
 from dpqr.mechanisms.function_release import GaussianWeights
 from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked, LaplacePredictions
 from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
@@ -44,6 +45,9 @@ EXAMPLES = 4
 SHAPE = (2, 2)
 """Two places that a record may have, and two classes."""
 VOTERS = 2
+VOTES_EPSILON, COIN_SCALE = Fraction(2), Fraction(1, 2)
+BRIEF = 6_000
+"""Runs that show votes, or a coin, whose noise is too narrow by a fifth."""
 Cells = dict[tuple[int, ...], int]
 PLACES = Domain((Attribute(name="place", axis=Bins(edges=(Fraction(0), Fraction(1), Fraction(2)))),))
 POINTS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
@@ -103,16 +107,22 @@ def predict_cases() -> Iterator[Case]:
 def votes_case(relation: str) -> Case:
     """One label by votes that all are for the first class, of which one changes sides: that of an empty part, which
     gets a record of the other class, or that of a part whose record is replaced by one of it."""
-    batch = ExponentialVotes(ensemble=voters(), epsilon=Fraction(2))
-    pair = voters_pair(relation)
-    return Case(name=f"predict-votes-{relation}", what="a label by votes", pair=pair, trial=Once(batch=batch))
+    trial = Once(batch=ExponentialVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
+    one, two = (
+        Selection(scores=np.array(votes), rate=float(VOTES_EPSILON) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
+    )
+    laws, pair = ((one,), (two,)), voters_pair(relation)
+    return Case(
+        name=f"predict-votes-{relation}", what="a label by votes", pair=pair, trial=trial, brief=BRIEF, laws=laws
+    )
 
 
 def randomised_case(relation: str) -> Case:
     """The same votes, the label by a coin: with none for the second label its probability is q / 2, with one 1 / 2."""
-    batch = RandomisedVotes(ensemble=voters(), scale=Fraction(1, 2))
-    what, pair = "a label by randomised votes", voters_pair(relation)
-    return Case(name=f"predict-randomised-{relation}", what=what, pair=pair, trial=Once(batch=batch))
+    trial = Once(batch=RandomisedVotes(ensemble=voters(), scale=COIN_SCALE))
+    one, two = (Coin(votes=votes, parts=VOTERS, scale=float(COIN_SCALE)) for votes in (0, 1))
+    what, laws, pair = "a label by randomised votes", ((one,), (two,)), voters_pair(relation)
+    return Case(name=f"predict-randomised-{relation}", what=what, pair=pair, trial=trial, brief=BRIEF, laws=laws)
 
 
 def voters() -> PartsEnsemble:
@@ -140,8 +150,10 @@ def prediction_case(relation: str, unit: PrivacyUnit) -> Case:
     learner = hinge(unit)
     asked = Asked(learner=learner, points=learner.features.of(np.zeros((1, 1), dtype=np.int64)), limit=None)
     batch = LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))
-    what = "one prediction of a stable learner"
-    return Case(name=f"predict-one-{relation}", what=what, pair=hinge_pair(relation), trial=Once(batch=batch))
+    moved = round(hinge_shift(unit) / asked.step)
+    one, two = (TwoSidedGeometric(answer=answer, scale=float(PREDICTION)) for answer in (0, moved))
+    what, laws, trial = "one prediction of a stable learner", ((one,), (two,)), Once(batch=batch)
+    return Case(name=f"predict-one-{relation}", what=what, pair=hinge_pair(relation), trial=trial, laws=laws)
 
 
 def function_case(relation: str, unit: PrivacyUnit) -> Case:
@@ -150,8 +162,14 @@ def function_case(relation: str, unit: PrivacyUnit) -> Case:
     width = learner.features.width
     weights = GaussianWeights(learner=learner, width=width, variance=Fraction(squared_sensitivity(width)))
     trial = Once(batch=Function(weights=weights), view=POINTS, delta=DELTA)
-    what = "a released function, at three points"
-    return Case(name=f"predict-function-{relation}", what=what, pair=hinge_pair(relation), trial=trial)
+    direction = learner.features.of(np.zeros((1, 1), dtype=np.int64))[0]
+    moved = np.rint(direction * hinge_shift(unit) / step(learner.bound)).astype(np.int64)
+    one, two = (
+        tuple(IntegerGaussian(answer=int(answer), variance=float(weights.variance)) for answer in answers)
+        for answers in (0 * moved, moved)
+    )
+    what, pair = "a released function, at three points", hinge_pair(relation)
+    return Case(name=f"predict-function-{relation}", what=what, pair=pair, trial=trial, laws=(one, two))
 
 
 def hinge(unit: PrivacyUnit) -> LipschitzLearner:
@@ -161,6 +179,15 @@ def hinge(unit: PrivacyUnit) -> LipschitzLearner:
     return LipschitzLearner(
         examples=examples, loss=Hinge(), penalty=Fraction(1), scale=Scale(unit=unit, records=declared)
     )
+
+
+def hinge_shift(unit: PrivacyUnit) -> float:
+    """How far the function moves between the two databases, worked out by hand: from 0, for there the classes balance.
+
+    Every record pulls by its full slope, 1 / (2 lambda m0), lambda being 1: one record that comes, or two slopes where
+    one takes the place of another.
+    """
+    return 2 / (2 * EXAMPLES) if unit.neighbours is Neighbours.REPLACE else 1 / (2 * (EXAMPLES + 1))
 
 
 def hinge_pair(relation: str) -> Pair:

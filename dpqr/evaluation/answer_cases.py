@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
 
+from dpqr.data.arrays import IntArray
+from dpqr.data.counts import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.evaluation.case import Case
+from dpqr.errors import UsageFault
+from dpqr.evaluation.case import Case, Pair
 from dpqr.evaluation.draws import Draws
+from dpqr.evaluation.law import IntegerGaussian, Law, Laws, TwoSidedGeometric
 from dpqr.evaluation.neighbours import worst_pair
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import available
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PrivacyEvent
 from dpqr.privacy.price import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
@@ -32,6 +37,14 @@ UNITS = {
     "replace": PrivacyUnit(neighbours=Neighbours.REPLACE),
 }
 PERSON = PrivacyUnit(column="person", rows=3)
+ROWS = {
+    "marginal": np.eye(4, dtype=np.int64),
+    "predicate": np.array([[1, 1, 0, 0]]),
+    "opposite": np.array([[-1, -1, 0, 0]]),
+    "prefix": np.tril(np.ones((4, 4), dtype=np.int64)),
+    "sum": np.array([[-3, 5, 1, 0]]),
+}
+"""What every query counts of the four cells, written out."""
 
 
 def answer_cases() -> Iterator[Case]:
@@ -58,23 +71,27 @@ def laplace_case(
     name: str, asked: QueryBlock, unit: PrivacyUnit, epsilon: Fraction, shape: tuple[int, ...] = SHAPE
 ) -> Case:
     """One Laplace check of `asked` at a pure price."""
-    mechanism = Laplace().mechanism((asked,), unit, Price(epsilon=epsilon))
+    trial = Draws(mechanisms=(Laplace().mechanism((asked,), unit, Price(epsilon=epsilon)),))
+    pair = worst_pair((asked,), shape, unit, power=1)
     return Case(
         name=f"laplace-{name}",
         what=f"Laplace answers to a {asked.name}" if shape else f"Laplace count of {asked.name}",
-        pair=worst_pair((asked,), shape, unit, power=1),
-        trial=Draws(mechanisms=(mechanism,)),
+        pair=pair,
+        trial=trial,
+        laws=stated_laws(trial, (asked,), pair),
     )
 
 
 def gaussian_case(name: str, asked: QueryBlock, unit: PrivacyUnit, rho: Fraction) -> Case:
     """One Gaussian check of `asked` at a price in rho."""
-    mechanism = Gaussian().mechanism((asked,), unit, Price(rho=rho))
+    trial = Draws(mechanisms=(Gaussian().mechanism((asked,), unit, Price(rho=rho)),), delta=DELTA)
+    pair = worst_pair((asked,), SHAPE, unit, power=2)
     return Case(
         name=f"gaussian-{name}",
         what=f"Gaussian answers to a {asked.name}",
-        pair=worst_pair((asked,), SHAPE, unit, power=2),
-        trial=Draws(mechanisms=(mechanism,), delta=DELTA),
+        pair=pair,
+        trial=trial,
+        laws=stated_laws(trial, (asked,), pair),
     )
 
 
@@ -82,11 +99,14 @@ def twice_case() -> Case:
     """Two checks in a row, of a query and its opposite: noise that was used for both cancels in their difference."""
     unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
     asked = (block("predicate"), block("opposite"))
+    trial = Draws(mechanisms=tuple(Laplace().mechanism((one,), unit, price) for one in asked))
+    pair = worst_pair(asked, SHAPE, unit, power=1)
     return Case(
         name="laplace-two-draws-add-remove",
         what="two Laplace checks one after the other",
-        pair=worst_pair(asked, SHAPE, unit, power=1),
-        trial=Draws(mechanisms=tuple(Laplace().mechanism((one,), unit, price) for one in asked)),
+        pair=pair,
+        trial=trial,
+        laws=stated_laws(trial, asked, pair),
     )
 
 
@@ -95,22 +115,45 @@ def composed_case(accountant: Accountant) -> Case:
     unit, price = UNITS["add-remove"], Price(epsilon=Fraction(1, 2))
     asked = block("predicate")
     mechanism = Laplace().mechanism((asked,), unit, price)
+    trial = Draws(mechanisms=(mechanism,) * 3, delta=COMPOSED_DELTA, accountant=accountant)
+    pair = worst_pair((asked,), SHAPE, unit, power=1)
     return Case(
         name=f"laplace-composed-{accountant.name}",
         what=f"three Laplace checks priced together by the {accountant.name} accountant",
-        pair=worst_pair((asked,), SHAPE, unit, power=1),
-        trial=Draws(mechanisms=(mechanism,) * 3, delta=COMPOSED_DELTA, accountant=accountant),
+        pair=pair,
+        trial=trial,
+        laws=stated_laws(trial, (asked,) * 3, pair),
     )
 
 
+def stated_laws(trial: Draws, asked: Sequence[QueryBlock], pair: Pair) -> tuple[Laws, Laws]:
+    """The laws of all numbers on both databases: the query's rows, as they are written out, and the events' noise."""
+    one, two = (
+        tuple(
+            _noisy(int(answer), event)
+            for block, (event, _) in zip(asked, trial.events, strict=True)
+            for answer in ROWS.get(block.name, np.ones((1, 1), dtype=np.int64)) @ _cells(database)
+        )
+        for database in pair
+    )
+    return one, two
+
+
+def _cells(database: Counts) -> IntArray:
+    return database.marginal(tuple(range(len(database.shape)))).reshape(-1)
+
+
+def _noisy(answer: int, event: PrivacyEvent) -> Law:
+    if isinstance(event, DiscreteLaplaceEvent):
+        return TwoSidedGeometric(answer=answer, scale=float(event.scale))
+    if isinstance(event, DiscreteGaussianEvent):
+        return IntegerGaussian(answer=answer, variance=float(event.variance))
+    raise UsageFault(f"an event of type {type(event).__name__} has no law here; write one in dpqr.evaluation.law")
+
+
 def block(kind: str) -> QueryBlock:
-    """One block over four cells; "predicate" holds of the first two of them."""
-    matrices: dict[str, IntMatrix] = {
-        "predicate": Dense(np.array([[1, 1, 0, 0]])),
-        "opposite": Dense(np.array([[-1, -1, 0, 0]])),
-        "prefix": Prefix(4),
-        "sum": Dense(np.array([[-3, 5, 1, 0]])),
-    }
+    """One block over four cells, in the form that the product has for it."""
     if kind == "marginal":
         return QueryBlock(name="marginal", factors=(Factor.identity(0, 4),))
-    return QueryBlock(name=kind, factors=(Factor(axes=(0,), sizes=SHAPE, matrix=matrices[kind]),))
+    matrix: IntMatrix = Prefix(4) if kind == "prefix" else Dense(ROWS[kind])
+    return QueryBlock(name=kind, factors=(Factor(axes=(0,), sizes=SHAPE, matrix=matrix),))

@@ -1,15 +1,22 @@
-"""Attack: choose the event that tells two databases apart on one half of the runs, and test it on the other half."""
+"""Attack: choose the event that tells two databases apart on one half of the runs, and test it on the other half.
+
+Where the law of the numbers is known, it is held against the claim itself, and the draws against the law.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.evaluation.claim import Claim, epsilon_bounds, rho_bounds
+from dpqr.evaluation.exact_loss import exact_share
 from dpqr.evaluation.intervals import lower_limits, upper_limits
+from dpqr.evaluation.law import Laws
+from dpqr.evaluation.narrowness import narrower
 from dpqr.evaluation.outcomes import Outcomes
+from dpqr.evaluation.own_prices import own_share
 from dpqr.evaluation.views import View, views
 
 LIMITS_A_CASE = 4
@@ -36,31 +43,42 @@ class Loss:
 
     epsilon: lower bound at the claim's delta. rho: likewise, for a claim in rho. share: the larger of the two as a
     share of what was claimed.
+    stated: what the charged events themselves lose, as a share of the claim: their price by the audit's own lines,
+    and the exact loss of the law that they state, where it is known. narrow: how far the draws speak against that law
+    and for narrower noise; from 1 on they refute it. None: the law is not known.
     """
 
     epsilon: float
     rho: float | None
     share: float
+    stated: float = 0.0
+    narrow: float | None = None
 
     @property
     def breach(self) -> bool:
-        return self.share > 1.0
+        return self.share > 1.0 or self.stated > 1.0 or (self.narrow or 0.0) >= 1.0
 
 
-def attack(one: Outcomes, two: Outcomes, claim: Claim, alarm: float) -> Loss:
-    """The largest loss that can be proved in either direction.
+def attack(one: Outcomes, two: Outcomes, claim: Claim, alarm: float, laws: tuple[Laws, Laws] | None = None) -> Loss:
+    """The largest loss that can be proved in either direction; with the laws of the numbers also what these prove.
 
-    alarm: at most this is the probability of a share above 1 if the claim holds. Why: on each side one event is chosen
-    on the first half of the runs and tested on the second, independent half, so its two limits fail with at most
-    alarm / LIMITS_A_CASE each, whatever was tried on the first half; all four hold with at least 1 - alarm.
+    alarm: at most this is the probability of a breach if the claim holds; half of it is for events, half for the law.
+    Why: on each side one event is chosen on the first half of the runs and tested on the second, independent half, so
+    its two limits fail with at most alpha each, whatever was tried on the first half; all four hold with at least
+    1 - alarm / 2.
     """
-    alpha = alarm / LIMITS_A_CASE
+    alpha = alarm / 2 / LIMITS_A_CASE
     first, second = (seen.halves() for seen in (one, two))
     found = []
     for here, there in ((first, second), (second, first)):
         event = strongest(here[0], there[0], claim, alpha)
         found.append(proved_by(event, here[1], there[1], claim, alpha))
-    return max(found, key=lambda loss: loss.share)
+    proved = max(found, key=lambda loss: loss.share)
+    priced = replace(proved, stated=own_share(claim))
+    if laws is None:
+        return priced
+    narrow = max(narrower(seen.measured, law, alarm / 4) for seen, law in zip((one, two), laws, strict=True))
+    return replace(priced, stated=max(priced.stated, exact_share(*laws, claim)), narrow=narrow)
 
 
 def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Event:

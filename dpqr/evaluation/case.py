@@ -7,6 +7,7 @@ from typing import Protocol
 
 from dpqr.data.counts import Counts
 from dpqr.evaluation.claim import Claim
+from dpqr.evaluation.law import Laws
 from dpqr.evaluation.outcomes import Outcomes, Shown
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.sealed import Private
@@ -27,13 +28,38 @@ class Trial(Protocol):
         ...
 
 
+class Attacked(Protocol):
+    """What an audit needs of a case; the fields are those of `Case`."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def what(self) -> str: ...
+
+    @property
+    def work(self) -> int: ...
+
+    @property
+    def brief(self) -> int | None: ...
+
+    @property
+    def laws(self) -> tuple[Laws, Laws] | None: ...
+
+    @property
+    def claim(self) -> Claim: ...
+
+    def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
     """One attack. The databases are made up, so that nobody is in them.
 
     name: as `--case` takes it. what: in words. pair: neighbours for which the loss is as large as it can be.
     work: how many runs of other cases one of these takes; an audit makes so many times fewer.
-    brief: most runs of a short audit, for a case of some work whose gross faults show in so many; None: as all others.
+    brief: runs of a short audit, where its faults take fewer or more to show than others do; None: as all others.
+    laws: of the measured numbers on either database, as the charged events state them; None: they are not known.
     """
 
     name: str
@@ -42,6 +68,11 @@ class Case:
     trial: Trial
     work: int = 1
     brief: int | None = None
+    laws: tuple[Laws, Laws] | None = None
+
+    @property
+    def claim(self) -> Claim:
+        return self.trial.claim
 
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
         """`runs` independent runs on one of the two databases."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -21,11 +21,15 @@ ORDERS = 1 + np.geomspace(1e-3, 63, 36)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """(epsilon, delta)-DP; with rho also rho-zCDP, from which epsilon at delta follows. Exact figures."""
+    """(epsilon, delta)-DP; with rho also rho-zCDP, from which epsilon at delta follows. Exact figures.
+
+    events: what the sum of epsilons, or of rhos, was taken of; empty: it is no such sum.
+    """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     rho: Fraction | None = None
+    events: Composition = field(default=(), compare=False)
 
     @classmethod
     def pure(cls, events: Composition) -> Claim:
@@ -33,18 +37,18 @@ class Claim:
         epsilon = Basic().epsilon(events, Fraction(0))
         if epsilon is None:
             raise BudgetRefused("a draw of Gaussian noise has no pure epsilon; audit it in rho")
-        return cls(epsilon=epsilon)
+        return cls(epsilon=epsilon, events=events)
 
     @classmethod
     def concentrated(cls, events: Composition, delta: Fraction) -> Claim:
         """What the events' rhos add up to, and its conversion at `delta`."""
         rho = total_rho(events)
-        return cls(epsilon=converted(rho, delta), delta=delta, rho=rho)
+        return cls(epsilon=converted(rho, delta), delta=delta, rho=rho, events=events)
 
     @classmethod
     def planned(cls, budget: PrivacyBudget, events: Composition) -> Claim:
         """A plan's: its budget where that is pure; else what its events add up to in rho, or its filter allows."""
-        return cls(epsilon=budget.epsilon) if budget.pure else cls.concentrated(events, budget.delta)
+        return cls(epsilon=budget.epsilon, events=events) if budget.pure else cls.concentrated(events, budget.delta)
 
     @classmethod
     def proved(cls, accountant: Accountant, events: Composition, delta: Fraction) -> Claim:

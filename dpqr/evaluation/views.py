@@ -30,7 +30,7 @@ def views(one: Outcomes, two: Outcomes) -> Iterator[View]:
     """Every way of telling `one` from `two`: whole outcomes, a sum of evidence, single numbers, differences."""
     yield Joint.learned(one, two)
     yield Evidence.learned(one, two)
-    for column in range(_numbers(one).shape[1]):
+    for column in _varying(_numbers(one), _numbers(two)):
         yield _oriented(Number(column=column), one, two)
     for left, right in combinations(range(min(one.measured.shape[1], WIDEST)), 2):
         yield _oriented(Difference(left=left, right=right), one, two)
@@ -123,6 +123,13 @@ class Evidence:
 
 def _numbers(seen: Outcomes) -> IntArray:
     return np.concatenate([seen.measured, seen.derived], axis=1)
+
+
+def _varying(one: IntArray, two: IntArray) -> list[int]:
+    """The columns that are not the same in every run."""
+    low, high = np.minimum(one.min(axis=0), two.min(axis=0)), np.maximum(one.max(axis=0), two.max(axis=0))
+    found: list[int] = np.flatnonzero(low < high).tolist()
+    return found
 
 
 def _oriented(view: Number | Difference, one: Outcomes, two: Outcomes) -> View:

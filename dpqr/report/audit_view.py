@@ -21,12 +21,12 @@ def audit_view(lines: list[Line], runs: int, alarm: Fraction) -> RenderableType:
     """One line a case (its name, claim and loss), and what the figures mean."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("case", no_wrap=True)
-    for name in ("claimed", "proved", "share"):
+    for name in ("claimed", "proved", "share", "stated", "noise"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("")
     for name, claim, loss in lines:
         verdict = Text("BREACH", style="bold red") if loss.breach else Text("holds")
-        table.add_row(Text(name), claimed(claim), proved(claim, loss), f"{loss.share:.0%}", verdict)
+        table.add_row(Text(name), claimed(claim), proved(claim, loss), *shares(loss), verdict)
     return Group(table, Text(), Text(_verdict(lines)), Text(_meaning(runs, alarm)))
 
 
@@ -50,6 +50,13 @@ def proved(claim: Claim, loss: Loss) -> str:
     if claim.rho is None or loss.rho is None:
         return epsilon
     return f"rho {downward_text(Fraction(loss.rho), DIGITS)}, {epsilon}"
+
+
+def shares(loss: Loss) -> tuple[str, str, str]:
+    """What events prove and what the charged events state, as shares of the claim; and whether noise is as stated."""
+    stated = f"{loss.stated:.0%}" if loss.stated else "-"
+    noise = "-" if loss.narrow is None else "as stated" if loss.narrow < 1 else "TOO NARROW"
+    return f"{loss.share:.0%}", stated, noise
 
 
 def _verdict(lines: list[Line]) -> str:

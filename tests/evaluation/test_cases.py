@@ -8,6 +8,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.evaluation.answer_cases import PERSON, UNITS, answer_cases, block
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.choice_cases import LEVEL, block_contest, choice_cases, query_contest
+from dpqr.evaluation.choice_cases import PERSON as PERSONS
 from dpqr.evaluation.neighbours import worst_pair
 from dpqr.evaluation.told import Told
 from dpqr.mechanisms.noisy_answers import GaussianAnswers
@@ -15,7 +16,6 @@ from dpqr.noise.source import SeededNoise
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 CASES = [*answer_cases(), *choice_cases()]
-every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 
 
 def change(case: Case) -> np.ndarray:
@@ -44,15 +44,16 @@ def test_answers_move_by_their_sensitivity(case):
         assert sum(int(each.sum()) for each in moves) == sensitivity(mechanism.blocks, norm, mechanism.unit)
 
 
-@every_unit
+@pytest.mark.parametrize("unit", [*UNITS.values(), *PERSONS.values()], ids=str)
 @pytest.mark.parametrize("contest", [query_contest, block_contest])
 def test_scores_are_alike_and_then_as_unlike_as_can_be(unit, contest):
-    found = contest(unit, candidates=4)
+    found = contest(unit, candidates=4, falling=1)
     here, there = (found.scores.evaluate(database) for database in found.pair)
     step = found.scores.sensitivity(unit)
     assert len(set(here.tolist())) == 1
     assert here[0] >= LEVEL
     assert (there - here).tolist() == [-step, step, step, step]
+    assert [move.tolist() for move in found.moves] == [[0] * 4, [-1, 1, 1, 1]]
 
 
 def test_a_person_brings_all_rows_to_one_cell():

@@ -101,6 +101,14 @@ def read_release(directory: str) -> ReleaseFiles:
     return ReleaseFiles(path=path, record=record)
 
 
+def file_text(path: Path) -> str:
+    """All that a published file says, as text: of a Parquet file its schema and every cell."""
+    if path.suffix != ".parquet":
+        return path.read_text(encoding="utf-8")
+    table = parquet.read_table(path)
+    return f"{table.schema}\n{table.to_pydict()}"
+
+
 def _estimates(path: Path, rows: int) -> FloatArray:
     """The column of estimates. A Parquet file that declares more than `rows` is not read."""
     if not path.is_file():  # a pipe would let the job wait for ever
