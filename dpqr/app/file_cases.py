@@ -38,6 +38,7 @@ DIGITS = 18
 Row = tuple[str, ...]
 HEADER = ("person", "sex", "age")
 DOMAIN = {
+    "malformed": "drop",
     "fields": [
         {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}},
         {
@@ -46,7 +47,7 @@ DOMAIN = {
             "constraints": {"minimum": 0, "maximum": 9},
             "dpqr": {"width": 5, "otherwise": "drop"},
         },
-    ]
+    ],
 }
 
 
@@ -104,9 +105,7 @@ def _column(cells: tuple[str, ...]) -> Column:
 class Silent(Unwatched):
     """Nobody looks at the reading either."""
 
-    def reading(self, total: int | None) -> None: ...
-
-    def read(self, count: int) -> None: ...
+    def read(self, percent: int) -> None: ...
 
 
 def published(directory: Path) -> Shown:

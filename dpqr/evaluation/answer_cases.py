@@ -17,7 +17,7 @@ from dpqr.evaluation.law import IntegerGaussian, Law, Laws, TwoSidedGeometric
 from dpqr.evaluation.neighbours import worst_pair
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import available
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PrivacyEvent
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, PrivacyEvent
 from dpqr.privacy.price import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
@@ -130,7 +130,7 @@ def stated_laws(trial: Draws, asked: Sequence[QueryBlock], pair: Pair) -> tuple[
     """The laws of all numbers on both databases: the query's rows, as they are written out, and the events' noise."""
     one, two = (
         tuple(
-            _noisy(int(answer), event)
+            noisy(int(answer), event)
             for block, (event, _) in zip(asked, trial.events, strict=True)
             for answer in ROWS.get(block.name, np.ones((1, 1), dtype=np.int64)) @ _cells(database)
         )
@@ -143,7 +143,10 @@ def _cells(database: Counts) -> IntArray:
     return database.marginal(tuple(range(len(database.shape)))).reshape(-1)
 
 
-def _noisy(answer: int, event: PrivacyEvent) -> Law:
+def noisy(answer: int, event: PrivacyEvent) -> Law:
+    """The law of an answer and the noise that an event states."""
+    if isinstance(event, LeftOutEvent):
+        return noisy(answer, event.event)
     if isinstance(event, DiscreteLaplaceEvent):
         return TwoSidedGeometric(answer=answer, scale=float(event.scale))
     if isinstance(event, DiscreteGaussianEvent):

@@ -11,8 +11,10 @@ import numpy as np
 from dpqr.data.counts import Counts
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.evaluation.answer_cases import noisy
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.draws import Draws
+from dpqr.evaluation.law import Laws
 from dpqr.evaluation.neighbours import records
 from dpqr.mechanisms.left_out import on_left_out
 from dpqr.noise.source import NoiseSource
@@ -77,9 +79,18 @@ def left_out_case(
     price = RHO if in_rho else PURE
     count = OfPart(inner=on_left_out(check.mechanism((DROPPED,), unit, price), unit), part=LEFT_OUT)
     answer = OfPart(inner=check.mechanism((ASKED,), unit, price), part=KEPT)
+    trial = Draws(mechanisms=(count, answer), delta=DELTA if in_rho else Fraction(0))
     return Case(
         name=f"left-out-{name}",
         what=f"a {check.name} count of left-out records and an answer about the others",
         pair=(records(SHAPE, here), records(SHAPE, there)),
-        trial=Draws(mechanisms=(count, answer), delta=DELTA if in_rho else Fraction(0)),
+        trial=trial,
+        laws=(_laws(here, trial), _laws(there, trial)),
     )
+
+
+def _laws(table: dict[tuple[int, ...], int], trial: Draws) -> Laws:
+    """Of the number of left-out records, and of that of kept ones in the first cell."""
+    left_out = sum(records for (part, _), records in table.items() if part == LEFT_OUT)
+    (count, _), (answer, _) = trial.events
+    return noisy(left_out, count), noisy(table.get((KEPT, 0), 0), answer)

@@ -11,9 +11,10 @@ from dpqr.evaluation.claim import Claim
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
+    Draw,
     ExponentialEvent,
+    LeftOutEvent,
     PermuteAndFlipEvent,
-    PrivacyEvent,
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
@@ -24,7 +25,7 @@ SLACK = 1e-6
 """Relative; the least of these orders is above the least of all by less."""
 
 
-def epsilon_of(event: PrivacyEvent) -> float:
+def epsilon_of(event: Draw) -> float:
     """Pure epsilon; infinite for Gaussian noise."""
     match event:
         case DiscreteLaplaceEvent():
@@ -34,7 +35,7 @@ def epsilon_of(event: PrivacyEvent) -> float:
     return inf
 
 
-def rho_of(event: PrivacyEvent) -> float:
+def rho_of(event: Draw) -> float:
     """rho of zero-concentrated differential privacy: Bun and Steinke 2016; Cesar and Rogers 2021 for bounded range."""
     match event:
         case DiscreteGaussianEvent() | RoundedGaussianEvent():
@@ -56,12 +57,18 @@ def epsilon_at(rho: float, delta: float) -> float:
 def own_share(claim: Claim) -> float:
     """The price of the claim's events as a share of the claim; above 1 it is less than any theorem here proves.
 
+    Draws from kept and from left-out records look at disjoint parts of a table: the larger share of the two groups.
     0 for a claim by a curve, or by a theorem for many draws: these only the exact loss can judge.
     """
-    if not claim.events:
+    left_out = [(event.event, count) for event, count in claim.events if isinstance(event, LeftOutEvent)]
+    kept = [(event, count) for event, count in claim.events if not isinstance(event, LeftOutEvent)]
+    return max(_share(kept, claim), _share(left_out, claim)) / (1 + SLACK)
+
+
+def _share(events: list[tuple[Draw, int]], claim: Claim) -> float:
+    if not events:
         return 0.0
     if not claim.delta:
-        return sum(count * epsilon_of(event) for event, count in claim.events) / float(claim.epsilon) / (1 + SLACK)
-    rho = sum(count * rho_of(event) for event, count in claim.events)
-    shares = (rho / float(claim.rho or 0), epsilon_at(rho, float(claim.delta)) / float(claim.epsilon))
-    return max(shares) / (1 + SLACK)
+        return sum(count * epsilon_of(event) for event, count in events) / float(claim.epsilon)
+    rho = sum(count * rho_of(event) for event, count in events)
+    return max(rho / float(claim.rho or 0), epsilon_at(rho, float(claim.delta)) / float(claim.epsilon))
