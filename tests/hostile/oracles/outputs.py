@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 from desk import Desk
-from hostile.oracles.attempt import LEDGER, Attempt
+from hostile.oracles.attempt import LEDGER, Attempt, Table
 from hostile.oracles.tables import (
+    DROPPING,
     OF_PERSONS,
     PERSONS,
     ROWS,
+    SHOP,
     attempt,
     csv,
+    over,
     packed,
     predict,
     release,
@@ -28,6 +31,7 @@ GROWN = (usual(), usual(ROWS + 1), usual(0), usual(4000))
 SIZES = (packed(), packed(0), packed(4000, form={"row_group_size": 50}))
 GZIPPED = (usual(name="t.csv.gz"), usual(4000, name="t.csv.gz"))
 NONE_KEPT = (usual(), csv(*(row(number, sex="X") for number in range(ROWS))), csv())
+PARTS = tuple(Table(name="parts", parts=(usual(rows), usual(ROWS - rows))) for rows in (0, 1, ROWS))
 SEVERAL_PASSES = (("dpqr.io.tables.passes.PEAK", 2**17),)
 OUT = ("--out", "out")
 FORMS = {
@@ -49,6 +53,11 @@ SCHEDULES = {
     "ordered": ("--schedule", "ordered"),
     "queries": ("--schedule", "queries"),
 }
+FACTS = {
+    "facts.json": over({**DROPPING, "impossible": [{"where": "sex = 'F' and age < 75"}], "totals": [{"count": ROWS}]})
+}
+SPARSE = (("dpqr.io.tables.passes._SMALL", 1), ("dpqr.io.tables.passes._CELLS_A_ROW", 1))
+ONLINE = ("--learner", "online", "--neighbours", "replace", "--n", str(ROWS))
 THEORY = ("--schedule", "theory", "--n", "4000")
 LEARNERS = {
     "logistic": ("--learner", "logistic"),
@@ -82,6 +91,8 @@ OUTPUTS: list[Attempt] = [
     attempt("progress-parquet", "the file's size", SIZES, release(*PROGRESS)),
     attempt("progress-gzip", "the file's size", GZIPPED, release(*PROGRESS)),
     attempt("progress-predict", "the file's size", GROWN, predict(*PROGRESS)),
+    attempt("progress-of-parts", "where the rows lie", PARTS, release(*PROGRESS)),
+    attempt("progress-by-stdin", "the table's size", (usual(name="-"), usual(4000, name="-")), release(*PROGRESS)),
     attempt(
         "progress-of-passes",
         "how many passes there are",
@@ -95,7 +106,17 @@ OUTPUTS: list[Attempt] = [
     attempt("schedule-theory", "n", GROWN, release(*THEORY, *OUT, eps="100"), budget=("--eps", "1000")),
     attempt("schedule-zcdp", "n", GROWN, release(*DELTA, *OUT), budget=IN_RHO),
     *(attempt(f"learner-{name}", "n", GROWN, predict(*options)) for name, options in LEARNERS.items()),
+    attempt(
+        "learner-online",
+        "whether a row is kept",
+        (usual(), usual(ROWS - 1, row(0, sex="X"))),
+        predict(*ONLINE, target="age"),
+        budget=("--eps", "100", "--neighbours", "replace"),
+        files={"d.json": {**SHOP, "malformed": "drop"}, "points.csv": "sex,buys\nF,no\n"},
+    ),
     attempt("none-kept", "whether any row is kept", NONE_KEPT, release(*OUT, "--synthetic", "rows")),
+    attempt("facts-that-are-false", "whether they hold", GROWN[:3], release(queries="facts.json"), files=FACTS),
+    attempt("form-of-the-histogram", "n", GROWN, release(*OUT, "--synthetic", "rows"), changes=SPARSE),
     attempt("dropped-rows-counted", "how many rows are dropped", NONE_KEPT, release("--count-dropped", "0.1", *OUT)),
     attempt("dropped-rows-of-persons", "how many are dropped", NONE_KEPT, release(*PERSONS, *OUT), budget=OF_PERSONS),
     attempt("dry-run", "anything", GROWN, unpaid("--dry-run"), budget=None, unopened=True),
@@ -112,7 +133,7 @@ OUTPUTS: list[Attempt] = [
         "evaluate-what-a-private-table-has-paid-for",
         "exact errors",
         GROWN[:2],
-        release(*OUT, "--synthetic", "rows"),
+        release(*OUT, "--synthetic", "rows", "--bins", "midpoint"),
         ("evaluate", "DATA", "out/synthetic.parquet", "--rows", "--queries", "q.json"),
         codes=(0, 4),
     ),

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import pyarrow as pa
+from hostile.oracles.attempt import Table
 from hostile.oracles.tables import (
     DROPPING,
     OF_PERSONS,
     PERSONS,
     ROWS,
     attempt,
+    columns,
+    csv,
     over,
     packed,
+    parquet_file,
     predict,
     release,
     row,
@@ -19,6 +25,8 @@ from hostile.oracles.tables import (
 )
 
 PLAIN = usual()
+COUNTS = ("--counts", "count")
+OF_COUNTS = ("--eps", "100", *COUNTS)
 STATED = ("--neighbours", "replace", "--n", str(ROWS))
 REPLACED = {
     "budget": ("--eps", "100", "--neighbours", "replace"),
@@ -64,6 +72,8 @@ ROWS_ALONE = {
     "nan": row(0, income="nan"),
     "gzip-magic": b"\x1f\x8b" + row(0).encode(),
     "parquet-magic": b"PAR1" + row(0).encode(),
+    "counted-as-none": row(0, count="2.5"),
+    "counted-as-nothing": row(0, count=""),
     "like-the-header": "sex,age,income,count,who,buys,note",
 }
 OF_PREDICT = ("short", "over-long", "not-utf-8", "quote-never-closed", "label-unknown")
@@ -71,6 +81,8 @@ PARQUET_ROWS = {
     "not-utf-8": (packed(), packed(sex=texts(b"\xff\xfe"))),
     "null": (packed(), packed(sex=texts(None))),
     "longest-text": (packed(), packed(sex=texts(b"x" * 2**20))),
+    "type-of-nothing": (packed(), packed(age=pa.nulls(ROWS))),
+    "dictionary": (packed(), packed(sex=columns()["sex"].dictionary_encode())),
     "all-null": (packed(), packed(age=pa.nulls(ROWS, pa.int64()))),
     "largest-in-statistics": (packed(), packed(age=pa.array([2**62, *[1] * (ROWS - 1)]))),
     "without-statistics": (packed(form={"write_statistics": False}), packed(form={"write_statistics": True})),
@@ -89,10 +101,64 @@ PERSON_IDS = {
     "csv-not-utf-8": with_row(row(0, who="").encode().replace(b",,", b",\xff,")),
 }
 LEARNS = "whether there is such a row"
+DATES = [
+    {
+        "name": "born",
+        "type": "date",
+        "dpqr": {"edges": ["2000-01-01", "2020-01-01"], "otherwise": "drop"},
+    },
+    {"name": "seen", "type": "datetime", "dpqr": {"edges": ["2000-01-01", "2020-01-01"], "otherwise": "drop"}},
+    {"name": "paid", "type": "number", "dpqr": {"edges": [0, 1, 2], "otherwise": "drop"}},
+]
+OF_DATES = {
+    "q.json": {"domain": {"fields": DATES}, "queries": [{"marginal": ["born"]}, {"marginal": ["seen", "paid"]}]}
+}
+USUAL_DATE = "2005-05-05,2005-05-05T10:00:00,1.5"
+ODD_DATES = {
+    "beyond": "9999-12-31,9999-12-31T23:59:59.999999999Z,1e308",
+    "before": "0001-01-01,0001-01-01T00:00:00+23:59,-1e-320",
+    "impossible": "2001-02-29,2001-13-01T25:61:61,0x10",
+    "endless": "2" * 5000 + ",2005,1" + "0" * 5000,
+}
+
+
+def dated(*rows: str) -> Table:
+    return csv(USUAL_DATE, *rows, head="born,seen,paid")
+
+
+def stored(born: int, seen: int, paid: str) -> Table:
+    """The same in Parquet: days and microseconds since 1970, a decimal number."""
+    made = {
+        "born": pa.array([born, 1], pa.date32()),
+        "seen": pa.array([seen, 1], pa.timestamp("us")),
+        "paid": pa.array([Decimal(paid), Decimal(1)], pa.decimal128(38, 2)),
+    }
+    return parquet_file(made)
+
+
 FAULTY = [
+    *(
+        attempt(f"dates-{name}", LEARNS, (dated(), dated(last)), release(), files=OF_DATES)
+        for name, last in ODD_DATES.items()
+    ),
+    attempt(
+        "dates-parquet",
+        LEARNS,
+        (
+            stored(13000, 10**15, "1.5"),
+            stored(2**31 - 1, 2**63 - 1, "9" * 36),
+            stored(-(2**31), -(2**63), "-" + "9" * 36),
+        ),
+        release(),
+        files=OF_DATES,
+    ),
     *(attempt(f"row-{name}", LEARNS, with_row(last), release()) for name, last in ROWS_ALONE.items()),
     *(attempt(f"predict-row-{name}", LEARNS, with_row(ROWS_ALONE[name]), predict()) for name in OF_PREDICT),
     *(attempt(f"unpaid-row-{name}", LEARNS, with_row(ROWS_ALONE[name]), unpaid(), budget=None) for name in OF_PREDICT),
+    *(
+        attempt(f"counts-row-{name}", LEARNS, with_row(ROWS_ALONE[name]), release(*COUNTS), budget=OF_COUNTS)
+        for name in ("short", "counted-as-none", "counted-as-nothing")
+    ),
     *(attempt(f"stdin-row-{name}", LEARNS, by_stdin(ROWS_ALONE[name]), release()) for name in OF_PREDICT),
     *(attempt(f"parquet-{name}", LEARNS, tables, release()) for name, tables in PARQUET_ROWS.items()),
     *(

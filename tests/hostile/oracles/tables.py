@@ -73,8 +73,13 @@ def columns(count: int = ROWS, /, **changes: Any) -> dict[str, Any]:
 
 def packed(count: int = ROWS, /, *, form: dict[str, Any] | None = None, **changes: Any) -> Table:
     """A Parquet file. form: options of its writer."""
+    return parquet_file(columns(count, **changes), **(form or {}))
+
+
+def parquet_file(made: dict[str, Any], **form: Any) -> Table:
+    """A Parquet file of these columns."""
     file = io.BytesIO()
-    parquet.write_table(pa.table(columns(count, **changes)), file, **(form or {}))
+    parquet.write_table(pa.table(made), file, **form)
     return Table(name="t.parquet", content=file.getvalue())
 
 
