@@ -104,7 +104,8 @@ def _difference(first: Seen, other: Seen) -> str:
         here, there = first.files.get(name), other.files.get(name)
         if here != there:
             return f"the file {name}: {here!r:.300} or {there!r:.300}"
-    return f"the ledger: {_lines(*('\n'.join(each.ledger) for each in (first, other)))}"
+    here, there = ("\n".join(each.ledger) for each in (first, other))
+    return f"the ledger: {_lines(here, there)}"
 
 
 def _lines(left: str, right: str) -> str:
