@@ -58,6 +58,7 @@ FACTS = {
 }
 SPARSE = (("dpqr.io.tables.passes._SMALL", 1), ("dpqr.io.tables.passes._CELLS_A_ROW", 1))
 ONLINE = ("--learner", "online", "--neighbours", "replace", "--n", str(ROWS))
+EVALUATE = ("evaluate", "DATA", "out/synthetic.parquet", "--rows", "--queries", "q.json")
 THEORY = ("--schedule", "theory", "--n", "4000")
 LEARNERS = {
     "logistic": ("--learner", "logistic"),
@@ -134,8 +135,16 @@ OUTPUTS: list[Attempt] = [
         "exact errors",
         GROWN[:2],
         release(*OUT, "--synthetic", "rows", "--bins", "midpoint"),
-        ("evaluate", "DATA", "out/synthetic.parquet", "--rows", "--queries", "q.json"),
+        (*EVALUATE, *LEDGER),
         codes=(0, 4),
+    ),
+    attempt(
+        "evaluate-without-the-ledger",
+        "exact errors",
+        GROWN[:2],
+        release(*OUT, "--synthetic", "rows", "--bins", "midpoint"),
+        EVALUATE,
+        codes=(0, 2),
     ),
     attempt("resume-on-the-same-table", "n", GROWN[:2], killed, release(*OUT, "--resume")),
     attempt("resume-on-another-table", "n", GROWN[1:], killed, changed, release(*OUT, "--resume"), codes=(5,)),
