@@ -59,7 +59,7 @@ FACTS = {
 SPARSE = (("dpqr.io.tables.passes._SMALL", 1), ("dpqr.io.tables.passes._CELLS_A_ROW", 1))
 ONLINE = ("--learner", "online", "--neighbours", "replace", "--n", str(ROWS))
 EVALUATE = ("evaluate", "DATA", "out/synthetic.parquet", "--rows", "--queries", "q.json")
-THEORY = ("--schedule", "theory", "--n", "4000")
+THEORY = ("--schedule", "theory", "--n", "4000", "--alpha", "0.9")
 LEARNERS = {
     "logistic": ("--learner", "logistic"),
     "logistic-of-n": ("--learner", "logistic", "--n", str(ROWS)),
