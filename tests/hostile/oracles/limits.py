@@ -54,11 +54,15 @@ def rule(column: str, fault: str, **changes: object) -> dict[str, object]:
     return {"f.json": over(failing(column, fault, **changes))}
 
 
+OWN = ("--points", "DATA")
+"""The private rows themselves as points; the last of two options counts."""
 refused = partial(attempt, codes=(4,), unopened=True)
 LIMITS = [
     refused("records-by-bisection", "n", MORE, *(release(*most) for most in RECORDS)),
     refused("records-of-a-footer", "n", PACKED, *(release(*most) for most in RECORDS)),
     refused("records-of-predict", "n", MORE, *(predict(*most) for most in RECORDS)),
+    attempt("records-of-points", "n", MORE, *(predict(*most, *OWN) for most in RECORDS), codes=(2,)),
+    attempt("points-counted-by-a-plan", "n", MORE, predict("--dry-run", *OWN, payer=()), budget=None, codes=(2,)),
     refused("bytes-by-bisection", "the file's size", MORE, *(release(*most) for most in BYTES)),
     refused("bytes-unpacked", "the size of what is packed", GZIPPED, release(*BYTES[1])),
     refused("bytes-of-a-footer", "the size of the columns", PACKED, release("--max-bytes", str(PACKED_SIZE))),
