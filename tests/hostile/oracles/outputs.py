@@ -59,7 +59,7 @@ FACTS = {
 SPARSE = (("dpqr.io.tables.passes._SMALL", 1), ("dpqr.io.tables.passes._CELLS_A_ROW", 1))
 ONLINE = ("--learner", "online", "--neighbours", "replace", "--n", str(ROWS))
 EVALUATE = ("evaluate", "DATA", "out/synthetic.parquet", "--rows", "--queries", "q.json")
-THEORY = ("--schedule", "theory", "--n", "4000", "--alpha", "0.9")
+THEORY = ("--schedule", "theory", "--n", "100000", "--alpha", "0.9")
 LEARNERS = {
     "logistic": ("--learner", "logistic"),
     "logistic-of-n": ("--learner", "logistic", "--n", str(ROWS)),
@@ -104,7 +104,7 @@ OUTPUTS: list[Attempt] = [
     ),
     *(attempt(f"files-{name}", "n", GROWN, release(*form)) for name, form in FORMS.items()),
     *(attempt(f"schedule-{name}", "n", GROWN[:3], release(*options, *OUT)) for name, options in SCHEDULES.items()),
-    attempt("schedule-theory", "n", GROWN, release(*THEORY, *OUT, eps="100"), budget=("--eps", "1000")),
+    attempt("schedule-theory", "n", GROWN[:2], release(*THEORY, *OUT, eps="100"), budget=("--eps", "1000")),
     attempt("schedule-zcdp", "n", GROWN, release(*DELTA, *OUT), budget=IN_RHO),
     *(attempt(f"learner-{name}", "n", GROWN, predict(*options)) for name, options in LEARNERS.items()),
     attempt(
