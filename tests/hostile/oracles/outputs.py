@@ -104,7 +104,7 @@ OUTPUTS: list[Attempt] = [
     ),
     *(attempt(f"files-{name}", "n", GROWN, release(*form)) for name, form in FORMS.items()),
     *(attempt(f"schedule-{name}", "n", GROWN[:3], release(*options, *OUT)) for name, options in SCHEDULES.items()),
-    attempt("schedule-theory", "n", GROWN[:2], release(*THEORY, *OUT, eps="100"), budget=("--eps", "1000")),
+    attempt("schedule-theory", "n", GROWN[:2], release(*THEORY, eps="100"), budget=("--eps", "1000")),
     attempt("schedule-zcdp", "n", GROWN, release(*DELTA, *OUT), budget=IN_RHO),
     *(attempt(f"learner-{name}", "n", GROWN, predict(*options)) for name, options in LEARNERS.items()),
     attempt(
