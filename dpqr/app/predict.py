@@ -29,7 +29,7 @@ from dpqr.io.outputs.prediction_files import (
 from dpqr.io.outputs.single_file import SingleFile, reserve_file
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
-from dpqr.io.tables.points import read_points
+from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -66,7 +66,7 @@ def planned_prediction(
 ) -> tuple[PredictionPlan, Outlook]:
     """The plan, with as many predictions as the points have rows, and what else its budget would buy; the private table
     is not opened."""
-    codes = _points(request, desk.points, desk.limits)
+    codes = _points(request, desk)
     request = replace(request, counts=count_column(desk.table, payer))
     wanted = wanted_prediction(request, None if codes is None else len(codes))
     plan, _ = _held(settled_prediction(wanted), desk, payer)
@@ -93,7 +93,7 @@ def predict(
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
-    codes = _points(request, desk.points, desk.limits)
+    codes = _points(request, desk)
     request = replace(request, counts=count_column(desk.table, payer))
     plan, held = _held(plan_prediction(request, None if codes is None else len(codes)), desk, payer)
     files, domain = _reserved(desk, codes is None), domain_text(_named(request))
@@ -129,14 +129,15 @@ def apply_model(path: str, points: TableSource, out: str | None, limits: Limits)
     return predictions
 
 
-def _points(request: PredictRequest, points: TableSource | None, limits: Limits) -> AnyArray | None:
-    """Codes of the points; None where there are none to read."""
-    if points is None or request.domain is None:
+def _points(request: PredictRequest, desk: Desk) -> AnyArray | None:
+    """Codes of the points; None where there are none to read. Errors: UsageFault for points of the private table."""
+    if desk.points is None or request.domain is None:
         return None
     if request.form == "function":
         raise UsageFault("--points: a function is released for all points at once; apply it with --model FILE")
     domain = read_domain(request.domain)
-    return read_points(points, without(domain, read_target(domain, request.target, request.positive)), limits)
+    require_public(desk.points, desk.table)
+    return read_points(desk.points, without(domain, read_target(domain, request.target, request.positive)), desk.limits)
 
 
 def _reserved(desk: Desk, function: bool) -> tuple[SingleFile, ...]:

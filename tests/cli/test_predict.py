@@ -187,6 +187,8 @@ REFUSED = [
     (("--points", "new.csv", "--vote", "randomised"), 2, "--vote goes with --learner aggregate"),
     (("--points", "new.csv", "--learner", "aggregate", "--vote", "most"), 2, "there is exponential, randomised"),
     (("--points", "none.csv"), 5, "does not exist"),
+    (("--points", "train.csv"), 2, "--points train.csv is a file of the private table"),
+    (("--points", "./train.csv", "--max-records", "39"), 2, "is a file of the private table"),
     (("--points", "new.csv", "--base", "x.y"), 2, "aggregate"),
     (("--points", "new.csv", "--accountant", "zcdp"), 2, "delta"),
     (("--points", "new.csv", "--accountant", "analytic"), 2, "delta"),

@@ -78,8 +78,8 @@ def size(field, value):
 
 
 PARQUET = [
-    footer("rows-2-40", "has more rows than the declared limit", set_rows(2**40)),
-    footer("rows-2-63", "has more rows than the declared limit", set_rows(2**63 - 1)),
+    footer("rows-2-40", "more records than the declared limit", set_rows(2**40)),
+    footer("rows-2-63", "more records than the declared limit", set_rows(2**63 - 1)),
     footer("rows-2-33", "more than 32 rows for each of its bytes; state --max-records", set_rows(2**33)),
     footer("rows-negative", DAMAGED, set_rows(-1)),
     footer("rows-that-do-not-add-up", DAMAGED, lambda found: found[ROWS].__setitem__(1, 4)),

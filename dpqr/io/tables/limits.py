@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from dpqr.errors import UsageFault
+from dpqr.errors import DataError, UsageFault
 from dpqr.mechanisms.limits import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
@@ -54,6 +54,16 @@ class Limits:
             raise UsageFault("the limit on memory must be at least 2^28 bytes")
         if self.row_bytes > LARGEST_ROW_BYTES:
             raise UsageFault("the limit on row_bytes may be at most 2^30")
+
+    def require_records(self, count: int) -> None:
+        """DataError above the limit, in the same words wherever it is reached: the ending tells one bit and no more."""
+        if count > self.records:
+            raise DataError("the table holds more records than the declared limit; raise the limit on records")
+
+    def require_bytes(self, count: int) -> None:
+        """The same of bytes, on the disk or unpacked."""
+        if count > self.bytes:
+            raise DataError("the table holds more bytes than the declared limit; raise the limit or split the table")
 
     def is_bomb(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes, of which `unpacked` have come out so far, looks built to fill a machine.

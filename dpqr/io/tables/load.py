@@ -21,7 +21,7 @@ from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parts import Parts
-from dpqr.io.tables.passes import bytes_to_read, dense_cells, group_count
+from dpqr.io.tables.passes import bytes_on_disk, dense_cells, group_count
 from dpqr.io.tables.percent import Percent
 from dpqr.io.tables.persons.slots import Slots
 from dpqr.io.tables.persons.splitter import Splitter
@@ -108,9 +108,11 @@ def _watched(
 ) -> LoadedTable:
     files, limits = table.source.files(), table.limits
     groups = 1 if table.unit.column is None else group_count(files, table.domain, limits)
-    watch = Percent(total=bytes_to_read(files, groups, limits), tell=progress)
+    size = bytes_on_disk(files)
+    watch = Percent(total=None if size is None else groups * size, tell=progress)
     watch.begin()
     try:
+        limits.require_bytes(size or 0)
         return _load(replace(table, progress=watch.read), groups, noise, declared, last)
     finally:
         watch.end()
@@ -126,8 +128,7 @@ def _load(table: Batches, groups: int, noise: NoiseSource, declared: int | None,
     for _ in range(intake.passes):
         for batch, rows in table.walk():
             failed |= intake.take(batch, rows)
-            if intake.read > limits.records:
-                raise DataError("the table holds more records than the declared limit; raise the limit on records")
+            limits.require_records(intake.read)
         intake.close()
     _refuse_failed(failed, domain, malformed=intake.malformed)
     _refuse_miscounted(intake, table.unit, declared)

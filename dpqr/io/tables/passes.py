@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from dpqr.data.domain import Domain
 from dpqr.data.packing import Packing
-from dpqr.errors import DataError
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.persons.bounding import PEAK
 from dpqr.io.tables.source import TableFile
@@ -22,14 +21,10 @@ _CELLS_A_ROW = 16
 _SMALL = 2**16
 
 
-def bytes_to_read(files: Sequence[TableFile], groups: int, limits: Limits) -> int | None:
-    """Bytes on disk that will be read in as many passes as there are groups; None for standard input, whose size is
-    not known. Errors: DataError for files above the limit on bytes."""
+def bytes_on_disk(files: Sequence[TableFile]) -> int | None:
+    """Of all files together; None for standard input, whose size is not known."""
     sizes = [file.bytes for file in files]
-    total = sum(size or 0 for size in sizes)
-    if total > limits.bytes:
-        raise DataError("the table holds more bytes than the declared limit; raise the limit or split the table")
-    return None if None in sizes else groups * total
+    return None if None in sizes else sum(size or 0 for size in sizes)
 
 
 def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:

@@ -2,17 +2,52 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import DataError
+from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.batches import Batches
 from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.source import STDIN, TableFile, TableSource
 from dpqr.io.tables.structure import check_table
+
+
+def require_public(points: TableSource, table: TableSource) -> None:
+    """UsageFault for points that are a file of the private table.
+
+    **Privacy** How many points there are, and whether all of them can be read, is shown, and no budget pays for it. Of
+    the private rows that would be their number, exactly, by `--max-records` even before anything is reserved. Files
+    are told apart by device and number, so a copy under another name is not found: that points are public remains the
+    word of whoever names them.
+    """
+    private = {_identity(file.path) for file in _present(table)} - {None}
+    for file in points.files():
+        if _identity(file.path) in private:
+            raise UsageFault(
+                f"--points {file.path} is a file of the private table, and how many points there are is shown\n"
+                "give public rows, as a file of their own"
+            )
+
+
+def _present(table: TableSource) -> tuple[TableFile, ...]:
+    """The table's files; none where they are not what a run could read, for that is told later."""
+    try:
+        return table.files()
+    except DataError:
+        return ()
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Device and number of a file; None for standard input."""
+    if path == STDIN:
+        return None
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
 
 
 def read_points(source: TableSource, features: Domain, limits: Limits) -> AnyArray:

@@ -88,8 +88,7 @@ class ParquetBudget:
     def _count(self, unpacked: int) -> None:
         self.unpacked += unpacked
         packed = self.file.bytes or 0
-        if self.unpacked > self.limits.bytes:
-            raise DataError(f"{self.file.path} holds more bytes than the declared limit; raise it or split the table")
+        self.limits.require_bytes(self.unpacked)
         if self.limits.is_bomb(packed, self.unpacked):
             raise DataError(
                 f"{self.file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant"

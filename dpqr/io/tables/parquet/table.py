@@ -148,16 +148,14 @@ def _codable(footer: Footer) -> list[str]:
 def _check_sizes(file: TableFile, footer: Footer, limits: Limits) -> None:
     """Declared caps against the footer, before anything is decoded."""
     rows = sum(group.rows for group in footer.groups)
-    if max(footer.rows, rows) > limits.records:
-        raise DataError(f"{file.path} has more rows than the declared limit; raise the limit on records")
+    limits.require_records(max(footer.rows, rows))
     if rows != footer.rows:
         raise BadParquet
     if limits.is_crowd(file.bytes or 0, rows):
         raise DataError(
             f"{file.path} has more than 32 rows for each of its bytes; state --max-records if that is meant"
         )
-    if sum(chunk.unpacked for group in footer.groups for chunk in group.chunks) > limits.bytes:
-        raise DataError(f"{file.path} holds more bytes than the declared limit; raise the limit or split the table")
+    limits.require_bytes(sum(chunk.unpacked for group in footer.groups for chunk in group.chunks))
 
 
 def _check_schema(file: TableFile, schema: Any, columns: Mapping[str, Accepts]) -> None:

@@ -78,8 +78,7 @@ class TextStream:
         else:
             piece = self._meter.read(size) or b""
         self._unpacked += len(piece)
-        if self._unpacked > self._limits.bytes:
-            raise DataError(f"{self._name} holds more bytes than the declared limit; raise it or split the table")
+        self._limits.require_bytes(self._unpacked)
         if self._plain is not None and self._limits.is_bomb(self.taken, self._unpacked):
             raise DataError(f"{self._name} unpacks to more than 100 times its size; state --max-bytes if that is meant")
         return piece

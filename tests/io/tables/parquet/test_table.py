@@ -95,7 +95,7 @@ def test_a_name_that_is_also_a_nested_field(tmp_path) -> None:
 def test_declared_sizes_are_checked_before_anything_is_decoded_and_not_with_the_schema(tmp_path) -> None:
     """Rows decide sizes, so looking at these is paid for; the schema's number of columns is free."""
     path = written(tmp_path, {"a": np.zeros(1000, dtype=np.int64), "b": np.arange(1000)}, row_group_size=100)
-    for message, limits in {"rows": {"records": 999}, "columns": {"columns": 1}, "bytes": {"bytes": 500}}.items():
+    for message, limits in {"records": {"records": 999}, "columns": {"columns": 1}, "bytes": {"bytes": 500}}.items():
         with pytest.raises(DataError, match=f"more {message} than the declared limit"):
             list(parquet_batches(file_of(path), {"a": anything}, Limits(**limits), lambda count: None))
     assert len(rows(path, ("a",), records=1000, bytes=2000)) == 1000

@@ -1,0 +1,1 @@
+"""Oracles: attempts to learn of a private table what nobody paid for."""

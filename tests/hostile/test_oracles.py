@@ -1,0 +1,58 @@
+"""Oracles: no attempt learns anything for free; and a build with the refunds and the freedoms of before is caught."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hostile.oracles.blind import blind
+from hostile.oracles.limits import LIMITS
+from hostile.oracles.mutants import freedoms, refunds
+from hostile.oracles.outputs import OUTPUTS
+from hostile.oracles.policies import POLICIES
+from hostile.oracles.rows import FAULTY
+from hostile.oracles.verdict import tried
+
+ATTEMPTS = [*LIMITS, *POLICIES, *FAULTY, *OUTPUTS]
+LEAST, LEAST_CAUGHT = 40, 10
+
+
+@pytest.fixture
+def trial(tmp_path, monkeypatch):
+    """Makes an attempt."""
+    blind(monkeypatch)
+
+    def make(attempt):
+        place = tmp_path / attempt.name
+        place.mkdir()
+        with pytest.MonkeyPatch.context() as changed:
+            changed.chdir(place)
+            for target, value in attempt.changes:
+                changed.setattr(target, value)
+            return tried(attempt, place)
+
+    return make
+
+
+@pytest.mark.parametrize("attempt", [pytest.param(each, id=each.name) for each in ATTEMPTS])
+def test_nothing_is_learnt_for_free(trial, attempt):
+    made = trial(attempt)
+    assert made.leak is None
+    assert made.idle is None
+
+
+def test_there_are_enough_of_them():
+    assert len({attempt.name for attempt in ATTEMPTS}) == len(ATTEMPTS) >= LEAST
+
+
+def test_a_build_that_refunds_what_ends_before_its_first_draw_is_caught(trial, monkeypatch):
+    refunds(monkeypatch)
+    leaks = [trial(attempt).leak or "" for attempt in POLICIES if attempt.budget is not None]
+    assert sum(leak.startswith("refunded") for leak in leaks) >= LEAST_CAUGHT
+
+
+def test_a_build_whose_policies_bind_nobody_is_caught(trial, monkeypatch):
+    """By what differs between tables, not by whether there is one."""
+    freedoms(monkeypatch)
+    leaks = [trial(replace(attempt, unopened=False)).leak for attempt in LIMITS]
+    assert len(list(filter(None, leaks))) >= LEAST_CAUGHT
