@@ -15,6 +15,7 @@ ROWS = 4_000
 KEPT = ROWS // 2
 BUDGET = 400
 DOMAIN = {
+    "malformed": "drop",
     "fields": [
         {"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}, "dpqr": {"otherwise": "drop"}},
         {
@@ -23,7 +24,7 @@ DOMAIN = {
             "constraints": {"minimum": 0, "maximum": 15},
             "dpqr": {"otherwise": "drop"},
         },
-    ]
+    ],
 }
 MARGINALS = [{"marginal": ["sex", "age"]}, {"marginal": ["age"]}]
 PREDICATES = [{"where": "sex = 'F'"}, {"where": "age < 4 and sex = 'M'"}, {"where": "age >= 12"}]

@@ -17,9 +17,8 @@ BLOCK = marginal((0,), SHAPE)
 HISTORY = [measured([BLOCK], [[3, 4]])]
 
 
-def plan(*, start=None, update=None):
-    rule = SimpleNamespace(name="odd", start=start, update=update)
-    return SimpleNamespace(problem=FACTS, roles=SimpleNamespace(update=rule))
+def rule(*, start=None, update=None):
+    return SimpleNamespace(name="odd", start=start, update=update)
 
 
 def distribution(cells, total=10.0):
@@ -27,7 +26,7 @@ def distribution(cells, total=10.0):
 
 
 def refitted(found):
-    return updated(plan(update=lambda *_: found), None, HISTORY)
+    return updated(rule(update=lambda *_: found), FACTS, None, HISTORY)
 
 
 def test_what_is_sound_passes_as_it_is():
@@ -37,7 +36,7 @@ def test_what_is_sound_passes_as_it_is():
         SignedVector(cells=np.full(SHAPE, -1.0), total=5.0),
     ):
         assert refitted(found) is found
-        assert started(plan(start=lambda _, found=found: found)) is found
+        assert started(rule(start=lambda _, found=found: found), FACTS) is found
     assert refitted(None) is None
 
 
@@ -69,7 +68,10 @@ def test_a_rule_that_raises_ends_the_run_with_the_kind_of_its_error_alone():
     def raising(*_):
         raise KeyError("987654321")
 
-    for call in (lambda: started(plan(start=raising)), lambda: updated(plan(update=raising), None, HISTORY)):
+    for call in (
+        lambda: started(rule(start=raising), FACTS),
+        lambda: updated(rule(update=raising), FACTS, None, HISTORY),
+    ):
         with pytest.raises(HypothesisFailed, match="raising ended with KeyError") as raised:
             call()
         assert "987654321" not in str(raised.value)
@@ -80,4 +82,4 @@ def test_the_houses_own_errors_keep_their_meaning():
         raise InfeasiblePlan("too many cells")
 
     with pytest.raises(InfeasiblePlan, match="too many cells"):
-        started(plan(start=refusing))
+        started(rule(start=refusing), FACTS)
