@@ -80,5 +80,5 @@ def _stated(source: TableSource, limits: Limits, domain: Domain) -> Policy:
 
 
 def _bits(held: Policy) -> tuple[str, ...]:
-    """Not of `counts`: a row whose count is none is malformed, and follows that rule. Nor of `fail`."""
-    return tuple(f"warning: {bit}" for bit in uncovered_bits(replace(held, counts=None, fail=False)))
+    """Of the limits; rules `fail` are named column by column elsewhere."""
+    return tuple(f"warning: {bit}" for bit in uncovered_bits(replace(held, fail=False)))

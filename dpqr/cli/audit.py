@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @click.command("audit")
 @click.option("--runs", type=Whole(min=1), metavar="N", help="Runs on each database of a case. [100000]")
-@click.option("--short", is_flag=True, help="1800 runs, or fewer: under a minute, for CI.")
+@click.option("--short", is_flag=True, help="1800 runs a case, or what a case states: a minute or so, for CI.")
 @click.option("--case", "cases", metavar="NAME", multiple=True, help="Only this case; * stands for anything.")
 @click.option("--list", "listed", is_flag=True, help="Name the cases; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")

@@ -33,10 +33,9 @@ def place(command: Command) -> Command:
 
 
 def reading(command: Command) -> Command:
-    """How the table is read by every run: the options of the budget's policy."""
+    """How the table is read by every run: the options of the budget's policy that may be changed later."""
     limit = partial(click.option, metavar="N")
     for option in (
-        click.option("--counts", metavar="COLUMN", help="The table is a histogram; COLUMN holds each row's count."),
         delimiter(),
         limit("--max-memory", "memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
         limit("--max-bytes", "bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
@@ -77,6 +76,7 @@ def command() -> None:
 @click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]")
 @click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove", show_default=True)
 @click.option("--unit", metavar="COLUMN", help="Column that says whose row it is; the budget then protects persons.")
+@click.option("--counts", metavar="COLUMN", help="The table is a histogram; COLUMN holds each row's count.")
 @reading
 @click.option("--allow-fail", "fail", is_flag=True, help="A column's rule may be `fail`. [refused]")
 @click.option("--kind", type=click.Choice(["private", "public", "synthetic"]), default="private", show_default=True)
@@ -100,15 +100,14 @@ def init(ledger: str | None, anchor: str | None, as_json: bool, **given: Any) ->
 @command.command("policy")
 @click.argument("dataset")
 @reading
-@click.option("--no-counts", is_flag=True, help="No count column from now on.")
 @click.option("--allow-fail/--forbid-fail", "fail", default=None, help="Whether a column's rule may be `fail`.")
 @place
 @as_json
 def policy(dataset: str, ledger: str | None, anchor: str | None, as_json: bool, **given: Any) -> None:
     """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
 
-    Stricter: smaller limits, a delimiter where none was stated, no count column, no rule `fail`. A budget that was
-    opened before policies existed may be given any, once.
+    Stricter: smaller limits, a delimiter where none was stated, no rule `fail`. A budget that was opened before
+    policies existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
     """
     from dpqr.app.budget import configured_ledger, restrict
     from dpqr.privacy.policy import PolicyChange

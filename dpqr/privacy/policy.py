@@ -26,9 +26,9 @@ class Policy:
         UsageFault: a limit below 1, no delimiter of a CSV row, no name of a column.
 
     Privacy:
-        Whether a table breaks a limit, a rule `fail`, a delimiter or a count column's contract shows in the exit code,
-        which no noise protects. A requester who could choose them would learn the number of records or a largest value
-        by bisection. So they are fixed once, by the owner, and each stated one is named as a bit that the guarantee
+        Whether a table breaks a limit or a rule `fail` shows in the exit code, which no noise protects. A requester who
+        could choose these, a delimiter or a count column would learn the number of records or a largest value by
+        bisection. So they are fixed once, by the owner, and each stated limit is named as a bit that the guarantee
         does not cover (`uncovered_bits`).
     """
 
@@ -65,27 +65,22 @@ BUILT_IN = Policy(records=2**36, bytes=2**40, memory=2**32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChange:
-    """What a later policy states; None: as it was. no_counts: without a count column from now on."""
+    """What a later policy states; None: as it was. The count column is part of the unit, and so fixed for life."""
 
     records: int | None = None
     bytes: int | None = None
     memory: int | None = None
     delimiter: str | None = None
-    counts: str | None = None
-    no_counts: bool = False
     fail: bool | None = None
 
     def applied(self, policy: Policy) -> Policy:
-        """The policy after the change. UsageFault for a change that contradicts itself."""
-        if self.no_counts and self.counts is not None:
-            raise UsageFault("--counts and --no-counts exclude each other; give one of them")
+        """The policy after the change."""
         return replace(
             policy,
             records=policy.records if self.records is None else self.records,
             bytes=policy.bytes if self.bytes is None else self.bytes,
             memory=policy.memory if self.memory is None else self.memory,
             delimiter=policy.delimiter if self.delimiter is None else self.delimiter,
-            counts=None if self.no_counts else policy.counts if self.counts is None else self.counts,
             fail=policy.fail if self.fail is None else self.fail,
         )
 
@@ -127,14 +122,14 @@ def require_stricter(policy: Policy, later: Policy) -> None:
         if isinstance(fixed, int) and isinstance(after, int):
             if after > fixed:
                 raise _looser(option, asked, f"at most {_value(fixed)}")
-        elif after != before and not _is_narrowing(option, before, after):
+        elif after != before and not (option == "--delimiter" and before is None):
             raise _looser(option, asked, _fixed(option, before))
     if later.fail and not policy.fail:
         raise BudgetRefused("--allow-fail: the budget's policy forbids a rule `fail`, and stays so")
 
 
 def uncovered_bits(reading: Policy) -> tuple[str, ...]:
-    """One sentence for each stated limit, the count column and `fail`: what the exit code tells beside the guarantee.
+    """One sentence for each stated limit and for `fail`: what the exit code tells beside the guarantee.
 
     Args:
         reading: what holds for a run (`resolved`), or what a request without a ledger states.
@@ -146,17 +141,11 @@ def uncovered_bits(reading: Policy) -> tuple[str, ...]:
             reading.memory,
             f"whether persons' rows take more than {_value(reading.memory)} bytes of memory (--max-memory)",
         ),
-        (reading.counts, f"whether every count in column {reading.counts!r} is a whole number from 0 on (--counts)"),
         (reading.fail or None, "whether a row breaks a rule `fail`"),
     ]
     return tuple(
         f"the exit code tells one bit that the guarantee does not cover: {bit}" for stated, bit in found if stated
     )
-
-
-def _is_narrowing(option: str, before: object, after: object) -> bool:
-    """A count column may be given up, a delimiter may be stated where none was."""
-    return after is None if option == "--counts" else before is None
 
 
 def _looser(option: str, asked: int | str | None, words: str) -> BudgetRefused:

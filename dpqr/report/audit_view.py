@@ -69,6 +69,7 @@ def _verdict(lines: list[Line]) -> str:
 
 def _meaning(runs: int, alarm: Fraction) -> str:
     return (
-        f"{runs:,} runs on each of two neighbours a case; events chosen on one half, tested on the other. All lower "
-        f"bounds hold together with probability at least 1 - {float(alarm):g}."
+        f"{runs:,} runs on each of two neighbours a case (more or fewer where a case states so in the short form); "
+        "events chosen on one half, tested on the other. A sound build is refuted anywhere with probability at most "
+        f"{float(alarm):g}."
     )

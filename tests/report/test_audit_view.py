@@ -32,7 +32,7 @@ def test_a_sound_build():
     assert shown.count("holds") == 2
     assert "No breach found in 2 cases" in shown
     assert "3,000 runs" in shown
-    assert "1 - 1e-06" in shown
+    assert "probability at most 1e-06" in shown
     assert "BREACH" not in shown
 
 

@@ -57,9 +57,9 @@ def test_any_other_document_is_a_damaged_ledger(change):
 def test_a_policy_changes_towards_stricter_only(ledger):
     assert policy(ledger) == POLICY
     ledger.restrict("survey", PolicyChange(records=500))
-    ledger.restrict("survey", PolicyChange(fail=False, no_counts=True))
-    assert policy(ledger) == replace(POLICY, records=500, fail=False, counts=None)
-    for wider in (PolicyChange(records=501), PolicyChange(fail=True), PolicyChange(counts="x")):
+    ledger.restrict("survey", PolicyChange(fail=False))
+    assert policy(ledger) == replace(POLICY, records=500, fail=False)
+    for wider in (PolicyChange(records=501), PolicyChange(fail=True)):
         with pytest.raises(BudgetRefused):
             ledger.restrict("survey", wider)
     assert [entry.kind for entry in ledger.entries()] == ["open", "init", "policy", "policy"]
@@ -138,9 +138,9 @@ def test_an_older_ledger_pays_and_its_runs_go_on(tmp_path):
 
 def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
     ledger = old_ledger(tmp_path)
-    given = PolicyChange(bytes=2**41, counts="count", fail=True)
+    given = PolicyChange(bytes=2**41, fail=True)
     ledger.restrict("survey", given)
-    assert policy(ledger) == Policy(bytes=2**41, counts="count", fail=True)
+    assert policy(ledger) == Policy(bytes=2**41, fail=True)
     with pytest.raises(BudgetRefused):
         ledger.restrict("survey", PolicyChange(bytes=2**42))
     ledger.restrict("z", PolicyChange(records=5))
