@@ -33,7 +33,7 @@ RUNS = 1200
 def breach(case, trial, runs=RUNS):
     found = replace(case, trial=trial)
     one, two = (found.outcomes(side, runs, SeededNoise(side + 1)) for side in (0, 1))
-    return attack(one, two, trial.claim, float(ALARM)).breach
+    return attack(one, two, trial.claim, float(ALARM), case.laws).breach
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())

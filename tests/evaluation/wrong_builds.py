@@ -171,7 +171,8 @@ def exact_total_in_decimals() -> Iterator[None]:
 
     def write(finished: Any, *given: Any, **named: Any) -> Any:
         answers = tuple(
-            replace(one, estimate=np.round(one.estimate, 2) + totals[-1] * 1e-8) for one in finished.answers
+            replace(one, estimate=np.maximum(np.round(one.estimate, 2), 0.01) + totals[-1] * 1e-8)
+            for one in finished.answers
         )
         return written(replace(finished, answers=answers), *given, **named)
 
