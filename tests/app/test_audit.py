@@ -24,7 +24,7 @@ def finding(name, share):
 def test_no_case_of_the_build_is_refuted():
     told = []
     cases = tuple(case for case in known_cases().values() if not isinstance(case, FileCase))
-    found = audit(cases, 120, noise=SeededNoise(1), done=lambda *what: told.append(what))
+    found = audit(cases, 100, noise=SeededNoise(1), done=lambda *what: told.append(what))
     assert not found.breaches
     assert not found.private
     found.require_sound()

@@ -1,4 +1,4 @@
-"""Planted faults are found in few runs, and the same attack finds nothing in what they were made from."""
+"""Planted faults are found in few runs. That sound cases pass is shown by `tests/app/test_audit.py`, for all of them."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -168,22 +168,20 @@ def test_buckets_chosen_by_counts_without_noise():
     plan = case.trial.plan
     bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
     assert share(with_trial(case, PartitionTrial(plan=bare)), 250) > 1
-    assert share(case, 250) < 1
 
 
-@pytest.mark.parametrize("name", ["left-out-replace", "left-out-person"])
+@pytest.mark.parametrize("name", ["left-out-replace", "left-out-person", "left-out-rho-replace"])
 def test_left_out_records_that_are_free_where_a_unit_moves_both_parts(name):
     case = KNOWN[name]
     count, answer = case.trial.mechanisms
     free = replace(count, inner=LeftOut(inner=count.inner))
-    assert share(with_mechanism(case, free, answer), 3_000) > 1
-    assert share(case, 3_000) < 1
+    assert refuted(with_mechanism(case, free, answer), 100)
+    assert not refuted(case, 100)
 
 
 def test_a_search_that_knows_the_number_of_records():
     case = KNOWN["release-search-basic-add-remove"]
     assert share(with_trial(case, PlannedOnData(case.trial)), 150) > 1
-    assert share(case, 150) < 1
 
 
 def test_a_number_of_rounds_that_the_records_tell():
@@ -196,4 +194,3 @@ def test_boxes_counted_without_noise_under_rho():
     roles = replace(case.trial.plan.roles, check=BareBoxes(Gaussian(), field="variance"))
     faulty = replace(case.trial, plan=replace(case.trial.plan, roles=roles))
     assert share(with_trial(case, faulty), 90) > 1
-    assert share(case, 90) < 1
