@@ -1,4 +1,4 @@
-"""Planted faults are found in few runs. That sound cases pass is shown by `tests/app/test_audit.py`, for all of them."""
+"""Planted faults are found in few runs. That sound cases pass, `tests/app/test_audit.py` shows for all of them."""
 
 from dataclasses import replace
 from fractions import Fraction
