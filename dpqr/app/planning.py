@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
+from typing import TypeVar
 
 from dpqr.app.public_facts import fact_notes, require_agreement
 from dpqr.app.request import PlanRequest
@@ -14,7 +15,7 @@ from dpqr.data.attribute import Codes, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.faults import failing_attributes, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
+from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.queries import QueriesDocument, read_queries
 from dpqr.io.tables.limits import Limits
@@ -26,6 +27,7 @@ from dpqr.strategies.schedules.choice import Wishes, least_noise
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.interface import Schedule
 
+Made = TypeVar("Made")
 NUMBER = 8
 """Bytes of one count, probability or answer."""
 
@@ -72,9 +74,23 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
         seed=request.seed,
     )
     require_agreement(problem)
-    plan = least_noise(problem, budget, _counting(schedule, request, unit), wishes)
+    plan = _by_trust(foreign, lambda: least_noise(problem, budget, _counting(schedule, request, unit), wishes))
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(problem, budget))
-    return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, _memory(plan, request)))
+    memory = _by_trust(foreign, lambda: _memory(plan, request))
+    return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory))
+
+
+def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
+    """What `work` makes. UsageFault where a third party's code fails on the way; no data is open, so that is public."""
+    try:
+        return work()
+    except (DpqrError, MemoryError):
+        raise
+    except Exception as error:
+        if not foreign:
+            raise
+        failure = type(error).__name__
+    raise UsageFault(f"a third party's strategy ended with {failure} while the run was planned; fix it or leave it out")
 
 
 def _roles(request: PlanRequest) -> tuple[Schedule, Wishes, tuple[str, ...]]:

@@ -24,6 +24,7 @@ misnamed = fake_rules.hedge:Hedge
 nan = fake_rules.half:Nan
 negative = fake_rules.half:Negative
 raising = fake_rules.half:Raising
+unplanned = fake_rules.half:Unplanned
 
 [dpqr.distinguishers]
 fair = fake_rules.fair:Fair
@@ -62,6 +63,11 @@ class Negative(MultiplicativeWeights):
         cells = np.full(problem.domain.shape, -1.0)
         cells.flat[0] = cells.size
         return DenseDistribution(probabilities=cells, total=50.0)
+
+class Unplanned(MultiplicativeWeights):
+    name = "unplanned"
+    def footprint(self, problem):
+        raise KeyError("footprint")
 
 class Raising(MultiplicativeWeights):
     name = "raising"
@@ -199,6 +205,11 @@ def test_whose_word_a_mistake_bound_is(foreign):
 )
 def test_a_rule_that_is_not_whole_is_refused_when_it_is_loaded(foreign, name, says):
     assert_refusal(foreign.release("--update", name, "--trust", name), 2, says)
+
+
+def test_a_rule_that_fails_while_the_run_is_planned_is_no_bug_of_the_house(foreign):
+    ended = foreign.release("--update", "unplanned", "--trust", "unplanned", *ROUNDS)
+    assert_refusal(ended, 2, "a third party's strategy ended with KeyError while the run was planned")
 
 
 @pytest.mark.parametrize(
