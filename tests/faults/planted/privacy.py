@@ -1,0 +1,253 @@
+"""Faults of the kernel: budgets, costs, the gate, the seal, currencies, policies."""
+
+from faults.fault import planted_in
+
+FAULTS = (
+    *planted_in(
+        "privacy/accountant.py",
+        (
+            "if self.share <= 0 or self.count < 0:",
+            "if self.share < 0 or self.count < 0:",
+            "a portion of nothing may be cut",
+        ),
+    ),
+    *planted_in(
+        "privacy/budget.py",
+        ("and 0 <= self.delta < 1):", "and 0 <= self.delta <= 1):", "a delta of 1 is a budget"),
+        ("if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:", "if eps > LARGEST_EPSILON:", "tiny epsilons pass"),
+        ("if dlt and not SMALLEST_DELTA <= dlt < 1:", "if dlt and not dlt < 1:", "tiny deltas pass"),
+        ("return Fraction(cleaned)", "return Fraction(float(cleaned))", "an epsilon is a float's value"),
+    ),
+    *planted_in(
+        "privacy/cost.py",
+        (
+            "return Cost(self.amount + other.amount, self.delta + other.delta)",
+            "return Cost(self.amount + other.amount, max(self.delta, other.delta))",
+            "deltas do not add up",
+        ),
+        (
+            "return Cost(self.amount - other.amount, self.delta - other.delta)",
+            "return Cost(self.amount - other.amount, self.delta)",
+            "no delta is ever spent of what is left",
+        ),
+        (
+            "return self.amount <= most.amount and self.delta <= most.delta",
+            "return self.amount <= most.amount",
+            "a cost fits whatever its delta",
+        ),
+        (
+            "return Cost(min(self.amount, other.amount), min(self.delta, other.delta))",
+            "return Cost(min(self.amount, other.amount), max(self.delta, other.delta))",
+            "the largest request takes the larger delta",
+        ),
+        (
+            "return bool(self.amount or self.delta)",
+            "return bool(self.amount)",
+            "a cost of a delta alone counts as nothing",
+        ),
+    ),
+    *planted_in(
+        "privacy/currency.py",
+        ("return self.price(events)", "return paid", "a run that stopped early pays in full"),
+        ("return SumFilter(limit=paid.amount,", "return SumFilter(limit=2 * paid.amount,", "a run may draw twice"),
+        (
+            "if limit.delta:\n            return False\n",
+            "",
+            "a limit with a delta is covered by a sum of one figure",
+        ),
+        (
+            "return converted(limit.amount, budget.delta) <= budget.epsilon",
+            "return limit.amount <= budget.epsilon",
+            "a limit of rho is not converted before it is compared",
+        ),
+        ("return price <= cost", "return cost <= price", "a recorded cost may lie below its price"),
+        ("return converted(spent.amount, delta) if delta else None", "return spent.amount", "rho is shown as epsilon"),
+        ("if self._whole(found, delta) <= left:", "if found <= left:", "a largest request that does not fit"),
+        (
+            "return PAIR if accountant == \"basic\" and not pure else CURRENCIES[accountant]",
+            "return CURRENCIES[accountant]",
+            "a budget with a delta counts epsilons alone",
+        ),
+        ("Basic().epsilon(events, Fraction(0))\n    if found is None:", "Basic().epsilon(events, Fraction(0)) or Fraction(0)\n    if found is None:", "a draw without a pure epsilon is free"),
+        (
+            'CURRENCIES = {"basic": EPSILON, "zcdp": RHO}',
+            'CURRENCIES = {"basic": EPSILON, "zcdp": EPSILON}',
+            "a zcdp budget counts epsilons",
+        ),
+    ),
+    *planted_in(
+        "privacy/pair_currency.py",
+        ("return Cost(epsilon, pricing.delta)", "return Cost(epsilon)", "the delta of a run is dropped"),
+        (
+            "return self.price(events) if pricing.accountant == PURE.accountant else paid",
+            "return self.price(events, pricing)",
+            "a run of zcdp that stopped early gets a refund",
+        ),
+        ("if not events:\n            return Cost()\n", "", "a run that drew nothing is charged"),
+        (
+            "return SumFilter(limit=paid.amount, cost=require_pure",
+            "return SumFilter(limit=paid.amount + 1, cost=require_pure",
+            "a run by basic may draw more than was paid",
+        ),
+        ("limit=total_rho(events),", "limit=paid.amount,", "a run by zcdp may draw as much rho as it paid epsilon"),
+        ("return PlanFilter(planned=events)", "return PlanFilter(planned=events * 2)", "a plan may be drawn twice"),
+        ("return limit <= self.limit(budget)", "return True", "any limit lies within a budget of pairs"),
+        (
+            "return price <= Cost(cost.amount * ROUNDING, cost.delta)",
+            "return price.amount <= cost.amount * ROUNDING",
+            "a forged delta is proved",
+        ),
+        ("ROUNDING = 1 + Fraction(1, 2**30)", "ROUNDING = 1 + Fraction(1, 2**3)", "a forged epsilon is proved"),
+        (
+            "return spent.amount if spent.delta <= delta else None",
+            "return spent.amount",
+            "an epsilon is shown at a smaller delta than was spent",
+        ),
+        ("if not pricing.delta and pricing != PURE:", "if False:", "zcdp may prove a run at delta 0"),
+        ("    if proving is None:", "    if False:", "third parties price runs"),
+    ),
+    *planted_in(
+        "privacy/events.py",
+        (
+            "if not exact or not (figure > 0 or (figure == 0 and not positive)):",
+            "if not exact:",
+            "an event of negative cost comes to be",
+        ),
+        (
+            "exact = isinstance(figure, kind) and not isinstance(figure, bool)",
+            "exact = True",
+            "an event may be made of floats",
+        ),
+        ("if not isinstance(self.event, Draw):", "if False:", "left-out records may be wrapped twice"),
+        (
+            "return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))",
+            "return kept, ()",
+            "draws from left-out records are free",
+        ),
+        (
+            "for event, count in (*kept, *left_out):",
+            "for event, count in kept:",
+            "left-out records cost nothing beside other runs",
+        ),
+        ("total[event] += count", "total[event] = count", "the same draw in both groups counts once"),
+        (
+            "return replace(event, coordinates=None) if isinstance(event, DiscreteLaplaceEvent) else event",
+            "return event",
+            "a plan claims that one integer moves, whatever will be drawn",
+        ),
+    ),
+    *planted_in(
+        "privacy/every_filter.py",
+        ("for each in self.filters:", "for each in self.filters[:1]:", "the first filter alone is asked"),
+        ("return tuple(Counter(self.charged).items())", "return tuple((event, 1) for event in set(self.charged))", "repeated draws are recorded once"),
+    ),
+    *planted_in(
+        "privacy/exact.py",
+        ("if not isinstance(event, ExactEvent):", "if False:", "noisy draws pass where nothing counts them"),
+    ),
+    *planted_in(
+        "privacy/figures.py",
+        ("math.nextafter(near, math.inf)", "math.nextafter(near, -math.inf)", "a cost is rounded down to a float"),
+        ("return near if Fraction(near) >= value else", "return near if True else", "a cost is rounded to nearest"),
+        ("rounding=ROUND_CEILING", "rounding=ROUND_FLOOR", "a cost is rounded down in text"),
+        ("Context(prec=digits, rounding=ROUND_FLOOR)", "Context(prec=digits)", "what is left is rounded up in text"),
+    ),
+    *planted_in(
+        "privacy/gate.py",
+        (
+            "return _released(private, mechanism, accountant.charge(mechanism.event), noise)",
+            "drawn = _released(private, mechanism, 0, noise)\n"
+            "    return Released(drawn.value, accountant.charge(mechanism.event))",
+            "the gate samples before it charges",
+        ),
+        ("for _ in range(count):", "for _ in range(1):", "a batch charges each event once"),
+        (
+            "for event, count in batch.events:",
+            "for event, count in batch.events[:1]:",
+            "a batch charges its first event alone",
+        ),
+        ("    except BaseException:", "    except Exception:", "an exit carries private frames out"),
+        ('            warnings.simplefilter("ignore")\n', "", "warnings tell of the table"),
+        ("return KeyboardInterrupt()", "raise", "an interrupt keeps its private frames"),
+        (
+            "    except BaseException:\n        return MechanismFailed(",
+            "    except BaseException as error:\n        return MechanismFailed(str(error) + ",
+            "a failure says what the mechanism said",
+        ),
+    ),
+    *planted_in(
+        "privacy/ledger.py",
+        (
+            "return self.left if self.terms.cap is None else self.left.least(self.terms.cap)",
+            "return self.left if self.terms.cap is None else self.terms.cap",
+            "the largest release is the cap, whatever is left",
+        ),
+        ("return self.terms.limit - self.spent", "return self.terms.limit", "nothing is ever spent of what is left"),
+    ),
+    *planted_in(
+        "privacy/policy.py",
+        (
+            "if asked is not None and asked != fixed:",
+            "if False:",
+            "a request may state limits of its own",
+        ),
+        ("return replace(policy, fail=stated.fail)", "return replace(stated, fail=stated.fail)", "a request's limits rule"),
+        ("if stated.fail and not policy.fail:", "if False:", "a domain may have a rule fail that the owner forbids"),
+        ("            if after > fixed:", "            if after > 2 * fixed:", "a limit may be loosened"),
+        (
+            "elif after != before and not _is_narrowing(option, before, after):",
+            "elif False:",
+            "the count column may be exchanged",
+        ),
+        ("    if later.fail and not policy.fail:", "    if False:", "a rule fail may be allowed later"),
+        (
+            "return after is None if option == \"--counts\" else before is None",
+            "return before is None",
+            "a count column may be stated later",
+        ),
+        ("default if limit is None else limit", "limit", "a built-in limit may be loosened"),
+        ("(reading.fail or None, ", "(None, ", "the bit of a rule fail is not named"),
+        ("(reading.bytes, f", "(None, f", "the bit of --max-bytes is not named"),
+    ),
+    *planted_in(
+        "privacy/price.py",
+        ("root_below(2 * self.concentrated)", "root_below(4 * self.concentrated)", "a rho buys sqrt(2) times the epsilon"),
+        ("root_below(8 * self.concentrated)", "root_below(16 * self.concentrated)", "a rho buys too steep a selection"),
+        (
+            "return Fraction(isqrt(scaled), 1 << (shift // 2))",
+            "return Fraction(isqrt(scaled) + 1, 1 << (shift // 2))",
+            "a root is rounded up",
+        ),
+        ("if len(stated) != 1 or", "if not stated or", "a price may be of both currencies"),
+        ("return Price(rho=self.rho + other.rho)", "return Price(rho=self.rho)", "prices of rho do not add up"),
+    ),
+    *planted_in(
+        "privacy/sealed.py",
+        ("if not isinstance(key, SealKey):", "if key is None:", "any key opens the seal"),
+        ('return "Private(...)"', "return repr(self.__value)", "a private value prints itself"),
+        (
+            'raise TypeError("a private value cannot be compared")',
+            "return self is other  # type: ignore[return-value]",
+            "a private value can be compared",
+        ),
+        ("    __hash__ = None  # type: ignore[assignment]\n", "    __hash__ = object.__hash__\n", "a private value hashes"),
+        (
+            'raise TypeError("a private value has no truth value")',
+            "return bool(self.__value)  # type: ignore[return-value]",
+            "a private value has a truth value",
+        ),
+        (
+            "    def __reduce_ex__(self, protocol: object) -> NoReturn:\n"
+            '        raise TypeError("a private value cannot be copied or pickled")\n\n'
+            "    def __getstate__(self) -> NoReturn:\n"
+            '        raise TypeError("a private value cannot be copied or pickled")\n',
+            "",
+            "a private value is pickled",
+        ),
+        (
+            'raise TypeError("a private value cannot be converted to an array")',
+            "return self.__value  # type: ignore[return-value]",
+            "a private value becomes an array",
+        ),
+    ),
+)
