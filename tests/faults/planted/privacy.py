@@ -51,7 +51,7 @@ FAULTS = (
         ("return self.price(events)", "return paid", "a run that stopped early pays in full"),
         ("return SumFilter(limit=paid.amount,", "return SumFilter(limit=2 * paid.amount,", "a run may draw twice"),
         (
-            "if limit.delta:\n            return False\n",
+            "        if limit.delta:\n            return False\n",
             "",
             "a limit with a delta is covered by a sum of one figure",
         ),
@@ -83,7 +83,7 @@ FAULTS = (
             "return self.price(events, pricing)",
             "a run of zcdp that stopped early gets a refund",
         ),
-        ("if not events:\n            return Cost()\n", "", "a run that drew nothing is charged"),
+        ("        if not events:\n            return Cost()\n", "", "a run that drew nothing is charged"),
         (
             "return SumFilter(limit=paid.amount, cost=require_pure",
             "return SumFilter(limit=paid.amount + 1, cost=require_pure",
