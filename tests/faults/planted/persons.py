@@ -1,0 +1,80 @@
+"""Faults of persons: who is whose, the bound of K rows, tickets, groups and slots."""
+
+from faults.fault import planted_in
+
+FAULTS = (
+    *planted_in(
+        "io/tables/persons/bounding.py",
+        (
+            "smallest_tickets(merged.owners, merged.tickets, self.most, self.noise)",
+            "smallest_tickets(merged.owners, merged.tickets, len(merged.owners), self.noise)",
+            "the bound of rows a person is ignored",
+        ),
+        (
+            "smallest_tickets(merged.owners, merged.tickets, self.most, self.noise)",
+            "smallest_tickets(merged.owners, merged.tickets, self.most + 1, self.noise)",
+            "a person has one row too many",
+        ),
+        (
+            "lost = np.minimum(held.read - kept, self.most).sum()",
+            "lost = (held.read - kept).sum()",
+            "a person counts more than K lost rows",
+        ),
+        (
+            "lost = np.minimum(held.read - kept, self.most).sum()",
+            "lost = np.minimum(held.read, self.most).sum()",
+            "kept rows count as lost too",
+        ),
+        ("tickets[:, kept], merged.rows[:, kept]", "tickets, merged.rows[:, kept]", "tickets and rows part"),
+        ("            merged.tickets = tickets\n", "            pass\n", "further digits are forgotten"),
+        ("        if PEAK * merged.bytes > self.memory:", "        if False:", "the declared memory is no limit"),
+        ("        if PEAK * merged.bytes > self.memory:", "        if merged.bytes > self.memory:", "the sort's copies take no memory"),
+        ("            read[:old] = held.read\n", "            read[:old] = 0\n", "rows read earlier are forgotten"),
+        ("        np.add.at(read, places[old:], 1)\n", "        read[places[old:]] += 1\n", "several rows of one batch count once"),
+        ("distinct([held.persons, *people] if held else people)", "distinct([*people, held.persons] if held else people)", "persons held change their numbers"),
+        ("starts = np.cumsum([old, *map(len, people)])", "starts = np.cumsum([old, *(0 for _ in people)])", "rows of later batches get other owners"),
+        ("tickets = fresh_tickets(len(owners), levels, self.noise)", "tickets = np.zeros((levels, len(owners)), dtype=np.uint64)", "rows that come later are kept first"),
+        ("persons=len(held.read), lost=int(lost))", "persons=len(np.unique(held.owners)), lost=int(lost))", "persons without a kept row are not counted"),
+    ),
+    *planted_in(
+        "io/tables/persons/person.py",
+        ("present = compute.fill_null(compute.greater(compute.binary_length(found), 0), False)", "present = compute.fill_null(compute.greater(compute.binary_length(found), -1), False)", "an empty text is a person"),
+        ("    return numbers if same else found", "    return numbers", "07 and 7 are one person"),
+        ("if types.is_integer(cells.type) and not types.is_uint64(cells.type):", "if types.is_integer(cells.type):", "large numbers are no persons"),
+        ("        parts = [as_text(part) for part in parts]\n", "        parts = [part.cast(parts[0].type) for part in parts]\n", "a person is another one as a number and as text"),
+        ("return None if text or types.is_integer(kind) else", "return None if text or types.is_integer(kind) or types.is_floating(kind) else", "a person may be a float"),
+    ),
+    *planted_in(
+        "io/tables/persons/slots.py",
+        ("        self._read += coded.read\n", "        self._read += len(coded.origins)\n", "dropped rows move the slots of others"),
+        ("found = (self._read + coded.origins) % self.count", "found = (self._read + np.arange(len(coded.origins))) % self.count", "a dropped row moves the slots of others"),
+        ("            self._places = _permutation(persons, self.noise)\n", "            self._places = np.arange(persons)\n", "a person's place tells where it stood"),
+        ("        self._read += bounded.persons\n", "        self._read += len(np.unique(bounded.owners))\n", "persons of two groups share their slots"),
+        ("found[ordered] = mine[owners] * self.most + ranks", "found[ordered] = mine[owners] + ranks", "persons share slots"),
+        ("ordered = np.lexsort((*bounded.rows, bounded.owners))", "ordered = np.lexsort((bounded.owners,))", "the order of a file decides a person's slots"),
+        ("        if len(np.unique(keys)) == count:\n", "        if True:\n", "ties decide a permutation"),
+        ("KEY = 1 << 62", "KEY = 1 << 1", "a permutation is not drawn uniformly"),
+    ),
+    *planted_in(
+        "io/tables/persons/splitter.py",
+        ("noise.words(_WORDS + 2 if groups > 1 else 0) | np.uint64(1)", "np.arange(1, _WORDS + 3, dtype=np.uint64) * np.uint64(2**61 - 1)", "everybody knows the key of the groups"),
+        ("mixed = lengths.astype(np.uint64)", "mixed = np.arange(len(lengths), dtype=np.uint64)", "a person's group depends on the row"),
+        ("mixed[rows] = _stirred(mixed[rows] ^ word, ", "mixed[rows] = _stirred(word, ", "the last letters alone decide the group"),
+        ("text.offset : text.offset + len(text) + 1]", "0 : len(text) + 1]", "the group of another row"),
+        ("words[starts[rows] + _LETTERS * place] << spare", "words[starts[rows] + _LETTERS * place]", "a person's group depends on the next row's name"),
+    ),
+    *planted_in(
+        "io/tables/persons/tickets.py",
+        ("kept[ordered[rank >= most]] = False", "kept[ordered[rank > most]] = False", "a person has one row too many"),
+        ("np.bincount(owners)[owners] > most)", "np.bincount(owners)[owners] > most + 1)", "one row too many is no crowd"),
+        ("return None if equal.any() else order", "return order", "ties are decided by the order of the rows"),
+        ("(np.diff(key[order]) != 0).all()", "True", "digits below the leading ones do not count"),
+        ("tickets = np.concatenate([tickets, fresh_tickets(len(owners), 1, noise)])", "tickets = fresh_tickets(len(owners), 1, noise)", "digits drawn before are thrown away"),
+        ("return noise.words(levels * count).reshape(levels, count)", "return np.broadcast_to(noise.words(levels)[:, None], (levels, count)).copy()", "all rows share one ticket"),
+        ("return noise.words(levels * count).reshape(levels, count)", "return np.sort(noise.words(levels * count)).reshape(levels, count)", "earlier rows have the smaller tickets"),
+        ("return noise.words(levels * count).reshape(levels, count)", "return (noise.words(levels * count) & np.uint64(2**63 - 1)).reshape(levels, count)", "a ticket's first digit is always 0"),
+        ("np.lexsort((*tickets[::-1], owners))", "np.lexsort((*tickets, owners))", "the last digits decide first"),
+        ("key = (owners.astype(np.uint64) << digits) |", "key =", "persons compare their tickets with others'"),
+        ("_strict_order(owners[crowded], tickets[:, crowded])", "_strict_order(owners[crowded], tickets[:, : len(crowded)])", "rows meet the tickets of others"),
+    ),
+)
