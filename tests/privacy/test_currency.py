@@ -86,3 +86,42 @@ def test_a_guard_admits_what_was_paid_and_no_more():
     guard.charge(DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2)))
     with pytest.raises(BudgetRefused):
         guard.charge(ExponentialEvent(epsilon=Fraction(1, 10**30)))
+
+
+GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100))
+
+
+@pytest.mark.parametrize("name", ["basic", "zcdp"])
+def test_a_run_that_stopped_early_pays_for_what_it_drew(name):
+    money = currency(name)
+    paid = money.price(EVENTS)
+    assert money.settled(paid, EVENTS) == paid
+    assert money.settled(paid, EVENTS[1:]).amount == money.cost(EVENTS[1][0])
+    assert money.settled(paid, ()) == 0
+
+
+def test_a_budget_covers_the_rho_that_is_converted_and_no_sum_with_a_delta():
+    budget = PrivacyBudget(Fraction(2), DELTA)
+    rho = largest_rho(budget)
+    assert currency("zcdp").covers(budget, Cost(rho))
+    assert not currency("zcdp").covers(budget, Cost(rho * Fraction(1001, 1000)))
+    assert not currency("zcdp").covers(budget, Cost(rho / 2, DELTA))
+    assert currency("basic").covers(PrivacyBudget(Fraction(2)), Cost(Fraction(2)))
+    assert not currency("basic").covers(PrivacyBudget(Fraction(2)), Cost(Fraction(2) + Fraction(1, 10**30)))
+    assert not currency("basic").covers(PrivacyBudget(Fraction(2)), Cost(Fraction(1), DELTA))
+
+
+@pytest.mark.parametrize("name", ["basic", "zcdp"])
+def test_a_recorded_cost_proves_itself_and_what_is_cheaper(name):
+    money, cost = currency(name), Cost(HALF)
+    assert money.proves(cost, cost)
+    assert money.proves(cost, Cost(HALF / 2))
+    assert not money.proves(cost, Cost(HALF + Fraction(1, 10**30)))
+
+
+def test_what_was_spent_is_shown_as_an_epsilon_that_is_proved():
+    assert currency("basic").epsilon(Cost(HALF), DELTA) == HALF
+    assert currency("zcdp").epsilon(Cost(HALF), DELTA) == converted(HALF, DELTA) > HALF
+    assert currency("zcdp").epsilon(Cost(HALF), Fraction(0)) is None
+    assert currency("zcdp").epsilon(Cost(), Fraction(0)) == 0
+    assert currency("zcdp").price(((GAUSSIAN, 3),)) == Fraction(3, 200)

@@ -13,6 +13,7 @@ from dpqr.privacy.events import (
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    of_any_blocks,
 )
 
 SOUND = [
@@ -88,3 +89,9 @@ def test_an_event_is_a_value(event):
 
 def test_selections_of_the_same_epsilon_are_different_events():
     assert SOUND[2] != SOUND[3]
+
+
+def test_a_plan_states_no_number_of_coordinates_that_it_cannot_know():
+    known = DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(3, 7), coordinates=1)
+    assert of_any_blocks(known) == dataclasses.replace(known, coordinates=None) == SOUND[0]
+    assert [of_any_blocks(event) for event in SOUND] == SOUND

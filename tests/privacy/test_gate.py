@@ -12,7 +12,7 @@ from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.gate import measure
+from dpqr.privacy.gate import measure, measure_together
 from dpqr.privacy.sealed import Private, Released
 
 SECRET = "4242424242"
@@ -190,3 +190,35 @@ def test_warnings_of_a_mechanism_are_not_shown(act):
         warnings.simplefilter("always")
         run(Diary(), act)
     assert seen == []
+
+
+FIFTH = ExponentialEvent(epsilon=Fraction(1, 5))
+
+
+@dataclass(frozen=True)
+class Acts:
+    """A batch of such a mechanism's draws."""
+
+    diary: Diary
+    events: tuple = ((TENTH, 3), (FIFTH, 2))
+
+    def sample(self, value, noise):
+        self.diary.lines.append("opened")
+        return value
+
+
+def test_a_batch_pays_for_every_draw_of_every_event_and_is_then_opened():
+    diary = Diary()
+    drawn = measure_together(Private(SECRET), Acts(diary), accountant=diary, noise=NOISE)
+    assert drawn == Released(SECRET, 17)
+    assert diary.lines == ["charged 1/10"] * 3 + ["charged 1/5"] * 2 + ["opened"]
+
+
+@pytest.mark.parametrize("limit", [Fraction(n, 10) for n in range(1, 7)])
+def test_a_batch_beyond_the_budget_is_not_opened(limit):
+    """Seven tenths are asked, one after the other; whatever the budget ends among, nothing is drawn."""
+    diary = Diary()
+    accountant = Basic().filter(PrivacyBudget(limit))
+    with pytest.raises(BudgetRefused):
+        measure_together(Private(SECRET), Acts(diary), accountant=accountant, noise=NOISE)
+    assert diary.lines == []

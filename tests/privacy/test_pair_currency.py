@@ -145,3 +145,17 @@ def test_installed_is_asked_of_pld_alone(monkeypatch):
 
 def test_draws_of_a_run_are_priced_together():
     assert PAIR.price(draws("1/10", 20)).amount == 2
+
+
+@pytest.mark.parametrize(("accountant", "events"), RUNS)
+def test_a_guard_admits_a_paid_event_as_often_as_it_was_paid_for(accountant, events):
+    guard = PAIR.guard(PAIR.price(events, by(accountant)), events, by(accountant))
+    (event, count), *_ = events
+    for _ in range(count):
+        guard.charge(event)
+    with pytest.raises(BudgetRefused):
+        guard.charge(event)
+
+
+def test_rounding_is_far_below_what_a_release_could_hide():
+    assert ROUNDING - 1 == Fraction(1, 2**30)

@@ -4,11 +4,12 @@ from fractions import Fraction
 import pytest
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, require_pure
+from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, beside_other_runs, require_pure
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
+    LeftOutEvent,
     PermuteAndFlipEvent,
     RoundedGaussianEvent,
 )
@@ -104,3 +105,81 @@ def test_many_different_costs_find_their_places():
         guard.charge(choice(cost))
     with pytest.raises(BudgetRefused):
         guard.charge(choice(Fraction(1, 2000)))
+
+
+def shift(sensitivity, epsilon, coordinates=1):
+    return DiscreteLaplaceEvent(
+        sensitivity=sensitivity, scale=Fraction(sensitivity) / Fraction(epsilon), coordinates=coordinates
+    )
+
+
+def out(event):
+    return LeftOutEvent(event=event)
+
+
+def admits(planned, asked):
+    try:
+        PlanFilter(planned=((planned, 1),)).charge(asked)
+    except BudgetRefused:
+        return False
+    return True
+
+
+def test_noise_on_one_integer_takes_places_of_its_own_sensitivity_or_of_any_draw():
+    """At one epsilon a larger shift has another curve of losses, and several integers yet another."""
+    assert admits(shift(3, 1), shift(3, 1))
+    assert admits(shift(3, 1), shift(3, "0.5"))
+    assert admits(shift(3, 1, None), shift(3, 1))
+    assert admits(shift(3, 1, None), shift(5, 1))
+    for other in (shift(2, 1), shift(4, 1), shift(3, 1, None), shift(3, 1, 2), shift(1, 1), choice(1), laplace(1)):
+        assert not admits(shift(3, 1), other)
+
+
+def test_a_selection_takes_no_place_of_noise_and_noise_none_of_a_selection():
+    every = [laplace(1), choice(1), PermuteAndFlipEvent(epsilon=Fraction(1))]
+    for planned in every:
+        assert [admits(planned, asked) for asked in every] == [planned == asked for asked in every]
+
+
+def test_draws_from_left_out_records_have_places_of_their_own():
+    for draw in (laplace(1), choice(1), shift(3, 1)):
+        assert admits(out(draw), out(draw))
+        assert not admits(draw, out(draw))
+        assert not admits(out(draw), draw)
+
+
+def test_either_group_reaches_the_limit_of_a_sum_by_itself():
+    guard = SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon")
+    order = [laplace("0.5"), out(laplace("0.5")), out(laplace("0.5")), laplace("0.5")]
+    assert [guard.charge(event) for event in order] == [0, 1, 2, 3]
+    for event in (laplace(Fraction(1, 10**9)), out(laplace(Fraction(1, 10**9)))):
+        with pytest.raises(BudgetRefused):
+            guard.charge(event)
+
+
+def test_a_sum_refuses_the_one_draw_that_would_pass_its_limit():
+    for event in (laplace(Fraction(10**9 + 1, 10**9)), out(laplace(2))):
+        with pytest.raises(BudgetRefused):
+            SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon").charge(event)
+
+
+@pytest.mark.parametrize(
+    ("left_out", "covered"),
+    [
+        (((laplace(1), 1),), True),
+        (((laplace("0.5"), 1),), True),
+        (((laplace("1.5"), 1),), False),
+        (((laplace(1), 2),), False),
+        (((laplace(1), 1), (laplace("0.5"), 1)), False),
+        (((choice("0.1"), 1),), False),
+    ],
+)
+def test_beside_other_runs_left_out_draws_count_unless_one_kept_draw_covers_the_only_one(left_out, covered):
+    kept = ((laplace(1), 2),)
+    together = (*kept, *((out(event), count) for event, count in left_out))
+    found = dict(beside_other_runs(together))
+    added = {} if covered else dict(left_out)
+    assert sum(found.values()) == 2 + sum(added.values())
+    for event, count in added.items():
+        assert found[event] == count + (2 if event == laplace(1) else 0)
+    assert beside_other_runs(kept) == kept

@@ -5,11 +5,12 @@ import mpmath
 import pytest
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, pure_losses
+from dpqr.privacy.accountants.losses import concentrated_rho, larger, pure_epsilon, pure_losses
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
+    LeftOutEvent,
     PermuteAndFlipEvent,
     PureSumEvent,
     RhoSumEvent,
@@ -128,3 +129,29 @@ def test_strangers_are_refused_by_the_name_of_their_type_alone(price, stranger):
 def test_a_larger_sensitivity_costs_more():
     costs = [pure_epsilon(DiscreteLaplaceEvent(sensitivity=s, scale=Fraction(5))) for s in range(4)]
     assert all(low < high for low, high in pairwise(costs))
+
+
+def straight(events):
+    """A price that adds up epsilons, None where one is missing."""
+    losses = pure_losses(events)
+    return None if losses is None else sum(epsilon * count for epsilon, count in losses)
+
+
+def out(event):
+    return LeftOutEvent(event=event)
+
+
+@pytest.mark.parametrize(
+    ("events", "price"),
+    [
+        ((), 0),
+        (((LAPLACE, 3), (out(LAPLACE), 1)), Fraction(3, 4)),
+        (((LAPLACE, 1), (out(LAPLACE), 3)), Fraction(3, 4)),
+        (((out(LAPLACE), 2),), Fraction(1, 2)),
+        (((LAPLACE, 2),), Fraction(1, 2)),
+        (((LAPLACE, 1), (out(GAUSSIAN), 1)), None),
+        (((GAUSSIAN, 1), (out(LAPLACE), 1)), None),
+    ],
+)
+def test_disjoint_records_cost_the_larger_of_two_prices_and_none_where_one_has_none(events, price):
+    assert larger(events, straight) == price

@@ -8,7 +8,13 @@ from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho, total_rho
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    LeftOutEvent,
+    PermuteAndFlipEvent,
+)
 
 RHOS = [Fraction(1, 10**6), Fraction(1, 100), Fraction(1, 2), Fraction(1), Fraction(40)]
 DELTAS = ["1e-30", "1e-9", "1e-3", "0.3"]
@@ -131,3 +137,18 @@ def test_a_plan_that_is_proved_is_admitted_though_it_passes_the_rounded_limit():
     assert converted(rho, budget.delta) <= budget.epsilon
     event = DiscreteGaussianEvent(squared_sensitivity=1, variance=1 / (2 * rho))
     assert ZeroConcentrated().guard(budget, ((event, 1),)).charge(event) == 0
+
+
+def test_disjoint_records_cost_the_larger_sum_of_rhos():
+    draw = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(1, 2))
+    for kept, left_out in ((3, 1), (1, 3), (3, 0), (0, 3)):
+        assert total_rho(((draw, kept), (LeftOutEvent(event=draw), left_out))) == 3
+
+
+def test_a_guard_and_a_filter_admit_the_largest_rho_of_the_budget_once():
+    budget = PrivacyBudget.parse("1", "1e-9")
+    event = DiscreteGaussianEvent(squared_sensitivity=1, variance=1 / (2 * largest_rho(budget)))
+    for guard in (ZeroConcentrated().guard(budget, ((event, 1),)), ZeroConcentrated().filter(budget)):
+        assert guard.charge(event) == 0
+        with pytest.raises(BudgetRefused):
+            guard.charge(ExponentialEvent(epsilon=Fraction(1, 10**9)))
