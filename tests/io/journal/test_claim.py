@@ -1,6 +1,7 @@
 import os
 
 import pytest
+from disk_calls import recorded
 
 from dpqr.errors import UsageFault
 from dpqr.io.journal.claim import claimed, tidy
@@ -80,3 +81,17 @@ def test_empty_files_of_killed_jobs_are_removed(path, tmp_path, claim):
 def test_there_is_nothing_to_tidy_in_a_missing_directory(tmp_path):
     tidy(tmp_path / "missing" / ".out.transcript")
     assert not os.listdir(tmp_path)
+
+
+def test_the_name_of_a_new_file_outlives_a_crash(path, claim, monkeypatch):
+    calls = recorded(monkeypatch, path.parent)
+    claim(path)
+    assert calls == [("fsync", ".", b"")]
+
+
+def test_a_planted_link_is_not_followed(path, tmp_path):
+    victim = tmp_path / "victim"
+    path.symlink_to(victim)
+    with pytest.raises(UsageFault, match="cannot be opened"):
+        claimed(path)
+    assert not victim.exists()

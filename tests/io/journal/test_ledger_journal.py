@@ -7,8 +7,8 @@ import pytest
 from ledgers import ledger_in, reserve, terms
 
 from dpqr.construction.journal import Past
-from dpqr.errors import UsageFault
-from dpqr.io.journal.ledger_journal import begun_journal, continued_journal, run_of
+from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.journal.ledger_journal import FORMAT, begun_journal, continued_journal, run_of
 from dpqr.io.journal.transcript_file import held
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
 from dpqr.workload.block import Factor, QueryBlock
@@ -58,3 +58,149 @@ def test_answers_to_other_sums_of_the_same_price_are_not_taken(continued):
 def test_another_event_is_another_plan(continued):
     with pytest.raises(UsageFault, match="draw 0 was another one"):
         continued.past(MEASURED, STRATEGY)
+
+
+class Watched:
+    """A ledger that writes down what it is told, and what the file holds at that moment."""
+
+    def __init__(self, path):
+        self.path, self.told = path, []
+
+    def begin(self, paid, event, *, number, transcript):
+        self.told.append(("begin", event, number, transcript, self.path.read_text()))
+
+    def record(self, paid, *, number, transcript):
+        self.told.append(("record", number, transcript, self.path.read_text()))
+
+
+def test_the_ledger_learns_of_a_draw_before_it_is_made_and_after_it_lies_in_the_file(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    path = tmp_path / ".out.transcript"
+    with held(path) as file:
+        journal = begun_journal(file, Watched(path), reserve(ledger, 1))
+        assert not journal.begun
+        for number, (event, blocks, value) in enumerate(((CHOSEN, (), 3), (MEASURED, STRATEGY, [[7]]))):
+            before, digest = path.read_text(), file.digest
+            journal.begin(event, blocks)
+            assert journal.begun
+            assert journal.ledger.told.pop() == ("begin", event, number, digest, before)
+            journal.record(value)
+            assert journal.ledger.told == [("record", number, file.digest, path.read_text())]
+            assert journal.ledger.told.pop() != ("record", number, digest, before)
+            assert (file.document(-1)["draw"], file.document(-1)["value"]) == (number, value)
+
+
+@pytest.fixture
+def died(tmp_path):
+    """A ledger and the transcript of a run that recorded one draw, began another, and died."""
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    path = tmp_path / ".out.transcript"
+    with held(path) as file:
+        journal = begun_journal(file, ledger, reserve(ledger, 1))
+        journal.same_table("mark")
+        journal.begin(CHOSEN, ())
+        journal.record(3)
+        journal.begin(MEASURED, STRATEGY)
+    return ledger, path
+
+
+def continued_from(died):
+    ledger, path = died
+    with held(path) as file:
+        return continued_journal(file, ledger, run_of(file, ledger)), list(file.lines)
+
+
+def test_a_draw_that_was_begun_and_not_recorded_is_lost_and_never_made_again(died):
+    journal, lines = continued_from(died)
+    assert (journal.begun, journal.known, journal.lost) == (True, 2, False)
+    assert journal.past(CHOSEN, ()) == Past(value=3)
+    assert not journal.lost
+    assert journal.past(MEASURED, STRATEGY) == Past(value=None)
+    assert journal.lost
+    assert len(lines) == 4
+    assert run_of_path(died).recorded == 2
+
+
+def run_of_path(died):
+    ledger, path = died
+    with held(path) as file:
+        return run_of(file, ledger)
+
+
+def test_a_line_that_the_ledger_does_not_know_is_not_taken(died):
+    """Its draw was begun; whether the line that stands there is its value, nobody can tell."""
+    _, path = died
+    line = path.read_text().splitlines()[-1].replace('"draw":0', '"draw":1').replace('"value":3', '"value":4')
+    with path.open("a") as opened:
+        opened.write(f"{line}\n")
+    journal, lines = continued_from(died)
+    assert '"value":4' not in "".join(lines)
+    journal.past(CHOSEN, ())
+    assert journal.past(MEASURED, STRATEGY) == Past(value=None)
+
+
+@pytest.mark.parametrize("change", ["shorten", "edit", "swap"])
+def test_only_the_newest_transcript_is_continued(died, change):
+    _, path = died
+    lines = path.read_text().splitlines()
+    changed = {
+        "shorten": lines[:-1],
+        "edit": [*lines[:-1], lines[-1].replace('"value":3', '"value":4')],
+        "swap": [lines[0], lines[2], lines[1]],
+    }[change]
+    path.write_text("".join(f"{line}\n" for line in changed))
+    with pytest.raises(LedgerError, match="shortened, edited or copied"):
+        continued_from(died)
+
+
+def test_a_run_that_began_no_draw_keeps_none(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    with held(tmp_path / ".out.transcript") as file:
+        begun_journal(file, ledger, reserve(ledger, 1)).same_table("mark")
+        file.append({"draw": 0, "event": None, "value": 3})
+        journal = continued_journal(file, ledger, run_of(file, ledger))
+        assert (len(file.lines), journal.known, journal.begun) == (2, 0, False)
+        assert journal.past(CHOSEN, ()) is None
+
+
+def test_a_table_is_marked_once_and_no_other_is_taken(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    with held(tmp_path / ".out.transcript") as file:
+        journal = begun_journal(file, ledger, reserve(ledger, 1))
+        assert journal.same_table("mark")
+        marked = list(file.lines)
+        assert [journal.same_table(mark) for mark in ("mark", "other", "", None)] == [True, False, False, False]
+        assert file.lines == marked
+
+
+def test_a_table_without_a_mark_is_not_known_again(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    with held(tmp_path / ".out.transcript") as file:
+        journal = begun_journal(file, ledger, reserve(ledger, 1))
+        assert journal.same_table(None)
+        assert not journal.same_table(None)
+        assert not journal.same_table("mark")
+
+
+def test_a_draw_that_stands_in_anothers_place_is_damage(continued):
+    continued.known, continued.number = 2, 0
+    lines = continued.file.lines
+    lines[2], lines[3] = lines[3], lines[2]
+    with pytest.raises(LedgerError, match="draw 0 stands elsewhere"):
+        continued.past(MEASURED, STRATEGY)
+
+
+@pytest.mark.parametrize("header", [{}, {"dpqr": "transcript/0"}, {"dpqr": FORMAT, "dataset": 1}, {"dpqr": FORMAT, "receipt": None}])
+def test_another_file_is_no_transcript(tmp_path, header):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    paid = reserve(ledger, 1)
+    with held(tmp_path / ".out.transcript") as file:
+        file.append({"dataset": paid.dataset, "entry": paid.number, "receipt": paid.receipt, **header})
+        with pytest.raises(LedgerError, match="no transcript of dpqr"):
+            run_of(file, ledger)

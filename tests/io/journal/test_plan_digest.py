@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.data.domain import Domain
-from dpqr.io.journal.plan_digest import _parts, plan_digest
+from dpqr.io.journal.plan_digest import _digest, _parts, blocks_digest, plan_digest
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Sparse
 from dpqr.workload.workload import Workload
@@ -76,3 +76,34 @@ def test_values_of_different_types_are_told_apart():
     ]
     assert len(set(found)) == len(found)
     assert tuple(_parts({"b", "a"})) == tuple(_parts({"a", "b"}))
+
+
+def factors(*each):
+    return (QueryBlock(name="q", factors=tuple(Factor(axes=a, sizes=s, matrix=m) for a, s, m in each)),)
+
+
+def test_sums_of_other_columns_sizes_or_coefficients_have_other_digests():
+    ones, sparse = Dense(np.ones((1, 4), dtype=np.int64)), csr_array(np.array([[1, 0, 0, 1]]))
+    moved = csr_array(np.array([[1, 0, 1, 0]]))
+    every = [
+        factors(((0,), (4,), ones)),
+        factors(((1,), (4,), ones)),
+        factors(((0, 1), (2, 2), ones)),
+        factors(((0,), (4,), Dense(np.ones((2, 4), dtype=np.int64)))),
+        factors(((0,), (4,), Dense(2 * np.ones((1, 4), dtype=np.int64)))),
+        factors(((0,), (4,), Sparse(sparse))),
+        factors(((0,), (4,), Sparse(moved))),
+        (),
+    ]
+    assert len({blocks_digest(blocks) for blocks in every}) == len(every)
+
+
+def test_how_the_run_opens_counts_though_the_names_are_the_same():
+    ones = Dense(np.ones((1, 2), dtype=np.int64))
+    opened = [replace(make_plan(), opening=factors(((0,), (2,), Dense(k * ones.coefficients)))) for k in (1, 2)]
+    assert plan_digest(opened[0]) != plan_digest(opened[1])
+
+
+@pytest.mark.parametrize(("first", "second"), [(("ab", "c"), ("a", "bc")), ((1, 23), (12, 3)), (("",), ("", ""))])
+def test_parts_do_not_run_into_each_other(first, second):
+    assert _digest(first) != _digest(second)

@@ -3,7 +3,7 @@
 import pytest
 
 from dpqr.errors import DataError
-from dpqr.io.journal.table_mark import table_mark
+from dpqr.io.journal.table_mark import CHUNK, table_mark
 from dpqr.io.tables.source import TableSource
 
 KEY, OTHER = bytes(32), bytes([1]) * 32
@@ -62,3 +62,12 @@ def test_a_table_that_cannot_be_read(source, monkeypatch):
     with pytest.raises(DataError, match="cannot be read") as caught:
         table_mark(source, KEY)
     assert "PRIVATEVALUE" not in str(caught.value)
+
+
+def test_a_byte_beyond_the_first_piece_counts(tmp_path):
+    path = tmp_path / "a.csv"
+    marks = set()
+    for last in (b"1", b"2"):
+        path.write_bytes(b"x\n" + b"0" * CHUNK + last)
+        marks.add(table_mark(TableSource(paths=(str(path),)), KEY))
+    assert len(marks) == 2

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from disk_calls import recorded
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.journal.transcript_file import LARGEST, held
@@ -117,3 +118,24 @@ def test_a_disk_that_fails_is_told_and_leaves_whole_lines(path, monkeypatch):
 
 def fail(*_):
     raise OSError(28, "No space left on device")
+
+
+def test_every_change_is_cut_written_and_synced_in_this_order(path, monkeypatch):
+    with held(path) as file:
+        file.append({"a": 1})
+        with path.open("a") as opened:
+            opened.write("half a li")
+        calls = recorded(monkeypatch, path.parent)
+        file.append({"b": 2})
+        kept, whole = b'{"a":1}\n', b'{"a":1}\n{"b":2}\n'
+        assert calls == [("ftruncate", path.name, kept), ("fsync", path.name, whole)]
+        calls.clear()
+        file.cut(1)
+        assert calls == [("ftruncate", path.name, kept), ("fsync", path.name, kept)]
+
+
+def test_a_write_that_ends_early_goes_on(path, monkeypatch):
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:3]))
+    written(path, {"a": "long enough"})
+    assert path.read_text() == '{"a":"long enough"}\n'

@@ -3,6 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
+from disk_calls import recorded
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.anchor import Anchor, Mark
@@ -122,3 +123,23 @@ def test_a_full_disk_is_met_by_the_draft(tmp_path, monkeypatch):
     monkeypatch.setattr(Anchor, "_draft", Path("/dev/full"))
     with pytest.raises(LedgerError, match="nothing was spent"):
         Anchor(path=tmp_path / "anchor").draft(Mark.of(chain("a")))
+
+
+def test_a_mark_is_on_the_disk_before_it_takes_the_anchors_place_and_its_name_after(anchor, monkeypatch):
+    publish(anchor, chain("a"))
+    old = anchor.path.read_bytes()
+    calls = recorded(monkeypatch, anchor.path.parent)
+    anchor.draft(Mark.of(chain("a", "b")))
+    (first,) = calls
+    assert first[:2] == ("fsync", ".anchor.draft")
+    assert anchor.path.read_bytes() == old
+    anchor.publish()
+    assert calls[1:] == [("replace", "anchor", first[2]), ("fsync", ".", b"")]
+    assert anchor.read() == Mark.of(chain("a", "b"))
+
+
+def test_an_anchor_that_lags_is_held_against_its_own_place_in_the_chain(anchor):
+    for known in ("a", "b", "c"):
+        with pytest.raises(LedgerError, match="another one"):
+            anchor.check(chain("a", "b", "c"), Mark(entries=2, seal=chain(known).links[-1].seal))
+    anchor.check(chain("a", "b", "c"), Mark(entries=2, seal=chain("a", "b").links[-1].seal))

@@ -9,7 +9,9 @@ from ledgers import draws, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger.entry_codec import canonical
+from dpqr.io.ledger.open_run import OpenRun
 from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.ledger import Entry
 
 HALF = ExponentialEvent(epsilon=Fraction(1, 2))
 FIRST, SECOND, THIRD = ("1" * 64, "2" * 64, "3" * 64)
@@ -180,3 +182,35 @@ def test_a_ledger_that_was_replaced_is_replayed_from_its_beginning(ledger, paid,
     os.replace(other.path, ledger.path)
     assert canonical([account.terms.dataset for account in alone.accounts()]) == '["census"]'
     assert reserve(alone, 1, dataset="census").number == 2
+
+
+@pytest.mark.parametrize("number", [-1, 1, 2])
+def test_a_draw_is_begun_and_recorded_under_its_own_number_alone(ledger, paid, number):
+    """Else a job that believes itself elsewhere in its plan would spend another draw's place."""
+    with pytest.raises(LedgerError, match="another place"):
+        ledger.begin(paid, HALF, number=number, transcript=FIRST)
+    ledger.begin(paid, HALF, number=0, transcript=FIRST)
+    with pytest.raises(LedgerError, match="another place"):
+        ledger.record(paid, number=number, transcript=SECOND)
+    ledger.record(paid, number=0, transcript=SECOND)
+    assert ledger.run("survey", paid.number, paid.receipt).recorded == 1
+
+
+def test_the_number_of_the_next_draw_moves_on_with_what_is_recorded(ledger, paid):
+    found = OpenRun.of(ledger.entries()[paid.number], paid.currency)
+    for recorded in range(3):
+        for number in range(-1, 5):
+            if number == recorded:
+                found.require_next(number)
+            else:
+                with pytest.raises(LedgerError, match="another place"):
+                    found.require_next(number)
+        found.recorded += 1
+
+
+def test_two_draws_are_not_begun_by_one_entry(ledger, paid):
+    found = OpenRun.of(ledger.entries()[paid.number], paid.currency)
+    for events in (draws("1/4", 2), (*draws("1/4"), *draws("1/8")), draws("1/4", 0), ()):
+        with pytest.raises(LedgerError, match="no single event"):
+            found.begin(Entry(number=3, kind="draw", time="", events=events, run=paid.number, transcript=FIRST))
+    assert found.events == ()

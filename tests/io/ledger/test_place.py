@@ -2,6 +2,7 @@ import os
 import stat
 
 import pytest
+from disk_calls import recorded
 
 from dpqr.errors import UsageFault
 from dpqr.io.ledger import place
@@ -90,3 +91,9 @@ def test_looking_at_a_ledger_does_not_open_it(tmp_path, monkeypatch):
     monkeypatch.setattr("builtins.open", None)
     monkeypatch.setattr(place, "network_type", lambda directory: None)
     assert require_place(tmp_path / "ledger")
+
+
+def test_the_name_of_a_new_ledger_outlives_a_crash(tmp_path, monkeypatch):
+    calls = recorded(monkeypatch, tmp_path)
+    create(tmp_path / "ledger")
+    assert calls == [("fsync", ".", b"")]

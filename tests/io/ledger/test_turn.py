@@ -10,6 +10,7 @@ from ledgers import draws, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import database, turn
+from dpqr.io.ledger.anchor import Anchor
 from dpqr.io.ledger.chain import digest, seal
 from dpqr.privacy.events import ExponentialEvent
 
@@ -241,3 +242,17 @@ def test_a_crash_at_a_checkpoint_loses_it_whole(aged, monkeypatch):
     assert rows(aged.path) == before
     assert os.listdir(aged.path.parent).count("ledger.sqlite") == 1
     aged.verify()
+
+
+def test_the_anchors_draft_comes_before_the_commit_and_its_publication_after(aged, monkeypatch):
+    """So a full disk is met while nothing is spent, and an anchor never knows what the ledger does not hold."""
+    order = []
+    for owner, name in ((Anchor, "draft"), (turn, "commit"), (Anchor, "publish")):
+
+        def watched(*given, original=getattr(owner, name), name=name):
+            order.append(name)
+            return original(*given)
+
+        monkeypatch.setattr(owner, name, watched)
+    reserve(aged, 1)
+    assert order == ["draft", "commit", "publish"]
