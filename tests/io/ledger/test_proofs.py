@@ -70,3 +70,17 @@ def test_what_costs_more_than_it_states_is_found(entries):
 def test_a_link_that_says_more_than_its_entry_is_found():
     with pytest.raises(LedgerError, match="not written as dpqr writes it"):
         require_proofs(record(more=" "))
+
+
+def settle(cost, events):
+    return Entry(
+        number=3, kind="settle", time="", dataset="survey", cost=Cost(Fraction(cost)), events=events, settles=2
+    )
+
+
+def test_a_settlement_costs_what_its_draws_cost():
+    prove(init(terms()), reserve("1", draws(1)), settle("1/3", draws("1/3")))
+    prove(init(terms()), reserve("1", draws(1)), settle(0, ()))
+    for cost, events in (("1/4", draws("1/3")), (0, draws("1/3")), ("1/3", draws("1/6", 3)), ("1", GAUSSIAN)):
+        with pytest.raises(LedgerError, match="entry 3 states less"):
+            prove(init(terms()), reserve("1", draws(1)), settle(cost, events))
