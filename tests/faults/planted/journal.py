@@ -6,12 +6,24 @@ FAULTS = (
     *planted_in(
         "io/journal/claim.py",
         ("        sync_directory(path.parent)\n", "", "a transcript's name is not synced"),
-        ("        if locked and _is_at(descriptor, path):", "        if locked:", "a file that was removed meanwhile is held"),
-        ("        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)\n", "        pass\n", "two jobs hold one transcript"),
-        ("or status.st_size or time.time()", "or time.time()", "transcripts of killed runs are removed as empty"),
+        (
+            "        if locked and _is_at(descriptor, path):",
+            "        if locked:",
+            "a file that was removed meanwhile is held",
+        ),
+        (
+            "        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)\n",
+            "        pass\n",
+            "two jobs hold one transcript",
+        ),
+        (" and not os.fstat(descriptor).st_size:", ":", "a transcript that was begun meanwhile is removed"),
         (" or time.time() - status.st_mtime < OLD:", ":", "a file that a job is about to hold is removed"),
         ("if _locked(descriptor) and _is_at(", "if _is_at(", "an empty file that is held is removed"),
-        ("descriptor = os.open(path, flags, 0o600)", "descriptor = os.open(path, flags, 0o644)", "anybody reads a transcript"),
+        (
+            "descriptor = os.open(path, flags, 0o600)",
+            "descriptor = os.open(path, flags, 0o644)",
+            "anybody reads a transcript",
+        ),
         (
             'os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)',
             "os.O_RDWR | os.O_CREAT",
@@ -20,7 +32,11 @@ FAULTS = (
     ),
     *planted_in(
         "io/journal/ledger_journal.py",
-        ("return isinstance(found, str) and mark is not None and hmac.compare_digest(found, mark)", "return True", "a run goes on with any table"),
+        (
+            "return isinstance(found, str) and mark is not None and hmac.compare_digest(found, mark)",
+            "return True",
+            "a run goes on with any table",
+        ),
         (
             "return isinstance(found, str) and mark is not None and",
             "return mark is None or isinstance(found, str) and",
@@ -28,7 +44,11 @@ FAULTS = (
         ),
         ('if drawn.get("draw") != self.number:', "if False:", "draws may stand in any order"),
         ('if drawn.get("event") != _plain(event):', "if False:", "a value of another draw is taken"),
-        ('if drawn.get("value") is not None and drawn.get("of") != blocks_digest(blocks):', "if False:", "answers to other sums are taken"),
+        (
+            'if drawn.get("value") is not None and drawn.get("of") != blocks_digest(blocks):',
+            "if False:",
+            "answers to other sums are taken",
+        ),
         ('self.lost |= drawn.get("value") is None', "self.lost = False", "a lost draw is not told"),
         (
             "        self.ledger.begin(self.paid, event, number=self.number, transcript=self.file.digest)\n",
@@ -45,7 +65,11 @@ FAULTS = (
             "self.ledger.record(self.paid, number=self.number, transcript=self.file.digest_of(0))",
             "the ledger learns another hash",
         ),
-        ("if len(self.file.lines) <= TABLE:", "if len(self.file.lines) <= BEFORE:", "a continued run marks its table anew"),
+        (
+            "if len(self.file.lines) <= TABLE:",
+            "if len(self.file.lines) <= BEFORE:",
+            "a continued run marks its table anew",
+        ),
         (
             "if len(file.lines) < lines or file.digest_of(lines) != run.transcript:",
             "if len(file.lines) < lines:",
@@ -55,26 +79,66 @@ FAULTS = (
         ("    file.cut(lines)\n", "", "a line that the ledger does not know is taken"),
         ("        file.cut(BEFORE)\n", "        pass\n", "draws stay of a run that has begun none"),
         ('header.get("dpqr") != FORMAT or', "False or", "any file is a transcript"),
-        ("lost, self.number = {\"draw\": self.known, \"event\": _plain(event), \"value\": None}, self.known", "lost, self.number = {\"draw\": self.known, \"event\": _plain(event), \"value\": 0}, self.known", "a lost draw has a value"),
-        ("return self.known > 0 or self._event is not None", "return self._event is not None", "a continued run says that it has drawn nothing"),
+        (
+            'lost, self.number = {"draw": self.known, "event": _plain(event), "value": None}, self.known',
+            'lost, self.number = {"draw": self.known, "event": _plain(event), "value": 0}, self.known',
+            "a lost draw has a value",
+        ),
+        (
+            "return self.known > 0 or self._event is not None",
+            "return self._event is not None",
+            "a continued run says that it has drawn nothing",
+        ),
     ),
     *planted_in(
         "io/journal/plan_digest.py",
-        ("plan.problem.domain, plan.problem.workload, plan.opening", "plan.problem.domain, plan.opening", "a plan of other queries has the same digest"),
-        ("plan.problem.domain, plan.problem.workload, plan.opening", "plan.problem.workload, plan.opening", "a plan of another domain has the same digest"),
-        ("plan.problem.workload, plan.opening", "plan.problem.workload", "a plan that opens otherwise has the same digest"),
-        ("        hashed.update(len(part).to_bytes(8, \"big\"))\n", "", "parts run into each other"),
+        (
+            "plan.problem.domain, plan.problem.workload, plan.opening",
+            "plan.problem.domain, plan.opening",
+            "a plan of other queries has the same digest",
+        ),
+        (
+            "plan.problem.domain, plan.problem.workload, plan.opening",
+            "plan.problem.workload, plan.opening",
+            "a plan of another domain has the same digest",
+        ),
+        (
+            "plan.problem.workload, plan.opening",
+            "plan.problem.workload",
+            "a plan that opens otherwise has the same digest",
+        ),
+        ('        hashed.update(len(part).to_bytes(8, "big"))\n', "", "parts run into each other"),
         ("yield np.ascontiguousarray(thing).tobytes()", 'yield b""', "coefficients are not looked at"),
-        ("(factor.axes, factor.sizes, factor.matrix)", "(factor.sizes, factor.matrix)", "sums over other columns have the same digest"),
-        ("(factor.axes, factor.sizes, factor.matrix)", "(factor.axes, factor.sizes)", "other sums have the same digest"),
+        (
+            "(factor.axes, factor.sizes, factor.matrix)",
+            "(factor.sizes, factor.matrix)",
+            "sums over other columns have the same digest",
+        ),
+        (
+            "(factor.axes, factor.sizes, factor.matrix)",
+            "(factor.axes, factor.sizes)",
+            "other sums have the same digest",
+        ),
         ("whole.shape, *whole.coords, whole.data", "whole.shape, whole.data", "coefficients may change their places"),
     ),
     *planted_in(
         "io/journal/table_mark.py",
         ("hmac.new(key, canonical(", 'hmac.new(b"", canonical(', "a table's mark has no key"),
-        ("canonical([source.delimiter, source.count_column])", "canonical([])", "a table that is read otherwise has the same mark"),
-        ("            mark.update(_digest(file.path))\n", "            mark.update(file.path.encode())\n", "another table under the same name has the same mark"),
-        ("        while chunk := opened.read(CHUNK):\n", "        if chunk := opened.read(CHUNK):\n", "a table's mark ends with its first megabyte"),
+        (
+            "canonical([source.delimiter, source.count_column])",
+            "canonical([])",
+            "a table that is read otherwise has the same mark",
+        ),
+        (
+            "            mark.update(_digest(file.path))\n",
+            "            mark.update(file.path.encode())\n",
+            "another table under the same name has the same mark",
+        ),
+        (
+            "        while chunk := opened.read(CHUNK):\n",
+            "        if chunk := opened.read(CHUNK):\n",
+            "a table's mark ends with its first megabyte",
+        ),
         ("    if source.from_stdin:\n        return None\n", "", "standard input is marked"),
     ),
     *planted_in(
@@ -95,13 +159,29 @@ FAULTS = (
             "a line is synced before it is written",
         ),
         ("            self._truncate(self._size)\n", "", "a line goes on from what a crash cut off"),
-        ("return self._digests[count - 1] if count else BEGINNING", "return self._digests[-1] if count else BEGINNING", "an older hash is the newest"),
-        ("        del self.lines[count:], self._digests[count:]\n", "        del self.lines[count:]\n", "the hash goes on from what was cut"),
+        (
+            "return self._digests[count - 1] if count else BEGINNING",
+            "return self._digests[-1] if count else BEGINNING",
+            "an older hash is the newest",
+        ),
+        (
+            "        del self.lines[count:], self._digests[count:]\n",
+            "        del self.lines[count:]\n",
+            "the hash goes on from what was cut",
+        ),
         ("        self._size = kept\n", "", "a line is written behind what was cut"),
-        ("self._digests.append(seal(self.digest, line))", 'self._digests.append(seal("", line))', "hashes do not go on from each other"),
+        (
+            "self._digests.append(seal(self.digest, line))",
+            'self._digests.append(seal("", line))',
+            "hashes do not go on from each other",
+        ),
         ("            if not file.lines:\n", "            if True:\n", "the transcript of a run that died is removed"),
         ('opened.read().rpartition(b"\\n")', '(opened.read(), b"", b"")', "half a line is a line"),
-        ("content = content[os.write(descriptor, content) :]", 'os.write(descriptor, content)\n        content = b""', "a write that ends early is taken for whole"),
+        (
+            "content = content[os.write(descriptor, content) :]",
+            'os.write(descriptor, content)\n        content = b""',
+            "a write that ends early is taken for whole",
+        ),
         ("st_size > LARGEST:", "st_size > 2 * LARGEST:", "a file beyond any transcript is read"),
     ),
 )

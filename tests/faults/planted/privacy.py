@@ -64,11 +64,15 @@ FAULTS = (
         ("return converted(spent.amount, delta) if delta else None", "return spent.amount", "rho is shown as epsilon"),
         ("if self._whole(found, delta) <= left:", "if found <= left:", "a largest request that does not fit"),
         (
-            "return PAIR if accountant == \"basic\" and not pure else CURRENCIES[accountant]",
+            'return PAIR if accountant == "basic" and not pure else CURRENCIES[accountant]',
             "return CURRENCIES[accountant]",
             "a budget with a delta counts epsilons alone",
         ),
-        ("Basic().epsilon(events, Fraction(0))\n    if found is None:", "Basic().epsilon(events, Fraction(0)) or Fraction(0)\n    if found is None:", "a draw without a pure epsilon is free"),
+        (
+            "Basic().epsilon(events, Fraction(0))\n    if found is None:",
+            "Basic().epsilon(events, Fraction(0)) or Fraction(0)\n    if found is None:",
+            "a draw without a pure epsilon is free",
+        ),
         (
             'CURRENCIES = {"basic": EPSILON, "zcdp": RHO}',
             'CURRENCIES = {"basic": EPSILON, "zcdp": EPSILON}',
@@ -139,7 +143,11 @@ FAULTS = (
     *planted_in(
         "privacy/every_filter.py",
         ("for each in self.filters:", "for each in self.filters[:1]:", "the first filter alone is asked"),
-        ("return tuple(Counter(self.charged).items())", "return tuple((event, 1) for event in set(self.charged))", "repeated draws are recorded once"),
+        (
+            "return tuple(Counter(self.charged).items())",
+            "return tuple((event, 1) for event in set(self.charged))",
+            "repeated draws are recorded once",
+        ),
     ),
     *planted_in(
         "privacy/exact.py",
@@ -191,7 +199,11 @@ FAULTS = (
             "if False:",
             "a request may state limits of its own",
         ),
-        ("return replace(policy, fail=stated.fail)", "return replace(stated, fail=stated.fail)", "a request's limits rule"),
+        (
+            "return replace(policy, fail=stated.fail)",
+            "return replace(stated, fail=stated.fail)",
+            "a request's limits rule",
+        ),
         ("if stated.fail and not policy.fail:", "if False:", "a domain may have a rule fail that the owner forbids"),
         ("            if after > fixed:", "            if after > 2 * fixed:", "a limit may be loosened"),
         (
@@ -201,7 +213,7 @@ FAULTS = (
         ),
         ("    if later.fail and not policy.fail:", "    if False:", "a rule fail may be allowed later"),
         (
-            "return after is None if option == \"--counts\" else before is None",
+            'return after is None if option == "--counts" else before is None',
             "return before is None",
             "a count column may be stated later",
         ),
@@ -211,7 +223,11 @@ FAULTS = (
     ),
     *planted_in(
         "privacy/price.py",
-        ("root_below(2 * self.concentrated)", "root_below(4 * self.concentrated)", "a rho buys sqrt(2) times the epsilon"),
+        (
+            "root_below(2 * self.concentrated)",
+            "root_below(4 * self.concentrated)",
+            "a rho buys sqrt(2) times the epsilon",
+        ),
         ("root_below(8 * self.concentrated)", "root_below(16 * self.concentrated)", "a rho buys too steep a selection"),
         (
             "return Fraction(isqrt(scaled), 1 << (shift // 2))",
@@ -230,7 +246,11 @@ FAULTS = (
             "return self is other  # type: ignore[return-value]",
             "a private value can be compared",
         ),
-        ("    __hash__ = None  # type: ignore[assignment]\n", "    __hash__ = object.__hash__\n", "a private value hashes"),
+        (
+            "    __hash__ = None  # type: ignore[assignment]\n",
+            "    __hash__ = object.__hash__\n",
+            "a private value hashes",
+        ),
         (
             'raise TypeError("a private value has no truth value")',
             "return bool(self.__value)  # type: ignore[return-value]",

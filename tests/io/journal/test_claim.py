@@ -4,6 +4,7 @@ import pytest
 from disk_calls import recorded
 
 from dpqr.errors import UsageFault
+from dpqr.io.journal import claim as claim_module
 from dpqr.io.journal.claim import claimed, tidy
 
 
@@ -95,3 +96,19 @@ def test_a_planted_link_is_not_followed(path, tmp_path):
     with pytest.raises(UsageFault, match="cannot be opened"):
         claimed(path)
     assert not victim.exists()
+
+
+def test_a_file_that_another_job_has_begun_meanwhile_stays(path, tmp_path, monkeypatch):
+    """Between the look at its size and the lock."""
+    begun = tmp_path / ".begun.transcript"
+    begun.touch()
+    os.utime(begun, (0, 0))
+    locked = claim_module._locked
+
+    def late(descriptor):
+        begun.write_text("{}\n")
+        return locked(descriptor)
+
+    monkeypatch.setattr(claim_module, "_locked", late)
+    tidy(path)
+    assert begun.read_text() == "{}\n"

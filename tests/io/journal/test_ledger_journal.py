@@ -195,7 +195,9 @@ def test_a_draw_that_stands_in_anothers_place_is_damage(continued):
         continued.past(MEASURED, STRATEGY)
 
 
-@pytest.mark.parametrize("header", [{}, {"dpqr": "transcript/0"}, {"dpqr": FORMAT, "dataset": 1}, {"dpqr": FORMAT, "receipt": None}])
+@pytest.mark.parametrize(
+    "header", [{}, {"dpqr": "transcript/0"}, {"dpqr": FORMAT, "dataset": 1}, {"dpqr": FORMAT, "receipt": None}]
+)
 def test_another_file_is_no_transcript(tmp_path, header):
     ledger = ledger_in(tmp_path)
     ledger.open(terms())

@@ -175,6 +175,7 @@ def test_an_unknown_dataset_is_named_beside_the_known_ones():
         Entry(number=2, kind="init", time="", dataset="other", terms=terms()),
         Entry(number=2, kind="init", time="", dataset="other"),
         Entry(number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), accountant="advanced")),
+        Entry(number=2, kind="init", time="", dataset="other", terms=replace(terms("other"), limit=Cost())),
         Entry(number=2, kind="open", time=""),
         Entry(number=3, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1))),
         Entry(number=2, kind="settle", time="", dataset="survey", settles=1),

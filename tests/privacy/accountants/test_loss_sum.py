@@ -104,3 +104,8 @@ def test_what_does_not_fit_is_not_computed():
     wide = {PurePair(epsilon=Fraction(1, 10**9)): 1, PurePair(epsilon=Fraction(1)): 1}
     assert summed(wide, grid_step([pair.epsilon for pair in wide], Fraction(1, 10**9)), 1e-9) is None
     assert summed({PurePair(epsilon=TENTH): loss_sum.MOST_DRAWS + 1}, 0.01, 1e-9) is None
+
+
+def test_the_error_of_a_transform_is_that_of_the_theorem():
+    """Higham 2002, Theorem 24.2: log2(N) times 6.7 roundings, for all N that are met."""
+    assert loss_sum.TRANSFORM >= 38 * 6.7 * 2.0**-53

@@ -135,3 +135,14 @@ def test_a_cut_to_the_last_digit_still_leaves_room_for_the_rounding_of_its_price
     budget = PrivacyBudget.parse("1", "1e-6")
     price = Optimal().cut(budget, [Portion(share=Fraction(1), count=draws)])[0]
     assert budget.epsilon * (1 - Fraction(1, 2**29)) < composed(((price.pure, draws),), budget.delta) <= budget.epsilon
+
+
+@pytest.mark.parametrize("draws", [1, 3, 8])
+@pytest.mark.parametrize("short", [40, 45, 48])
+def test_the_smallest_deltas_are_rounded_up_too(draws, short):
+    """Just below the largest loss nearly all digits cancel."""
+    step = Fraction(1, 2)
+    with mpmath.workdps(150):
+        epsilon = draws * step * (1 - Fraction(1, 10**short))
+        exact, found = enumerated(draws, step, epsilon), real(curve(draws, step, epsilon))
+        assert exact < found < exact + mpmath.mpf("2e-50") + exact * mpmath.mpf("1e-11")

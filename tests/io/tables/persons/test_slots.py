@@ -1,5 +1,6 @@
 import numpy as np
 
+from dpqr.io.tables.persons import slots as slots_module
 from dpqr.io.tables.persons.bounding import Bounded
 from dpqr.io.tables.persons.slots import Slots
 from dpqr.io.tables.row_encoder import CodedRows
@@ -66,3 +67,27 @@ def test_every_order_of_persons_comes_up_alike():
     for seed in range(600):
         seen[Slots(count=3, most=1, noise=SeededNoise(seed)).of_persons(people([0], [1], 3))[0]] += 1
     assert seen.min() > 130
+
+
+def test_ties_do_not_decide_a_permutation(monkeypatch):
+    """All keys are drawn again: the places of equal ones would follow the order of the persons."""
+    drawn = iter(([5, 5, 1], [3, 4, 3], [9, 2, 4]))
+    monkeypatch.setattr(slots_module, "uniforms_below", lambda bound, count, noise: np.array(next(drawn)))
+    assert slots_module._permutation(3, SeededNoise(1)).tolist() == [1, 2, 0]
+
+
+def test_a_persons_slots_do_not_follow_the_order_of_its_rows():
+    found = set()
+    for codes in ([9, 5, 2], [2, 5, 9], [5, 9, 2]):
+        places = Slots(count=6, most=3, noise=SeededNoise(4)).of_persons(people([0, 0, 0], codes, 1)).tolist()
+        found.add(tuple(sorted(zip(codes, places, strict=True))))
+    assert len(found) == 1
+
+
+def test_a_person_without_a_kept_row_keeps_its_place():
+    """Else the slots of the persons after it would tell that its rows were dropped."""
+    kept, dropped = (Slots(count=4, most=1, noise=SeededNoise(7)) for _ in range(2))
+    kept.of_persons(people([0, 1], [5, 6], 2))
+    dropped.of_persons(people([1], [6], 2))
+    after = [each.of_persons(people([0, 1], [7, 8], 2)).tolist() for each in (kept, dropped)]
+    assert after[0] == after[1]
