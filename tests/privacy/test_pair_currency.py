@@ -158,4 +158,4 @@ def test_a_guard_admits_a_paid_event_as_often_as_it_was_paid_for(accountant, eve
 
 
 def test_rounding_is_far_below_what_a_release_could_hide():
-    assert ROUNDING - 1 == Fraction(1, 2**30)
+    assert Fraction(1, 2**30) == ROUNDING - 1

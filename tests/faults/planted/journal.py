@@ -56,8 +56,10 @@ FAULTS = (
             "the ledger does not learn that a draw begins",
         ),
         (
-            "        self.file.append(line)\n        self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)\n",
-            "        self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)\n        self.file.append(line)\n",
+            "        self.file.append(line)\n"
+            "        self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)\n",
+            "        self.ledger.record(self.paid, number=self.number, transcript=self.file.digest)\n"
+            "        self.file.append(line)\n",
             "the ledger learns a draw before it lies in the file",
         ),
         (
@@ -154,8 +156,14 @@ FAULTS = (
             "a cut is not synced",
         ),
         (
-            '            self._truncate(self._size)\n            _write(self._descriptor, f"{line}\\n".encode())\n            os.fsync(self._descriptor)\n',
-            '            self._truncate(self._size)\n            os.fsync(self._descriptor)\n            _write(self._descriptor, f"{line}\\n".encode())\n',
+            "            self._truncate(self._size)\n"
+            '            _write(self._descriptor, f"{line}\\n'
+            '".encode())\n'
+            "            os.fsync(self._descriptor)\n",
+            "            self._truncate(self._size)\n"
+            "            os.fsync(self._descriptor)\n"
+            '            _write(self._descriptor, f"{line}\\n'
+            '".encode())\n',
             "a line is synced before it is written",
         ),
         ("            self._truncate(self._size)\n", "", "a line goes on from what a crash cut off"),

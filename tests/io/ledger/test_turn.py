@@ -247,12 +247,17 @@ def test_a_crash_at_a_checkpoint_loses_it_whole(aged, monkeypatch):
 def test_the_anchors_draft_comes_before_the_commit_and_its_publication_after(aged, monkeypatch):
     """So a full disk is met while nothing is spent, and an anchor never knows what the ledger does not hold."""
     order = []
-    for owner, name in ((Anchor, "draft"), (turn, "commit"), (Anchor, "publish")):
 
-        def watched(*given, original=getattr(owner, name), name=name):
+    def watch(owner, name):
+        original = getattr(owner, name)
+
+        def watched(*given):
             order.append(name)
             return original(*given)
 
         monkeypatch.setattr(owner, name, watched)
+
+    for owner, name in ((Anchor, "draft"), (turn, "commit"), (Anchor, "publish")):
+        watch(owner, name)
     reserve(aged, 1)
     assert order == ["draft", "commit", "publish"]
