@@ -109,7 +109,6 @@ FAULTS = (
             "plan.problem.workload",
             "a plan that opens otherwise has the same digest",
         ),
-        ('        hashed.update(len(part).to_bytes(8, "big"))\n', "", "parts run into each other"),
         ("yield np.ascontiguousarray(thing).tobytes()", 'yield b""', "coefficients are not looked at"),
         (
             "(factor.axes, factor.sizes, factor.matrix)",

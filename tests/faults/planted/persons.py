@@ -1,4 +1,4 @@
-"""Faults of persons: who is whose, the bound of K rows, tickets, groups and slots."""
+"""Faults of persons: who is whose, the bound of K rows, tickets, their keyed stream, groups and slots."""
 
 from faults.fault import planted_in
 
@@ -178,5 +178,12 @@ FAULTS = (
             "_strict_order(owners[crowded], tickets[:, : len(crowded)])",
             "rows meet the tickets of others",
         ),
+    ),
+    *planted_in(
+        "noise/source.py",
+        ("self._number, missing = self._number + 1, missing", "missing = missing", "a keyed stream repeats itself"),
+        ("self._left = found[8 * count :]", "self._left = found", "a keyed stream gives words a second time"),
+        ("self._left = found[8 * count :]", 'self._left = b""', "a keyed stream depends on how it is asked for"),
+        ("shake_256(self.key + self._number", "shake_256(self._number", "all keyed streams are one"),
     ),
 )

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 
 from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.data.domain import Domain
-from dpqr.io.journal.plan_digest import _digest, _parts, blocks_digest, plan_digest
+from dpqr.io.journal.plan_digest import _parts, blocks_digest, plan_digest
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Sparse
 from dpqr.workload.workload import Workload
@@ -102,8 +102,3 @@ def test_how_the_run_opens_counts_though_the_names_are_the_same():
     ones = Dense(np.ones((1, 2), dtype=np.int64))
     opened = [replace(make_plan(), opening=factors(((0,), (2,), Dense(k * ones.coefficients)))) for k in (1, 2)]
     assert plan_digest(opened[0]) != plan_digest(opened[1])
-
-
-@pytest.mark.parametrize(("first", "second"), [(("ab", "c"), ("a", "bc")), ((1, 23), (12, 3)), (("",), ("", ""))])
-def test_parts_do_not_run_into_each_other(first, second):
-    assert _digest(first) != _digest(second)
