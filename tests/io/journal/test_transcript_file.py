@@ -139,3 +139,14 @@ def test_a_write_that_ends_early_goes_on(path, monkeypatch):
     monkeypatch.setattr(os, "write", lambda descriptor, content: write(descriptor, content[:3]))
     written(path, {"a": "long enough"})
     assert path.read_text() == '{"a":"long enough"}\n'
+
+
+def test_what_was_cut_leaves_no_trace_in_the_hash(path):
+    with held(path) as file:
+        for number in range(4):
+            file.append({"n": number})
+        file.cut(1)
+        file.append({"n": 9})
+        assert file.digest == seal(seal(BEGINNING, '{"n":0}'), '{"n":9}')
+    with held(path) as again:
+        assert again.digest == file.digest

@@ -8,7 +8,7 @@ from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.book import Book
 from dpqr.io.ledger.chain import BEGINNING, Link, Stretch, digest, seal
 from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.cost import PURE, Cost
 from dpqr.privacy.ledger import Entry
 
 
@@ -220,3 +220,17 @@ def test_an_anchor_is_kept_from_the_beginning_or_from_its_entry_on():
     assert not made.anchored
     made.add(Entry(number=2, kind="anchor", time=""))
     assert made.anchored
+
+
+@pytest.mark.parametrize("pricing", [None, PURE])
+@pytest.mark.parametrize("delta", ["0", "1e-6"])
+def test_a_reservation_says_how_it_is_priced_where_its_budget_asks_and_there_alone(delta, pricing):
+    made = book(terms(delta=delta))
+    entry = Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1)), events=draws(1))
+    if (pricing is None) == (delta == "0"):
+        made.add(replace(entry, pricing=pricing))
+        assert made.account("survey").spent == 1
+    else:
+        with pytest.raises(LedgerError, match="how it is priced"):
+            made.add(replace(entry, pricing=pricing))
+        assert made.account("survey").spent == 0

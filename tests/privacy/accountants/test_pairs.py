@@ -168,3 +168,17 @@ def test_large_epsilons_neither_overflow_nor_lose_mass():
         assert math.fsum(np.exp(law.logs)) == pytest.approx(1, abs=1e-12)
         lowest = mpmath.mpf(float(law.logs[0]))
         assert -1000 < lowest < -890
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(2), Fraction(7, 2), Fraction(5)])
+@pytest.mark.parametrize("parts", [3.3, 10.5, 17.9])
+def test_floats_move_losses_up_and_never_down(epsilon, parts):
+    """In exact arithmetic splitting keeps both masses; what floats get wrong may only take from Q's, summed in 50
+    digits, so that the law on the grid dominates."""
+    for pair in (PurePair(epsilon=epsilon), ShiftPair(shift=2, scale=2 / epsilon)):
+        step = float(epsilon) / parts
+        law = pair.losses(step)
+        with mpmath.workdps(50):
+            here = [mpmath.exp(mpmath.mpf(float(log))) for log in law.logs]
+            there = [mass * mpmath.exp(-(law.lowest + k) * mpmath.mpf(step)) for k, mass in enumerate(here)]
+            assert mpmath.fsum(there) < mpmath.fsum(here)
