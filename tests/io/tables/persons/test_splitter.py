@@ -60,3 +60,10 @@ def test_every_byte_of_a_name_counts() -> None:
 def test_one_group_needs_no_key() -> None:
     assert groups(Splitter.draw(1, ScriptedNoise([])), NAMES) == [0] * len(NAMES)
     assert groups(Splitter.draw(4, SeededNoise(1)), pa.array([], pa.string())) == []
+
+
+@pytest.mark.parametrize("start", [1, 7])
+def test_a_slice_of_persons_has_the_groups_of_its_own_rows(start) -> None:
+    splitter = Splitter.draw(1000, SeededNoise(6))
+    people = pa.array([name.encode() * (1 + place % 3) for place, name in enumerate(NAMES)], pa.large_binary())
+    assert splitter.group(people.slice(start)).tolist() == splitter.group(people).tolist()[start:]
