@@ -112,3 +112,10 @@ def test_the_guard_tells_one_integer_from_several():
 
 def exponential_event(epsilon):
     return ExponentialEvent(epsilon=Fraction(epsilon))
+
+
+@needs_package
+@pytest.mark.parametrize("parts", [((1, 10**6),), ((1, 1), (10**9, 60))], ids=["too many", "too unequal"])
+def test_a_cut_where_no_grid_would_fit_is_that_of_advanced_composition(parts):
+    portions = [Portion(share=Fraction(share), count=count) for share, count in parts]
+    assert PLD.cut(BUDGET, portions) == Advanced().cut(BUDGET, portions)
