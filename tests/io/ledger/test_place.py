@@ -97,3 +97,16 @@ def test_the_name_of_a_new_ledger_outlives_a_crash(tmp_path, monkeypatch):
     calls = recorded(monkeypatch, tmp_path)
     create(tmp_path / "ledger")
     assert calls == [("fsync", ".", b"")]
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+def test_what_sqlite_would_open_beside_a_ledger_is_a_regular_file_or_missing(tmp_path, ending):
+    ledger, beside = tmp_path / "ledger", tmp_path / f"ledger{ending}"
+    ledger.touch()
+    for make in (lambda: os.mkfifo(beside), lambda: beside.symlink_to(tmp_path / "elsewhere")):
+        make()
+        with pytest.raises(UsageFault, match="beside it is no regular file"):
+            require_place(ledger)
+        beside.unlink()
+    beside.touch()
+    assert require_place(ledger)
