@@ -214,11 +214,6 @@ FAULTS = (
             "a state without its checkpoint is taken",
         ),
         (
-            "    if state.length != number or not isinstance(before, str):",
-            "    if not isinstance(before, str):",
-            "a state of another place is taken",
-        ),
-        (
             "        taken, self.book = self.book, None\n",
             "        taken = self.book\n",
             "a book that ran ahead of the file is kept",
