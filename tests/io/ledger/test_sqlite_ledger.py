@@ -337,3 +337,19 @@ class TestOthers:
         published = {path.name for path in (tmp_path / "published").iterdir()}
         assert published == {str(entry.number) for entry in ledger.entries() if entry.kind == "reserve"}
         reserve(ledger, 1)
+
+
+def test_an_anchor_that_a_ledger_keeps_is_named_or_waived(ledger):
+    """Else whoever leaves it out would put an older copy in the ledger's place unnoticed."""
+    paid = reserve(ledger, 1)
+    unnamed = SqliteLedger(path=ledger.path)
+    for use in (
+        unnamed.accounts,
+        unnamed.verify,
+        lambda: reserve(unnamed, 1),
+        lambda: unnamed.settle(paid, (), note=""),
+        lambda: unnamed.open(terms("other")),
+    ):
+        with pytest.raises(UsageFault, match="keeps an anchor, and none is named"):
+            use()
+    assert SqliteLedger(path=ledger.path, unanchored=True).accounts() == ledger.accounts()

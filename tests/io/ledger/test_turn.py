@@ -11,6 +11,7 @@ from ledgers import draws, ledger_in, reserve, rows, tamper, terms
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import database, turn
 from dpqr.io.ledger.anchor import Anchor
+from dpqr.io.ledger.book import Book
 from dpqr.io.ledger.chain import digest, seal
 from dpqr.privacy.events import ExponentialEvent
 
@@ -261,3 +262,9 @@ def test_the_anchors_draft_comes_before_the_commit_and_its_publication_after(age
         watch(owner, name)
     reserve(aged, 1)
     assert order == ["draft", "commit", "publish"]
+
+
+def test_a_book_that_is_taken_is_not_kept():
+    kept = turn.Last(book=Book())
+    assert isinstance(kept.take(), Book)
+    assert kept.take() is None
