@@ -131,7 +131,7 @@ def test_what_is_measured_is_the_candidate_that_was_drawn():
     draws = Draws(data=Private(TABLE), accountant=guard, noise=SeededNoise(1))
     choice = draws.choose(plan, step, Says({f"{a},{b}": 0.0 for a, b in PAIRS}))
     assert choice.index == 8
-    assert choice.candidate == candidates[8] != candidates[0]
+    assert [block.name for block in choice.candidate] == ["0,1[8]"]
     assert choice.charges == (1,)
 
 
