@@ -89,9 +89,9 @@ def test_the_bound_by_hand():
         gradient = float(loss.smoothness) * wrong + ulp * 80 * slope
         tolerance = distance / 1024 + 2 * gradient / (2 / 16)
         assert float(learner.distance) == pytest.approx(distance, rel=1e-12)
-        assert float(learner.solver.tolerance) == pytest.approx(tolerance, rel=1e-9)
+        assert float(learner.solver.tolerance) == pytest.approx(tolerance, rel=1e-9, abs=0)
         expected = (distance + 2 * tolerance + 2 * wrong) * (1 + 2.0**-20)
-        assert float(learner.bound) == pytest.approx(expected, rel=1e-13)
+        assert float(learner.bound) == pytest.approx(expected, rel=1e-13, abs=0)
 
 
 def test_the_gradient_is_that_of_the_value_and_its_norm_is_at_most_its_size():

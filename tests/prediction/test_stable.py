@@ -116,7 +116,7 @@ def test_what_a_solver_is_told_by_hand(relation):
     norm = 2 * math.sqrt(heaviest * Fraction(133, 160) / penalty)
     summed = 0.8 * (2**12 + 64) * heaviest + 4 / 8 * norm
     rounding = ULP * (summed + heaviest * 16 * (WIDTH * norm + 8))
-    assert float(stable.solver.tolerance) == pytest.approx(float(stable.distance) / 1024 + 8 * rounding, rel=1e-9)
+    assert float(stable.solver.tolerance) == pytest.approx(float(stable.distance) / 1024 + 8 * rounding, rel=1e-9, abs=0)
 
 
 @pytest.mark.parametrize("name", LOSSES)
@@ -125,13 +125,13 @@ def test_both_ends_of_a_pair_are_charged_for_the_solver_and_for_a_value(name):
     stable = learner(name, VECTORS, Fraction(1, 8), UNITS[Neighbours.ADD_REMOVE], 10**9 // 4)
     if name == "least squares":
         rounding = (2**8 * WIDTH + 2 * 2**12) * float(HEAVIEST) * ULP
-        assert float(stable.tolerance) == pytest.approx(float(stable.distance) / 1024 + 8 * rounding, rel=1e-9)
+        assert float(stable.tolerance) == pytest.approx(float(stable.distance) / 1024 + 8 * rounding, rel=1e-9, abs=0)
         tolerance, norm = stable.tolerance, stable.radius
     else:
         tolerance, norm = stable.solver.tolerance, stable.norm
     error = Fraction(4, 2**53) * (norm + tolerance)
     expected = (stable.distance + 2 * (tolerance + error)) * (1 + Fraction(1, 2**20))
-    assert float(stable.bound) == pytest.approx(float(expected), rel=1e-12)
+    assert float(stable.bound) == pytest.approx(float(expected), rel=1e-12, abs=0)
     assert stable.bound >= expected
 
 
