@@ -94,3 +94,18 @@ def test_under_basic_composition_all_draws_together_spend_the_budget_exactly(poi
     assert plan.price.pure == left / (points or 1)
     assert plan.epsilon == 1
     assert sum(count for _, count in plan.events) == (points or 1) + (records is None) + bool(tuning)
+
+
+@dataclass(frozen=True)
+class Silent(Basic):
+    """An accountant whose theorem does not cover the draws."""
+
+    def epsilon(self, events, delta):
+        return None
+
+
+def test_draws_that_a_theorem_does_not_cover_are_not_free():
+    pure = replace(wanted(points=3, budget=PrivacyBudget.parse("1")), accountants=[Silent()])
+    with pytest.raises(InfeasiblePlan, match="no accountant can prove"):
+        least_spread(pure)
+    assert least_spread(replace(pure, accountants=[Silent(), PREDICTING["basic"]])).epsilon == 1

@@ -206,7 +206,7 @@ FAULTS = (
         ("problem.points * recipe.releases", "problem.points", "the first release is paid alone"),
         ("(*first, *chosen, (form", "(*chosen, (form", "the count of records is not paid"),
         ("(*first, *chosen, (form", "(*first, (form", "the choice of lambda is not paid"),
-        ("if plan.epsilon <= wanted.budget.epsilon]", "]", "plans above the budget"),
+        (" and plan.epsilon <= wanted.budget.epsilon]", "]", "plans above the budget"),
         ("left = 1 - sum(counting.values(), Fraction(0))", "left = Fraction(2)", "tuning takes twice its share"),
         ("[(ExponentialEvent(epsilon=tuning.bounded_range), 1)]", "[(ExponentialEvent(epsilon=tuning.bounded_range / 2)"
          ", 1)]", "half of tuning is paid"),
