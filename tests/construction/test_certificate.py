@@ -66,9 +66,7 @@ def plan(epsilon=Fraction(1, 50), **more):
         unit=PrivacyUnit(neighbours=Neighbours.REPLACE, column="person", rows=3),
         **({"n": N, "alpha": Fraction(1, 4), "beta": BETA} | more),
     )
-    roles = Roles(
-        distinguisher=Exponential(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
-    )
+    roles = Roles(distinguisher=Exponential(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic())
     return Plan(
         problem=problem,
         budget=PrivacyBudget(Fraction(1)),

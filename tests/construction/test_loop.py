@@ -203,9 +203,7 @@ def scripted(rule, *steps, pasts=()):
     plan = planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
     plan = replace(plan, schedule=Steps(steps), roles=replace(plan.roles, update=rule))
     guard, journal = OpenFilter(), Pasts(list(pasts))
-    draws = Draws(
-        data=Private(DenseHistogram(COUNTS)), accountant=guard, noise=SeededNoise(1), journal=journal
-    )
+    draws = Draws(data=Private(DenseHistogram(COUNTS)), accountant=guard, noise=SeededNoise(1), journal=journal)
     return iterative_construction(draws, plan, Watcher([])), guard.charged
 
 

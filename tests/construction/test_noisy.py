@@ -60,7 +60,7 @@ def test_single_queries_have_intervals_row_by_row():
 
 
 def test_intervals_are_printed_as_those_of_95_of_100_runs():
-    assert LEVEL == Fraction(95, 100)
+    assert Fraction(95, 100) == LEVEL
     assert "at least 0.95 over" in INTERVALS
 
 

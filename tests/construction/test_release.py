@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import BLOCKS, TinyHypothesis, WEIGHTS, make_plan, make_theory_plan
+from handmade import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import assemble

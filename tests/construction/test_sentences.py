@@ -87,7 +87,7 @@ def counted(found, scale):
 
 
 def test_a_warning_needs_more_than_a_twentieth_and_more_than_noise():
-    """The hypothesis has 26.5 records; noise alone is beyond its 1% tail, both sides together, once in a hundred runs."""
+    """The hypothesis has 26.5 records; noise alone is beyond its 1% tail, on either side, once in a hundred runs."""
     assert dropped_warning(replace(make_release(), dropped=None)) is None
     assert dropped_warning(counted(1, "1/100")) is None
     assert "about 2 of 28 records" in dropped_warning(counted(2, "1/100"))

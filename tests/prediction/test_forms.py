@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import UNITS, VALUES, Given, counts, domain
+from tables_of_prediction import UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
@@ -50,8 +50,9 @@ def test_one_prediction_moves_by_the_bound_and_its_rounding():
 def test_an_ensemble_moves_by_the_parts_that_a_unit_changes(touched):
     """A member's number lies in [-1, 1]: two bounds a part. A share of votes moves by one a part."""
     averages = AveragesForm(count=3, touched=touched).event(PURE, "laplace")
-    assert averages == DiscreteLaplaceEvent(sensitivity=2 * STEPS * touched, scale=6 * Fraction(STEPS * touched),
-                                            coordinates=1)
+    assert averages == DiscreteLaplaceEvent(
+        sensitivity=2 * STEPS * touched, scale=6 * Fraction(STEPS * touched), coordinates=1
+    )
     votes = RandomisedVotesForm(count=3, touched=touched).event(PURE, "laplace")
     assert votes == DiscreteLaplaceEvent(sensitivity=touched, scale=3 * Fraction(touched), coordinates=1)
     assert VotesForm(count=3).event(PURE, "exponential") == ExponentialEvent(epsilon=PURE.bounded_range)

@@ -104,4 +104,12 @@ def test_every_release_of_a_stream_is_paid():
 
 
 def test_a_bought_number_of_records_is_brought_within_bounds():
-    assert [usable(records) for records in (-5, 0, 1, 12, 2**28, 2**28 + 1, 2**60)] == [1, 1, 1, 12, 2**28, 2**28, 2**28]
+    assert [usable(records) for records in (-5, 0, 1, 12, 2**28, 2**28 + 1, 2**60)] == [
+        1,
+        1,
+        1,
+        12,
+        2**28,
+        2**28,
+        2**28,
+    ]

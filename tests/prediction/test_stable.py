@@ -116,7 +116,9 @@ def test_what_a_solver_is_told_by_hand(relation):
     norm = 2 * math.sqrt(heaviest * Fraction(133, 160) / penalty)
     summed = 0.8 * (2**12 + 64) * heaviest + 4 / 8 * norm
     rounding = ULP * (summed + heaviest * 16 * (WIDTH * norm + 8))
-    assert float(stable.solver.tolerance) == pytest.approx(float(stable.distance) / 1024 + 8 * rounding, rel=1e-9, abs=0)
+    assert float(stable.solver.tolerance) == pytest.approx(
+        float(stable.distance) / 1024 + 8 * rounding, rel=1e-9, abs=0
+    )
 
 
 @pytest.mark.parametrize("name", LOSSES)

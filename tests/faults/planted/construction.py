@@ -91,10 +91,16 @@ FAULTS = (
             "step.threshold is None and plan",
             "the stop test is not made",
         ),
-        ("hypothesis=hypothesis, transcript=transcript, exhausted=True", "hypothesis=hypothesis, transcript=transcript",
-         "a rule that ran out is not told"),
-        ("            return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)", "            continue",
-         "a rule that ran out goes on"),
+        (
+            "hypothesis=hypothesis, transcript=transcript, exhausted=True",
+            "hypothesis=hypothesis, transcript=transcript",
+            "a rule that ran out is not told",
+        ),
+        (
+            "            return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)",
+            "            continue",
+            "a rule that ran out goes on",
+        ),
         (
             "choice.candidate, step.measure) if choice",
             "choice.candidate, step.select or step.measure) if choice",
@@ -155,7 +161,7 @@ FAULTS = (
         ),
         ("    if not private:", "    if private:", "noise that repeats is not told"),
         (
-            '        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)\n',
+            "        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)\n",
             "        pass\n",
             "final answers are not looked at",
         ),
@@ -179,7 +185,7 @@ FAULTS = (
     *planted_in(
         "construction/sentences.py",
         ("upward_text(budget.epsilon)", 'f"{float(budget.epsilon):.12g}"', "epsilon is told below the real one"),
-        ("    if budget.pure:\n        return f\"Diff", "    if budget:\n        return f\"Diff", "delta is not told"),
+        ('    if budget.pure:\n        return f"Diff', '    if budget:\n        return f"Diff', "delta is not told"),
         ("{upward_text(budget.delta)}", "{float(budget.delta):.1g}", "delta is told below the real one"),
         ("if not release.private:", "if release.private is None:", "noise that repeats is called private"),
         ("math.ceil(bound)", "round(bound)", "a large bound is told too small"),

@@ -2,12 +2,18 @@
 
 from faults.fault import planted_in
 
+_COUNTED = "        events: Composition = ((dropped_event(roles.check, problem.unit, price), 1), *plan.events)"
+
 FAULTS = (
     *planted_in(
         "strategies/schedules/theory.py",
         ("Fraction(3, 4) * alpha * n", "Fraction(7, 8) * alpha * n", "the stop test is looser than its proof"),
         ("Level(value=alpha / 2, variant", "Level(value=alpha, variant", "steps at level alpha"),
-        ("opening=((TOTAL,),) if problem.n is None", "opening=((TOTAL,),) if problem.n", "a private count is not bought"),
+        (
+            "opening=((TOTAL,),) if problem.n is None",
+            "opening=((TOTAL,),) if problem.n",
+            "a private count is not bought",
+        ),
         (
             "opening_price=measure if problem.n is None else None",
             "opening_price=select if problem.n is None else None",
@@ -19,8 +25,11 @@ FAULTS = (
         ("        if plan.opening and records is None:\n            return None\n", "", "no count, and it goes on"),
         ("threshold=plan.threshold,\n            records", "records", "no stop test"),
         ("min(max(int(counted.values[0][0]), 1), _decl", "min(int(counted.values[0][0]), _decl", "m may be below 1"),
-        ("return None if counted is None else min(max(int(counted.values[0][0]), 1), _declared(plan.problem))",
-         "return None if counted is None else max(int(counted.values[0][0]), 1)", "m may be above the declared n"),
+        (
+            "return None if counted is None else min(max(int(counted.values[0][0]), 1), _declared(plan.problem))",
+            "return None if counted is None else max(int(counted.values[0][0]), 1)",
+            "m may be above the declared n",
+        ),
         ("widest = max(problem", "widest = min(problem", "the cheapest measurement is planned for"),
         ("return (*counted, (roles", "return ((roles", "the count is not paid"),
         ("(roles.distinguisher.event(select), rounds), ", "", "selections are not paid"),
@@ -28,8 +37,11 @@ FAULTS = (
         ("block.scale > 1:", "block.scale > 2:", "coefficients above 1 pass"),
         ("promise=case.promise(alpha)", 'promise="proved"', "what is heuristic is called proved"),
         ("notes=case.cautions(alpha) or _notes", "notes=_notes", "no caution where nothing is proved"),
-        ("    if problem.unit.neighbours is Neighbours.REPLACE:\n        return ()\n    slack", "    if problem:\n"
-         "        return ()\n    slack", "what a promise under add-remove rests on is not told"),
+        (
+            "    if problem.unit.neighbours is Neighbours.REPLACE:\n        return ()\n    slack",
+            "    if problem:\n        return ()\n    slack",
+            "what a promise under add-remove rests on is not told",
+        ),
     ),
     *planted_in(
         "strategies/schedules/feasible_alpha.py",
@@ -53,8 +65,11 @@ FAULTS = (
             "noise rows are told apart by their sensitivity alone",
         ),
         ("return max(bound, 1)", "return max(bound - 1, 1)", "a round too few"),
-        ("return self._proved(alpha) is not None and self.feasible(alpha)", "return self.feasible(alpha)",
-         "a heuristic alpha is chosen"),
+        (
+            "return self._proved(alpha) is not None and self.feasible(alpha)",
+            "return self.feasible(alpha)",
+            "a heuristic alpha is chosen",
+        ),
         ("count=rounds + (self.problem.n is None)", "count=rounds", "the count is bought beside the budget"),
         ("measured = Fraction(4) if", "measured = Fraction(1) if", "selection and check have different epsilons"),
         ("return Fraction(high, GRID)", "return Fraction(low, GRID)", "an alpha below the feasible ones"),
@@ -66,21 +81,43 @@ FAULTS = (
         ("if unit.apart and not isinstance", "if not isinstance", "every count is free"),
         ("if problem.unit.apart:", "if problem.unit:", "every count is planned as free"),
         ("odds = share / (1 - share)", "odds = share", "the count gets less than its share"),
-        ("share=self.odds * asked, count=1)] if asked", "share=self.odds * asked / 2, count=1)] if asked",
-         "half of what the count costs is set aside"),
-        ("(plan.select, plan.rounds), (plan.measure, plan.rounds))", "(plan.select, plan.rounds))",
-         "the count's price leaves measurements out"),
-        ("        price = _times(plan, odds)\n        events: Composition = ((dropped_event(roles.check, problem.unit, "
-         "price), 1), *plan.events)", "        price = _times(plan, odds)\n        events: Composition = plan.events",
-         "the count is not paid"),
-        ("FREE_SHARE)\n        events: Composition = ((dropped_event(roles.check, problem.unit, price), 1), *plan.events)",
-         "FREE_SHARE)\n        events: Composition = plan.events", "the free count is not charged"),
+        (
+            "share=self.odds * asked, count=1)] if asked",
+            "share=self.odds * asked / 2, count=1)] if asked",
+            "half of what the count costs is set aside",
+        ),
+        (
+            "(plan.select, plan.rounds), (plan.measure, plan.rounds))",
+            "(plan.select, plan.rounds))",
+            "the count's price leaves measurements out",
+        ),
+        (
+            f"price = _times(plan, odds)\n{_COUNTED}",
+            "price = _times(plan, odds)\n        events: Composition = plan.events",
+            "the count is not paid",
+        ),
+        (
+            f"FREE_SHARE)\n{_COUNTED}",
+            "FREE_SHARE)\n        events: Composition = plan.events",
+            "the free count is not charged",
+        ),
         ("return Price(rho=whole.rho * share) if", "return Price(rho=whole.rho) if", "all of the budget for the count"),
         ("Price(epsilon=whole.pure * share)", "Price(epsilon=whole.pure)", "all of epsilon for the count"),
-        ("return Price(rho=rho * odds) if rho", "return Price(rho=rho) if rho", "as much for the count as for all else"),
-        ("        if accountant.homogeneous:", "        if accountant is None:", "unequal draws under equal ones' theorem"),
-        ("        if epsilon is None:\n            return self._without(plan)\n", "",
-         "draws that a theorem does not know are planned"),
+        (
+            "return Price(rho=rho * odds) if rho",
+            "return Price(rho=rho) if rho",
+            "as much for the count as for all else",
+        ),
+        (
+            "        if accountant.homogeneous:",
+            "        if accountant is None:",
+            "unequal draws under equal ones' theorem",
+        ),
+        (
+            "        if epsilon is None:\n            return self._without(plan)\n",
+            "",
+            "draws that a theorem does not know are planned",
+        ),
         ("[(price, 1) for price in plan.stages]", "[]", "stages are left out of the count's share"),
     ),
     *planted_in(
@@ -101,8 +138,11 @@ FAULTS = (
         "strategies/checks/gap.py",
         ("int(np.abs(apart).sum())", "abs(int(apart.sum()))", "gaps cancel"),
         ("total += block.scale *", "total +=", "a gap in grid steps"),
-        ("total += block.scale * int(np.abs(apart).sum())", "total = block.scale * int(np.abs(apart).sum())",
-         "the last block's gap alone"),
+        (
+            "total += block.scale * int(np.abs(apart).sum())",
+            "total = block.scale * int(np.abs(apart).sum())",
+            "the last block's gap alone",
+        ),
         ("rounded(hypothesis.answer(block), _LIMIT)", "np.floor(hypothesis.answer(block))", "answers are rounded down"),
     ),
     *planted_in(
@@ -124,13 +164,23 @@ FAULTS = (
     ),
     *planted_in(
         "strategies/updates/perceptron.py",
-        ('Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)',
-         'Fraction(cells, 2) if level.variant == "printed" else Fraction(cells - 1, 4)', "half of the printed bound"),
-        ('Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)',
-         'Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 8)', "half of the sharp bound"),
+        (
+            'Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)',
+            'Fraction(cells, 2) if level.variant == "printed" else Fraction(cells - 1, 4)',
+            "half of the printed bound",
+        ),
+        (
+            'Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)',
+            'Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 8)',
+            "half of the sharp bound",
+        ),
         ("share if level.variant", "share / 2 if level.variant", "half of the bound for unlike records"),
         ("if records is None or records > cells:", "if records is None:", "unlike records beyond the cells"),
-        ("sign * float(level.value) / cells.size", "2 * sign * float(level.value) / cells.size", "a step twice as long"),
+        (
+            "sign * float(level.value) / cells.size",
+            "2 * sign * float(level.value) / cells.size",
+            "a step twice as long",
+        ),
         ("sign * 4.0 *", "sign * 8.0 *", "a sharp step twice as long"),
         ("(row - row.mean())", "row", "a sharp step changes the sum"),
         ("-1.0 if query.value <", "1.0 if query.value <", "steps lead away"),
@@ -139,28 +189,52 @@ FAULTS = (
     *planted_in(
         "strategies/updates/median.py",
         ("members.bit_length() - 1 if", "members.bit_length() - 2 if", "a mistake too few"),
-        ("members.bit_length() - 1 if members <= self.members else None", "members.bit_length() - 1",
-         "a sample's bound is called proved"),
-        ("return net_members(problem, net_records(problem, level)).bit_length() - 1",
-         "return net_members(problem, net_records(problem, level)).bit_length() - 2", "a heuristic mistake too few"),
+        (
+            "members.bit_length() - 1 if members <= self.members else None",
+            "members.bit_length() - 1",
+            "a sample's bound is called proved",
+        ),
+        (
+            "return net_members(problem, net_records(problem, level)).bit_length() - 1",
+            "return net_members(problem, net_records(problem, level)).bit_length() - 2",
+            "a heuristic mistake too few",
+        ),
         ("Fraction(1, 2) / level.value**2) + 1", "Fraction(1, 2) / level.value**2)", "a sample too small for a net"),
-        ("floor_of_log(2 * problem.workload.rows", "floor_of_log(problem.workload.rows", "one side of Hoeffding's bound"),
+        (
+            "floor_of_log(2 * problem.workload.rows",
+            "floor_of_log(problem.workload.rows",
+            "one side of Hoeffding's bound",
+        ),
         ("math.comb(size + problem.domain.size - 1, size)", "math.comb(problem.domain.size, size)", "too few members"),
         ("answers < median if", "answers <= median if", "members that answer the median stay"),
         ("else answers > median", "else answers >= median", "members that answer the median stay, above"),
         ("if value * net.size < int(median) * records", "if value * net.size > int(median) * records", "wrong half"),
         ("told - a)) if", "told)) if", "a cut at the hypothesis, and not a level away"),
         ("query.value - a, query.value + a", "query.value - a / 2, query.value + a / 2", "fair answers are cut away"),
-        ("return net.only(kept) if kept.any() else None", "return net.only(kept) if kept.any() else net",
-         "a net that is used up is kept"),
+        (
+            "return net.only(kept) if kept.any() else None",
+            "return net.only(kept) if kept.any() else net",
+            "a net that is used up is kept",
+        ),
     ),
     *planted_in(
         "strategies/updates/multiplicative_weights.py",
         ('Fraction(4) if level.variant == "printed"', 'Fraction(2) if level.variant == "printed"', "half of the bound"),
-        ("else Fraction(1, 2)\n        return floor_of_log", "else Fraction(1, 4)\n        return floor_of_log",
-         "half of the sharp bound"),
-        ("floor_of_log(problem.domain.size, factor", "floor_of_log(len(problem.domain.attributes), factor", "few cells"),
-        ('(0.5 if level.variant == "printed" else 4.0)', '(1.0 if level.variant == "printed" else 4.0)', "alpha as eta"),
+        (
+            "else Fraction(1, 2)\n        return floor_of_log",
+            "else Fraction(1, 4)\n        return floor_of_log",
+            "half of the sharp bound",
+        ),
+        (
+            "floor_of_log(problem.domain.size, factor",
+            "floor_of_log(len(problem.domain.attributes), factor",
+            "few cells",
+        ),
+        (
+            '(0.5 if level.variant == "printed" else 4.0)',
+            '(1.0 if level.variant == "printed" else 4.0)',
+            "alpha as eta",
+        ),
         ('(0.5 if level.variant == "printed" else 4.0)', '(0.5 if level.variant == "printed" else 8.0)', "eta 8 a"),
         ("sign = -1.0 if query.value < told", "sign = 1.0 if query.value < told", "steps lead away"),
         ("values - state.answer(block)", "state.answer(block) - values", "MWEM's steps lead away"),

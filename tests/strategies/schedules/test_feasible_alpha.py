@@ -127,9 +127,7 @@ def test_as_many_rounds_as_are_proved_and_one_at_least():
     assert made.rounds(ALPHA) == ROUNDS
     assert made.promise(ALPHA) == "proved"
     whole = Feasibility.of(
-        Problem(
-            domain=problem((1,)).domain, workload=Workload((marginal((0,), (1,)),)), unit=REPLACE, n=N, beta=BETA
-        ),
+        Problem(domain=problem((1,)).domain, workload=Workload((marginal((0,), (1,)),)), unit=REPLACE, n=N, beta=BETA),
         made.budget,
         made.roles,
         variant="printed",
