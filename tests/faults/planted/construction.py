@@ -161,8 +161,8 @@ FAULTS = (
         ),
         ("    if not private:", "    if private:", "noise that repeats is not told"),
         (
-            "        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)\n",
-            "        pass\n",
+            "require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)\n",
+            "pass\n",
             "final answers are not looked at",
         ),
         ('if plan.promise == "proved" else ""', "", "odds are told where nothing is proved"),

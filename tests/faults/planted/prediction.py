@@ -172,11 +172,6 @@ FAULTS = (
             "members share a process and its state",
         ),
         ("if found.shape != (len(self.points),):", "if found.ndim != 1:", "any number of predictions is sent"),
-        (
-            "        resource.setrlimit(resource.RLIMIT_CPU, (work.seconds, most))\n",
-            "",
-            "no limit of processor time",
-        ),
     ),
     *planted_in(
         "prediction/kernels.py",
