@@ -6,7 +6,9 @@ from fractions import Fraction
 import pytest
 from tables_of_prediction import domain
 
-from dpqr.data.unit import PrivacyUnit
+from dpqr.data.attribute import Attribute, Bins
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.planner import Wanted, least_spread
@@ -19,6 +21,7 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
 
 TABLE = domain(30, 2)
+NUMBER = Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(9))))
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 OFFERED = [one for name, one in PREDICTING.items() if name != "pld"]
 
@@ -109,3 +112,14 @@ def test_draws_that_a_theorem_does_not_cover_are_not_free():
     with pytest.raises(InfeasiblePlan, match="no accountant can prove"):
         least_spread(pure)
     assert least_spread(replace(pure, accountants=[Silent(), PREDICTING["basic"]])).epsilon == 1
+
+
+def test_every_release_of_a_stream_is_charged_for_every_point():
+    problem = replace(wanted(points=7).problem, unit=PrivacyUnit(neighbours=Neighbours.REPLACE))
+    target = Target(attribute=NUMBER, axis=1)
+    problem = replace(problem, domain=Domain((TABLE.attributes[0], NUMBER)), target=target)
+    recipe = StableRecipe(name="online", features=CellFeatures(domain=domain(30)), releases=3)
+    given = Wanted(problem=problem, budget=PrivacyBudget.parse("1"), recipe=recipe, accountants=[PREDICTING["basic"]])
+    plan = least_spread(given)
+    assert [count for _, count in plan.events] == [21]
+    assert plan.price.pure == Fraction(1, 21)

@@ -78,7 +78,7 @@ def tail(moves, epsilon, beta):
         ((COUNTS, SMALL), ((1, 1 / 4), (1, 1))),
     ],
 )
-@pytest.mark.parametrize("epsilon", [30, 400])
+@pytest.mark.parametrize("epsilon", [1, 30, 400])
 def test_the_widest_noise_of_any_query_counts_at_its_part_of_beta(blocks, rows, bought, epsilon):
     """A tail and half a step of the query's grid, at beta over two draws a round and the count."""
     draws = 2 * ROUNDS + bought
