@@ -10,7 +10,7 @@ from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.figures import upward_text
+from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.strategies.plan import Plan
 
 FEW, DOUBT = 1 / 20, 1 / 100
@@ -120,13 +120,14 @@ def certainty(release: Release) -> str:
 
 
 def _certified(certificate: Certificate, queries: int) -> str:
-    """Both figures are rounded up: a bound may be shown too large, never too small."""
+    """Both figures are rounded up, and the probability down: no more is promised than was planned."""
     bound = certificate.records
     records = f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
+    confidence = downward_text(Fraction(str(min(certificate.confidence, math.nextafter(1, 0)))), 9)
     share = (
         "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
     )
     return (
-        f"Certificate: with probability at least {certificate.confidence:.4g}, over the noise of this run, none of the "
+        f"Certificate: with probability at least {confidence}, over the noise of this run, none of the "
         f"{queries:,} estimates is off by more than {records} records{share}."
     )

@@ -52,13 +52,14 @@ def least_spread(wanted: Wanted) -> PredictionPlan:
                 plans.append(_planned(wanted, form, accountant, noise))
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))
-    covered = [plan for plan in plans if plan.epsilon <= wanted.budget.epsilon]
+    covered = [plan for plan in plans if plan is not None and plan.epsilon <= wanted.budget.epsilon]
     if not covered:
         raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
     return min(covered, key=lambda plan: plan.spread)
 
 
-def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan:
+def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
+    """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, _extra_shares(wanted)
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
@@ -69,6 +70,9 @@ def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -
     first = [(count_check(counting).event((COUNT,), problem.unit, counting), 1)] if counting else []
     chosen = [(ExponentialEvent(epsilon=tuning.bounded_range), 1)] if tuning else []
     events: Composition = (*first, *chosen, (form.event(prices[0], noise), form.count))
+    epsilon = accountant.epsilon(events, budget.delta)
+    if epsilon is None:
+        return None
     return PredictionPlan(
         problem=problem,
         budget=budget,
@@ -79,7 +83,7 @@ def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -
         price=prices[0],
         spread=form.spread(prices[0], noise),
         events=events,
-        epsilon=accountant.epsilon(events, budget.delta) or Fraction(0),
+        epsilon=epsilon,
         counting=counting,
         tuning=tuning,
         parts=_parts(wanted, prices[0], noise, tuning),

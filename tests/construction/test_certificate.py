@@ -1,136 +1,150 @@
-"""The certificate holds as often as it says, where stopping is as unlucky as it can be."""
+"""The certificate against figures worked out apart from it, and against the largest error that it may not miss."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from fakes import Says
 
 from dpqr.construction.certificate import certify
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
+from dpqr.construction.loop import Outcome
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.noise.source import SeededNoise
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
-from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.transcript import Round, Transcript
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Identity
+from dpqr.workload.matrix import Dense
+from dpqr.workload.measurement import Measurement
 from dpqr.workload.workload import Workload
 
-ROUNDS, RUNS, N = 60, 500, 10_000
-EPSILON = Fraction(1, 20)
-BETA = Fraction(1, 20)
-TRUE_GAP = 2_100
-THRESHOLD = Fraction(2_050)
+ROUNDS, N, BETA = 60, 10_000, Fraction(1, 20)
+CELLS = QueryBlock(name="cells", factors=(Factor.identity(0, 2),), scale=Fraction(2))
+QUARTERS = QueryBlock(
+    name="quarters",
+    factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, 3]]))),),
+    scale=Fraction(1, 4),
+)
+CANDIDATES = 3
+STEPS = 24
+"""By which a score moves, in quarters: three rows of a person, each counted twice in `cells`."""
+GAMMA = float(BETA) / (2 * ROUNDS)
+LAW = DiscreteLaplace(Fraction(7, 2))
 
 
-class Quiet:
-    def finished(self, rounds, planned): ...
+def recomputed_tail(scale, beta):
+    """Smallest k with Pr[|draw| > k] <= beta, summed from the law q^|k| (1 - q) / (1 + q)."""
+    q = math.exp(-1 / float(scale))
+    beyond, k = 1 - (1 - q) / (1 + q), 0
+    while beyond > beta:
+        k += 1
+        beyond -= 2 * q**k * (1 - q) / (1 + q)
+    return k
 
 
-@dataclass(frozen=True)
-class Stuck:
-    """A hypothesis that answers every query `TRUE_GAP` records too low, and never learns."""
-
-    name: str = "stuck"
-    trust: tuple[str, ...] = ()
-    cumulative: bool = False
-    total: float = float(N)
-
-    def start(self, problem):
-        return self
-
-    def update(self, problem, hypothesis, history):
-        return self
-
-    def answer(self, block):
-        return block.apply(np.array([5_000.0, 5_000.0])) - TRUE_GAP
+TAIL = recomputed_tail(LAW.scale, GAMMA)
 
 
-def worst_case():
-    """Every round's true gap lies just above the threshold, so only the noise can stop the loop, and it has many
-    rounds to do so."""
+def plan(epsilon=Fraction(1, 50), **more):
     domain = Domain((Attribute(name="cell", axis=Codes(2)),))
-    block = QueryBlock(name="cells", factors=(Factor(axes=(0,), sizes=(2,), matrix=Identity(2)),))
     problem = Problem(
         domain=domain,
-        workload=Workload((block,)),
-        unit=PrivacyUnit(neighbours=Neighbours.REPLACE),
-        n=N,
-        alpha=Fraction(1, 4),
-        beta=BETA,
+        workload=Workload((CELLS, QUARTERS)),
+        unit=PrivacyUnit(neighbours=Neighbours.REPLACE, column="person", rows=3),
+        **({"n": N, "alpha": Fraction(1, 4), "beta": BETA} | more),
     )
-    roles = Roles(distinguisher=Exponential(), check=Laplace(), update=Stuck(), accountant=Basic())
-    price = Price(epsilon=EPSILON)
-    row = block.row(0)
-    events = ((roles.distinguisher.event(price), ROUNDS), (roles.check.event((row,), problem.unit, price), ROUNDS))
+    roles = Roles(distinguisher=Exponential(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic())
     return Plan(
         problem=problem,
-        budget=PrivacyBudget(2 * ROUNDS * EPSILON),
+        budget=PrivacyBudget(Fraction(1)),
         roles=roles,
         schedule=Theory(),
         rounds=ROUNDS,
-        select=price,
-        measure=price,
-        threshold=THRESHOLD,
-        events=events,
+        select=Price(epsilon=epsilon),
+        measure=Price(epsilon=Fraction(1, 10)),
+        threshold=Fraction(1_000),
     )
 
 
-@pytest.fixture(scope="module")
-def outcomes():
-    plan = worst_case()
-    data = Private(DenseHistogram(np.array([5_000, 5_000], dtype=np.int64)))
-    found = []
-    for seed in range(RUNS):
-        guard = plan.roles.accountant.guard(plan.budget, plan.events)
-        draws = Draws(data=data, accountant=guard, noise=SeededNoise(seed))
-        found.append(iterative_construction(draws, plan, Quiet()))
-    return plan, found
+def shortfall(epsilon):
+    """(2 s / epsilon) log(candidates / gamma), in quarters of a record."""
+    return 2 * STEPS / float(epsilon) * math.log(CANDIDATES / GAMMA)
 
 
-def test_it_holds_in_the_promised_share_of_runs(outcomes):
-    plan, found = outcomes
-    stopped = [outcome for outcome in found if outcome.transcript.stopped]
-    assert len(stopped) > 0.9 * RUNS, "the case must stop by its noise"
-    failures = sum(certify(plan, outcome).records < TRUE_GAP for outcome in stopped)
-    assert failures <= float(BETA) * RUNS
+def ended(value, told, *, stopped=True):
+    """A loop whose last round measured the second cell, after a round of another query and noise."""
+    first = Measurement(blocks=(QUARTERS,), values=(np.array([9_999]),), law=DiscreteLaplace(Fraction(99)))
+    last = Measurement(blocks=(CELLS.row(1),), values=(np.array([value]),), law=LAW)
+    transcript = Transcript()
+    transcript.add(Round(choice=2, measurement=first, charges=(0, 1)))
+    transcript.add(Round(choice=1, measurement=last, charges=(2, 3), stopped=stopped))
+    hypothesis = Says({QUARTERS.name: 0.0, CELLS.row(1).name: told}, total=float(N))
+    return Outcome(hypothesis=hypothesis, transcript=transcript)
 
 
-def test_tails_of_the_last_round_alone_would_be_false(outcomes):
-    """The same bound with the noise's tail at beta for one round, as if the stopping round were fixed."""
-    _, found = outcomes
-    failures = 0
-    for outcome in found:
-        if outcome.transcript.stopped:
-            last = outcome.transcript.rounds[-1].measurement
-            gap = float(np.abs(last.values[0] - np.rint(outcome.hypothesis.answer(last.blocks[0]))).max())
-            failures += gap + last.law.tail(float(BETA)) < TRUE_GAP
-    assert failures > 2 * float(BETA) * RUNS
+def test_every_figure_as_it_is_worked_out_by_hand():
+    """Gap 2 * 30, tail and half a step of 2 records each, shortfall and one step of quarters."""
+    made = plan()
+    found = certify(made, ended(1_030, 1_000.2))
+    expected = 2 * 30 + 2 * (TAIL + 0.5) + (shortfall(made.select.pure) + 1) / 4
+    assert found.records == pytest.approx(expected, rel=1e-9)
+    assert found.records >= expected * (1 - 1e-15)
+    assert found.fraction == found.records / N
+    assert found.confidence == 0.95
 
 
-def test_a_loop_that_was_not_stopped_has_no_certificate(outcomes):
-    plan, found = outcomes
-    outcome = found[0]
-    rounds = [replace(each, stopped=False) for each in outcome.transcript.rounds]
-    unstopped = replace(outcome, transcript=replace(outcome.transcript, rounds=rounds))
-    assert certify(plan, unstopped) is None
+def test_the_tails_of_all_rounds_together_leave_beta():
+    """Exactly: any of the planned draws may be the last one, so all of them are within their tail at once."""
+
+    def any_beyond(k):
+        q = math.exp(-1 / float(LAW.scale))
+        return -math.expm1(ROUNDS * math.log1p(-2 * q ** (k + 1) / (1 + q)))
+
+    assert any_beyond(TAIL) <= float(BETA) / 2 < any_beyond(recomputed_tail(LAW.scale, float(BETA) / 2))
+    assert ROUNDS * CANDIDATES * math.exp(-shortfall(1) / (2 * STEPS)) == pytest.approx(float(BETA) / 2)
 
 
-def test_figures_in_records_and_as_a_fraction(outcomes):
-    plan, found = outcomes
-    certificate = next(certify(plan, outcome) for outcome in found if outcome.transcript.stopped)
-    assert certificate.fraction == certificate.records / N
-    assert certificate.confidence == 0.95
+def test_the_worst_that_may_happen_is_covered_and_every_term_is_needed():
+    """Noise at its tail, the selection at its shortfall, and the hypothesis rounded to the wrong side on both grids."""
+    epsilon = Fraction(2 * STEPS * math.log(CANDIDATES / GAMMA) / 4_000.001)  # so the shortfall is a whole number
+    made = plan(epsilon)
+    lost = math.floor(shortfall(epsilon))
+    value, guess = 1_030, 1_000
+    told = guess - 0.4376  # a block step is eight quarters: told 8 is 3.5008 below guess 8, and rounds to 4 below
+    truth = value + TAIL
+    measured_score = abs(8 * truth - round(8 * told))
+    error = (measured_score + lost + 0.4999) / 4  # of another query, whose own answer is rounded towards the truth
+    found = certify(made, ended(value, told))
+    assert abs(2 * truth - 2 * told) < error <= found.records
+    terms = [2 * (value - guess), 2 * TAIL, 2 * 0.5, shortfall(epsilon) / 4, 1 / 4]
+    assert found.records == pytest.approx(sum(terms))
+    assert all(found.records - term < error for term in terms)
+
+
+def test_a_loop_that_was_not_stopped_has_no_certificate():
+    assert certify(plan(), ended(1_030, 1_000.2, stopped=False)) is None
+    assert certify(replace(plan(), select=None), ended(1_030, 1_000.2)) is None
+
+
+def test_the_fraction_is_of_the_declared_number_where_there_is_one():
+    declared = certify(plan(n=None, most=500), ended(1_030, 1_000.2))
+    assert declared.fraction == declared.records / 500
+    assert certify(plan(n=None), ended(1_030, 1_000.2)).fraction is None
+
+
+@pytest.mark.parametrize("beta", [Fraction(1, 5), Fraction(1, 10**6)])
+def test_what_is_promised_is_what_was_planned(beta):
+    assert certify(plan(beta=beta), ended(1_030, 1_000.2)).confidence == float(1 - beta)

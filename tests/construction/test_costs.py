@@ -11,7 +11,7 @@ from dpqr.construction.sentences import choice_words
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, PureSumEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
 from dpqr.privacy.price import Price
 
 COUNT = (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(50), coordinates=1), 1)
@@ -52,6 +52,22 @@ def test_the_phases_of_basic_composition_add_up_to_the_total():
     assert sum(phase["basic"] for phase in costs.values()) == Basic().epsilon(plan.events, plan.budget.delta) == 1
     total = ZeroConcentrated().epsilon(plan.events, plan.budget.delta)
     assert max(phase["zcdp"] for phase in costs.values()) < total < sum(phase["zcdp"] for phase in costs.values())
+
+
+def test_a_selection_is_one_whichever_distinguisher_draws_it():
+    plan = make_plan()
+    opening, _, measured = plan.events
+    for event in (ExponentialEvent(epsilon=Fraction(1, 9)), PermuteAndFlipEvent(epsilon=Fraction(1, 9))):
+        made = replace(plan, events=(opening, (event, 4), measured))
+        assert phases(made)["selection"] == ((event, 4),)
+
+
+def test_every_phase_is_priced_at_the_plans_own_delta():
+    plan = replace(make_plan(), budget=PrivacyBudget.parse("1", "1e-6"))
+    zcdp = ZeroConcentrated()
+    costs = priced_phases(plan, {"zcdp": zcdp})
+    for phase, events in phases(plan).items():
+        assert costs[phase]["zcdp"] == zcdp.epsilon(events, Fraction(1, 10**6))
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 """Draws: the journal is told before and after each, and what it holds is never drawn again."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import OpenFilter
+from fakes import OpenFilter, Says
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.journal import Past
@@ -13,17 +13,21 @@ from dpqr.construction.loop import iterative_construction
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
-from dpqr.data.unit import PrivacyUnit
+from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import MechanismFailed
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import ExponentialEvent, LeftOutEvent
+from dpqr.privacy.price import Price
 from dpqr.privacy.sealed import Private
+from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.step import Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
@@ -39,8 +43,10 @@ class Kept:
 
     pasts: list = field(default_factory=list)
     told: list = field(default_factory=list)
+    asked: list = field(default_factory=list)
 
     def past(self, event, blocks):
+        self.asked.append((event, blocks))
         return self.pasts.pop(0) if self.pasts else None
 
     def begin(self, event, blocks):
@@ -107,6 +113,39 @@ def test_every_draw_is_begun_with_its_event_and_recorded(whole):
     assert sum(count for _, count in plan.events) == len(charged) == len(values(journal.told))
     kept = [part for each in released(transcript) for part in each if part is not None]
     assert values(journal.told) == kept
+
+
+def test_a_past_draw_is_asked_for_by_its_event_and_its_blocks(whole):
+    """Both are compared: a draw of other blocks at the same price is another draw."""
+    _, journal, transcript, charged = whole
+    measured = iter([one.measurement.blocks for one in transcript.rounds])
+    expected = [() if isinstance(event, ExponentialEvent) else next(measured) for event in charged]
+    assert journal.asked == list(zip(charged, expected, strict=True))
+
+
+def test_what_is_measured_is_the_candidate_that_was_drawn():
+    """At this price the worst answered query is drawn: the largest cell of the first pair."""
+    plan, guard = make_plan(), OpenFilter()
+    candidates = QueryCandidates(blocks=plan.problem.workload.blocks)
+    step = Step(candidates=candidates, select=Price(epsilon=Fraction(10**6)), measure=Price(epsilon=Fraction(1)))
+    draws = Draws(data=Private(TABLE), accountant=guard, noise=SeededNoise(1))
+    choice = draws.choose(plan, step, Says({f"{a},{b}": 0.0 for a, b in PAIRS}))
+    assert choice.index == 8
+    assert [block.name for block in choice.candidate] == ["0,1[8]"]
+    assert choice.charges == (1,)
+
+
+@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE)], ids=["apart", "both"])
+def test_draws_from_left_out_records_are_of_them_and_charged_in_parallel_where_a_unit_lies_apart(unit):
+    """A row that comes or goes is kept or left out; one that is replaced may leave one part for the other."""
+    plan, guard, price = make_plan(), OpenFilter(), Price(epsilon=Fraction(10**6))
+    plan = replace(plan, problem=replace(plan.problem, unit=unit))
+    kept = Draws(data=Private(TABLE), accountant=guard, noise=SeededNoise(1))
+    lost = kept.of_left_out(Private(DenseHistogram(np.full(SHAPE, 5, dtype=np.int64))))
+    total = (QueryBlock(name="records"),)
+    assert [int(one.measure(plan, total, price).value.values[0][0]) for one in (kept, lost)] == [351_000, 135]
+    event = Laplace().event(total, unit, price)
+    assert guard.charged == [event, LeftOutEvent(event=event) if unit.apart else event]
 
 
 @pytest.mark.parametrize("known", range(8))

@@ -8,13 +8,16 @@ from fakes import OpenFilter
 from handmade import make_plan
 
 from dpqr.construction.draws import Draws
-from dpqr.construction.dropped import count_dropped
+from dpqr.construction.dropped import DroppedCount, count_dropped
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import PrivacyUnit
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.price import Price
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.schedules.dropped_count import DROPPED
+from dpqr.workload.measurement import Measurement
 
 LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))
 
@@ -42,3 +45,9 @@ def test_one_draw_around_the_count() -> None:
 
 def test_at_a_high_price_it_is_the_count() -> None:
     assert counted(Price(epsilon=Fraction(100)))[0].estimate == 12345
+
+
+def test_an_estimate_is_what_was_drawn_below_0_too() -> None:
+    """A bound at 0 would make few left-out records look like more, on average."""
+    drawn = Measurement(blocks=(DROPPED,), values=(np.array([-7]),), law=DiscreteLaplace(Fraction(9)))
+    assert DroppedCount(measurement=drawn, charge=4).estimate == -7

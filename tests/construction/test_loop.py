@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from fakes import OpenFilter, Says
 
 from dpqr.construction.draws import Draws
+from dpqr.construction.journal import Past
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import assemble
 from dpqr.data.attribute import Attribute, Codes
@@ -19,13 +21,17 @@ from dpqr.errors import BudgetRefused
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.price import Price
 from dpqr.privacy.sealed import Private
+from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.step import Step
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
@@ -149,3 +155,123 @@ def test_single_measurements_stand_in_their_rows():
     chosen = {each.choice for each in outcome.transcript.rounds}
     assert set(np.flatnonzero(~np.isnan(answers.noisy.values))) == chosen
     assert release.certificate.fraction < 0.1
+
+
+TOTAL = QueryBlock(name="all")
+
+
+@dataclass
+class Told:
+    """An update rule that remembers what it was asked; it runs out after `updates` of them."""
+
+    cumulative: bool = False
+    updates: int = 99
+    starts: list = field(default_factory=list)
+    seen: list = field(default_factory=list)
+    name: str = "told"
+    trust: tuple = ()
+
+    def start(self, problem):
+        self.starts.append(problem.n)
+        return Says({TOTAL.name: 0.0}, total=float(problem.n or 0))
+
+    def update(self, problem, hypothesis, history):
+        self.seen.append((problem.n, hypothesis, len(history)))
+        return Says({TOTAL.name: 0.0}, total=hypothesis.total) if len(self.seen) <= self.updates else None
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A schedule that asks for these steps, one after the other, whatever was released."""
+
+    steps: tuple
+
+    def next(self, plan, transcript):
+        done = len(transcript.rounds)
+        return self.steps[done] if done < len(self.steps) else None
+
+
+PRICE = Price(epsilon=Fraction(1000))
+
+
+def step(**more):
+    return Step(candidates=(TOTAL,), select=None, measure=PRICE, **more)
+
+
+def scripted(rule, *steps, pasts=()):
+    """The outcome of a run of these steps on the table, whose total is N; an answer at this price is exact."""
+    plan = planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
+    plan = replace(plan, schedule=Steps(steps), roles=replace(plan.roles, update=rule))
+    guard, journal = OpenFilter(), Pasts(list(pasts))
+    draws = Draws(data=Private(DenseHistogram(COUNTS)), accountant=guard, noise=SeededNoise(1), journal=journal)
+    return iterative_construction(draws, plan, Watcher([])), guard.charged
+
+
+@dataclass
+class Pasts:
+    """What was drawn before a crash."""
+
+    left: list
+
+    def past(self, event, blocks):
+        return self.left.pop(0) if self.left else None
+
+    def begin(self, event, blocks): ...
+
+    def record(self, value): ...
+
+
+def test_the_hypothesis_that_met_the_stop_test_is_the_last_one():
+    """The certificate speaks of it: it is neither updated nor measured again after the stop."""
+    rule = Told()
+    outcome, charged = scripted(rule, step(), step(threshold=Fraction(N + 1)), step(), step())
+    assert outcome.transcript.stopped
+    assert [one.stopped for one in outcome.transcript.rounds] == [False, True]
+    assert len(rule.seen) == 1
+    assert len(charged) == 2
+
+
+def test_a_threshold_that_is_not_met_goes_on():
+    outcome, _ = scripted(Told(), step(threshold=Fraction(N)), step())
+    assert [one.stopped for one in outcome.transcript.rounds] == [False, False]
+
+
+def test_the_hypothesis_starts_anew_once_when_the_number_of_records_is_bought():
+    rule = Told()
+    outcome, _ = scripted(rule, step(mend=False), step(records=7), step(records=7))
+    assert rule.starts == [None, 7]
+    assert [n for n, _, _ in rule.seen] == [7, 7]
+    assert rule.seen[0][1].total == 7
+    assert outcome.hypothesis.total == 7
+
+
+@pytest.mark.parametrize(("cumulative", "updates"), [(False, 1), (True, 2)])
+def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative, updates):
+    """A rule that reads the newest answer would take it twice, and its mistake bound counts each step."""
+    rule = Told(cumulative=cumulative)
+    outcome, charged = scripted(rule, step(), step(), pasts=[Past(value=[[5]]), Past(value=None)])
+    assert outcome.transcript.lost == 1
+    assert len(rule.seen) == updates
+    assert len(charged) == 2
+
+
+def test_a_rule_that_runs_out_ends_the_run_and_says_so():
+    rule = Told(updates=1)
+    outcome, charged = scripted(rule, step(), step(), step())
+    assert outcome.exhausted
+    assert outcome.hypothesis is rule.seen[1][1]
+    assert len(charged) == 2
+    assert not scripted(Told(), step())[0].exhausted
+
+
+def test_selection_and_measurement_are_charged_at_their_own_prices_and_told():
+    chosen = replace(step(), candidates=QueryCandidates(blocks=(TOTAL, pair(0, 1))), select=Price(epsilon=Fraction(3)))
+    plan = planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
+    plan = replace(plan, schedule=Steps((chosen,)))
+    guard = OpenFilter()
+    draws = Draws(data=Private(DenseHistogram(COUNTS)), accountant=guard, noise=SeededNoise(1))
+    outcome = iterative_construction(draws, plan, Watcher([]))
+    (finished,) = outcome.transcript.rounds
+    measured = Laplace().event(finished.measurement.blocks, plan.problem.unit, PRICE)
+    assert guard.charged == [ExponentialEvent(epsilon=Fraction(3)), measured]
+    assert finished.charges == (1, 2)

@@ -8,7 +8,9 @@ import pytest
 from handmade import BLOCKS, make_plan
 
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.sentences import INTERVALS
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
 from dpqr.strategies.transcript import Round, Transcript
@@ -34,7 +36,8 @@ def test_the_margin_of_a_block_is_the_laws_own_quantile_in_records():
     block = replace(BLOCKS[0], scale=Fraction(1, 4))
     plan = make_plan()
     noisy = measured_answers(plan, after(answered(block, np.arange(9))))[block.name]
-    assert (noisy.margin == LAW.tail(BETA) / 4).all()
+    assert (noisy.margin == LAW.tail(0.05) / 4).all()
+    assert (noisy.deviation == LAW.deviation / 4).all()
     assert (noisy.values == np.arange(9) / 4).all()
     assert (noisy.lower <= noisy.values - noisy.margin).all()
     assert (noisy.upper >= noisy.values + noisy.margin).all()
@@ -54,6 +57,39 @@ def test_single_queries_have_intervals_row_by_row():
     noisy = measured_answers(plan, after(first, again, again, choices=[2, 5, 5]))[BLOCKS[0].name]
     assert np.flatnonzero(~np.isnan(noisy.values)).tolist() == [2, 5]
     assert np.flatnonzero(~np.isnan(noisy.margin)).tolist() == [2]
+
+
+def test_intervals_are_printed_as_those_of_95_of_100_runs():
+    assert Fraction(95, 100) == LEVEL
+    assert "at least 0.95 over" in INTERVALS
+
+
+@pytest.mark.parametrize("choice", range(3 + 9 + 1))
+def test_a_single_query_stands_in_its_own_row_of_its_own_block(choice):
+    """Counted over all blocks of the workload, in their order."""
+    plan = replace(make_plan(blocks=(BLOCKS[1], BLOCKS[0], BLOCKS[2])), single=True)
+    position, row = next(
+        (place, choice - first) for place, first, last in ((1, 0, 3), (0, 3, 12), (2, 12, 13)) if first <= choice < last
+    )
+    block = BLOCKS[position]
+    found = measured_answers(plan, after(answered(block.row(row), [4]), choices=[choice]))
+    assert set(found) == {block.name}
+    assert np.flatnonzero(~np.isnan(found[block.name].values)).tolist() == [row]
+
+
+def test_an_estimate_s_interval_is_in_records_and_by_the_widest_law_of_all():
+    """Which draws went into an estimate is not asked: the law with the widest tail for its deviation serves for all."""
+    block = replace(QueryBlock(name="q", factors=(Factor.identity(0, 6),)), scale=Fraction(1, 4))
+    strategy = QueryBlock(name="cells", factors=(Factor.identity(0, 6),))
+    group = GroupEstimate(axes=(0,), cells=np.zeros(6), strategy=strategy, deviation=8.0)
+    narrow, wide = DiscreteGaussian(Fraction(64)), LAW
+    per = [law.weighted_tail(0.05) / law.deviation for law in (narrow, wide)]
+    assert per[0] < per[1]
+    for history in ([narrow, wide], [wide, narrow], [narrow]):
+        measured = [answered(strategy, [0] * 6, law) for law in history]
+        noisy = unbiased_answers(block, LinearEstimate(groups=(group,)), np.zeros(6), measured)
+        assert noisy.deviation == pytest.approx(8.0 / 4)
+        assert noisy.margin == pytest.approx(8.0 / 4 * (per[0] if history == [narrow] else per[1]), rel=1e-12)
 
 
 def test_a_lost_draw_is_no_answer():

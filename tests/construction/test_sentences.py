@@ -1,11 +1,25 @@
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+import pytest
 from handmade import make_plan, make_release, make_stopped_release
 
 from dpqr.construction.certificate import Certificate
-from dpqr.construction.sentences import budget_words, certainty, guarantee, release_guarantee
+from dpqr.construction.dropped import DroppedCount
+from dpqr.construction.sentences import (
+    budget_words,
+    certainty,
+    dropped_warning,
+    guarantee,
+    parallel_words,
+    release_guarantee,
+)
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.budget import PrivacyBudget
+from dpqr.strategies.schedules.dropped_count import DROPPED
+from dpqr.workload.measurement import Measurement
 
 
 def test_the_guarantee_names_the_definition_its_figures_and_the_unit():
@@ -34,6 +48,53 @@ def test_a_bound_is_never_shown_too_small():
     certificate = Certificate(records=198.00400001, fraction=0.0495000001, confidence=0.95)
     sentence = certainty(replace(make_stopped_release(), certificate=certificate))
     assert "off by more than 198.005 records (0.04951 of the declared n)" in sentence
+
+
+@pytest.mark.parametrize(
+    ("beta", "shown"),
+    [("1/20", "0.95"), ("1/10", "0.9"), ("1e-5", "0.99999"), ("1/3", "0.666666666"), ("1e-12", "0.999999999")],
+)
+def test_a_probability_is_never_shown_too_large(beta, shown):
+    """One in a hundred thousand that it does not hold is not never."""
+    confidence = float(1 - Fraction(beta))
+    certificate = Certificate(records=3.0, fraction=None, confidence=confidence)
+    assert f"at least {shown}, over" in certainty(replace(make_stopped_release(), certificate=certificate))
+
+
+@pytest.mark.parametrize("delta", ["1.7e-9", "1e-30", "0.000123456789"])
+def test_a_delta_is_told_as_it_was_typed(delta):
+    assert float(budget_words(PrivacyBudget.parse("1", delta)).rpartition(" ")[2]) == float(delta)
+    assert "delta = 3.33333333334e-10" in budget_words(PrivacyBudget(Fraction(1), Fraction(1, 3 * 10**9)))
+
+
+@pytest.mark.parametrize(
+    ("unit", "free"),
+    [
+        (PrivacyUnit(), True),
+        (PrivacyUnit(neighbours=Neighbours.REPLACE), False),
+        (PrivacyUnit(column="person"), False),
+        (PrivacyUnit(column="person", rows=3), False),
+    ],
+)
+def test_a_count_is_called_free_where_a_unit_lies_in_one_part_alone(unit, free):
+    assert ("free" in parallel_words(unit)) == free
+
+
+def counted(found, scale):
+    law = DiscreteLaplace(Fraction(scale))
+    drawn = Measurement(blocks=(DROPPED,), values=(np.array([found]),), law=law)
+    return replace(make_release(), dropped=DroppedCount(measurement=drawn, charge=0))
+
+
+def test_a_warning_needs_more_than_a_twentieth_and_more_than_noise():
+    """The hypothesis has 26.5 records; noise alone is beyond its 1% tail, on either side, once in a hundred runs."""
+    assert dropped_warning(replace(make_release(), dropped=None)) is None
+    assert dropped_warning(counted(1, "1/100")) is None
+    assert "about 2 of 28 records" in dropped_warning(counted(2, "1/100"))
+    tail = DiscreteLaplace(Fraction(10)).tail(0.01)
+    assert tail > 30
+    assert dropped_warning(counted(tail, 10)) is None
+    assert dropped_warning(counted(tail + 1, 10)) is not None
 
 
 def test_a_bound_without_a_public_n_is_in_records_alone():

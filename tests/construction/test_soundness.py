@@ -49,6 +49,8 @@ def test_what_is_sound_passes_as_it_is():
         (distribution([1, 0, 0, 0], total=np.nan), "a number of records that is not finite"),
         (distribution([1, 0, 0, 0], total=np.inf), "a number of records that is not finite"),
         (distribution([2, 0, -1, 0]), "a distribution with cells below 0"),
+        (distribution([1 + 1e-5, 0, -1e-5, 0]), "a distribution with cells below 0"),
+        (distribution([np.nan, 0.5, 1, 0]), "not a finite number"),
         (SimpleNamespace(total=1.0, answer=lambda block: np.zeros(3)), "does not give one answer a query"),
     ],
 )
@@ -56,6 +58,12 @@ def test_what_no_table_could_answer_ends_the_run(found, says):
     with pytest.raises(HypothesisFailed, match=f"update rule 'odd': its hypothesis .*{says}.* stays spent") as raised:
         refitted(found)
     assert raised.value.exit_code == 6
+
+
+@pytest.mark.parametrize("total", [np.nan, np.inf, -np.inf])
+def test_a_first_hypothesis_is_looked_at_too(total):
+    with pytest.raises(HypothesisFailed, match="not finite"):
+        started(rule(start=lambda _: distribution([1, 0, 0, 0], total=total)), FACTS)
 
 
 def test_a_query_with_coefficients_below_0_may_be_answered_below_0():

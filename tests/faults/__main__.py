@@ -31,6 +31,7 @@ FOLDERS = (
     "workload",
     "construction",
     "prediction",
+    "strategies",
     "io/ledger",
     "io/journal",
     "io/tables/persons",

@@ -94,3 +94,39 @@ def test_one_record_changes_one_member():
     one, two = ensemble().votes(counts(rows, SHAPE), NOISE), ensemble().votes(counts([*rows, (1, 0, 3)], SHAPE), NOISE)
     assert np.abs(one - two).max() <= 1
     assert (np.abs(one - two).sum(axis=1) <= 2).all()
+
+
+@pytest.mark.parametrize("wild", [np.nan, np.inf, -np.inf, 1e300, -1e300, 1.5, -1.0000001])
+def test_a_member_moves_a_sum_by_its_range_at_most_whatever_it_predicts(wild):
+    """From -1 to 1 in steps of the grid: what the noise of an average is made for."""
+    values, rows = np.array([-1.0, 1.0, 0.0]), [(0, 1, part) for part in range(4)]
+    predicting = Fixed(lambda part, *_: np.array([wild, 0.25]) if part == 2 else np.array([0.5, 0.25]))
+    plain = Fixed(lambda *_: np.array([0.5, 0.25]))
+    found, without = (ensemble(base, values).sums(counts(rows, SHAPE), NOISE) for base in (predicting, plain))
+    told = {np.nan: 0.0, np.inf: 1.0, -np.inf: -1.0}.get(wild, np.clip(wild, -1.0, 1.0))
+    assert without.tolist() == [2 * FINENESS, FINENESS]
+    assert (found - without).tolist() == [round((np.nan_to_num(told) - 0.5) * FINENESS), 0]
+
+
+def test_a_regressor_that_fails_counts_as_nothing():
+    values, table = np.array([-1.0, 1.0, 0.0]), counts([(0, 1, 0), (0, 1, 1)], SHAPE)
+    assert ensemble(Fixed(raising), values).sums(table, NOISE).tolist() == [0, 0]
+    half = Fixed(lambda part, *_: raising() if part else np.array([0.5, -0.5]))
+    assert ensemble(half, values).sums(table, NOISE).tolist() == [FINENESS // 2, -FINENESS // 2]
+
+
+def test_every_part_is_taught_by_its_own_rows_as_often_as_they_are_there():
+    seen = {}
+    told = Fixed(lambda part, vectors, values: seen.update({part: (vectors, values)}) or np.zeros(2))
+    table = counts([(0, 0, 2), (1, 1, 2), (1, 1, 2), (0, 1, 0), (1, 0, 3)], SHAPE)
+    ensemble(told, np.array([-1.0, 1.0, 0.0])).sums(table, NOISE)
+    assert {part: (one.tolist(), two.tolist()) for part, (one, two) in seen.items()} == {
+        0: ([[1.0, 0.0]], [1.0]),
+        2: ([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], [-1.0, 1.0, 1.0]),
+        3: ([[0.0, 1.0]], [-1.0]),
+    }
+
+
+def test_all_votes_of_a_point_together_are_one_a_part():
+    table = counts([(0, 1, 0), (1, 2, 0), (0, 2, 1), (0, 2, 1), (1, 1, 2)], SHAPE)
+    assert ensemble().votes(table, NOISE).sum(axis=1).tolist() == [4, 4]

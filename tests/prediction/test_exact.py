@@ -8,7 +8,7 @@ from tables_of_prediction import Given, counts, examples
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.exact import ExactKernel, KernelObjective
 from dpqr.prediction.kernel import Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
 from dpqr.prediction.scale import Scale
@@ -74,6 +74,40 @@ def test_some_neighbours_come_near_the_bound(loss):
     learner = exact(opposite, loss, Kernel(), 2, "20")
     near = values(learner, [(0, 1), (0, 1)]) - values(learner, [(0, 1), (7, 1)])
     assert 0.8 * float(learner.bound) <= np.abs(near).max() <= float(learner.bound)
+
+
+def test_the_bound_by_hand():
+    """lambda = 1/16, m = 1000, width 3. Pinball 3/4: C_L / (lambda m); least squares (r + 2) / (lambda m), r = 2.
+
+    A value's rounding, twice: (m + 11 (1 + 2 / b^2) 2) ulp C_L / lambda, b = 1/2; the solver's tolerance, twice.
+    """
+    vectors = unit_vectors(np.random.default_rng(1))
+    for loss, distance in ((LOSSES[2], 0.75 * 16 / 1000), (Square(), 4 * 16 / 1000)):
+        learner, ulp = exact(vectors, loss, KERNELS[0], 1000, "1/16"), 2.0**-52
+        slope = float(loss.lipschitz)
+        wrong = ulp * (1000 + 11 * 9 * 2) * slope * 16
+        gradient = float(loss.smoothness) * wrong + ulp * 80 * slope
+        tolerance = distance / 1024 + 2 * gradient / (2 / 16)
+        assert float(learner.distance) == pytest.approx(distance, rel=1e-12)
+        assert float(learner.solver.tolerance) == pytest.approx(tolerance, rel=1e-9, abs=0)
+        expected = (distance + 2 * tolerance + 2 * wrong) * (1 + 2.0**-20)
+        assert float(learner.bound) == pytest.approx(expected, rel=1e-13, abs=0)
+
+
+def test_the_gradient_is_that_of_the_value_and_its_norm_is_at_most_its_size():
+    drawn = np.random.default_rng(9)
+    vectors = unit_vectors(drawn)
+    gram = Kernel().matrix(vectors, vectors)
+    objective = KernelObjective(
+        gram=gram, targets=drawn.choice([-1.0, 1.0], 8), weights=drawn.random(8), loss=Logistic(), penalty=0.3
+    )
+    point, step = drawn.normal(size=8), 1e-6 * np.eye(8)
+    found = objective.gradient(point)
+    numeric = [(objective.value(point + each) - objective.value(point - each)) / 2e-6 for each in step]
+    assert gram @ found == pytest.approx(numeric, abs=1e-6)
+    alike = KernelObjective(gram=np.ones((8, 8)), targets=point, weights=point, loss=Logistic(), penalty=0.3)
+    ones = np.full(8, 0.5)
+    assert alike.size(ones) >= np.sqrt(alike.inner(ones, ones)) * (1 - 1e-15)
 
 
 def test_both_ways_of_the_solver_agree(monkeypatch):

@@ -1,5 +1,6 @@
 """The online learner against the recursion as it is printed, and its bound for a change at every position."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -68,6 +69,44 @@ def test_the_sharper_bound_is_the_one_of_the_source_page():
     """N = 10^4, theta = 3/4: about 9 times below 2 kappa (kappa^2 + 1) M N^(1 - 2 theta)."""
     stable = online([[1.0]], 10**4 - 2)
     assert 4 * 10**-2 / float(stable.distance) == pytest.approx(9, abs=1)
+
+
+@pytest.mark.parametrize("theta", ["3/5", "3/4", "9/10"])
+def test_the_bound_is_the_proofs_own_figure_in_exact_powers_and_never_below_it(theta):
+    """min(4 N^(1 - 2 theta), N^((1 - 3 theta) / 2) / sqrt(2) + 2 N^-theta), N = slots - 1 + t0."""
+    with localcontext() as context:
+        context.prec = 60
+        power = Decimal(Fraction(theta).numerator) / Decimal(Fraction(theta).denominator)
+        for slots in (1, 2, 5, 17, 100, 12_345, 10**7):
+            stable = online([[1.0]], slots, theta, rows=3)
+            last = Decimal(slots - 1 + stable.steps.start)
+            sharp = last ** ((1 - 3 * power) / 2) / Decimal(2).sqrt() + 2 * last**-power
+            proved = 3 * Fraction(min(4 * last ** (1 - 2 * power), sharp))
+            assert proved <= stable.distance <= proved * (1 + Fraction(1, 10**10))
+
+
+def test_rounding_of_every_step_is_charged_at_both_ends():
+    """N (width + 16) ulp of the norm N^((1 - theta) / 2) + 1, N = 999 + 3; and a value's error, gamma_(width + 2)."""
+    stable = online([[0.6, 0.8]], 1000)
+    norm = 1002 ** (1 / 8) + 1
+    rounding = 2.0**-52 * 1002 * (2 + 16) * norm + 4 * 2.0**-53 * norm
+    assert float(stable.bound - stable.distance) == pytest.approx(2 * rounding, rel=1e-6, abs=0)
+
+
+def test_slots_after_the_last_release_do_not_count():
+    """A stream is cut where a release stands: what comes later is learned by the next one."""
+    stable = online([[1.0, 0.0], [0.0, 1.0]], 3)
+    stream = [(0, 1), (1, 0), (0, 2), (1, 1), (0, 0)]
+    assert streamed(stable, stream).tolist() == streamed(stable, stream[:3]).tolist()
+
+
+def test_offsets_that_would_stretch_distances_are_refused():
+    """t0^theta >= kappa^2 + 1 = 2: of theta = 3/4, 3^0.75 = 2.28 and 2^0.75 = 1.68; of 3/5 even 3^0.6 = 1.93."""
+    for theta, least in (("3/4", 3), ("3/5", 4), ("99/100", 3)):
+        assert least ** float(Fraction(theta)) >= 2 > (least - 1) ** float(Fraction(theta))
+        assert online([[1.0]], 5, theta, offset=least).steps.start == least
+        with pytest.raises(UsageFault, match="t0"):
+            online([[1.0]], 5, theta, offset=least - 1)
 
 
 @pytest.mark.parametrize("wrong", [{"theta": "1/2"}, {"theta": "1"}, {"theta": "1/4"}, {"offset": 1}, {"offset": 2}])

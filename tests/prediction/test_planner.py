@@ -1,22 +1,27 @@
 """Which accountant and noise a prediction plan takes, and what it costs."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
 from tables_of_prediction import domain
 
-from dpqr.data.unit import PrivacyUnit
+from dpqr.data.attribute import Attribute, Bins
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.planner import Wanted, least_spread
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.target import Target
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import PREDICTING
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
 
 TABLE = domain(30, 2)
+NUMBER = Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(9))))
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 OFFERED = [one for name, one in PREDICTING.items() if name != "pld"]
 
@@ -59,3 +64,62 @@ def test_plans_of_the_analytic_accountant_stay_within_the_budget(points, records
 def test_without_a_delta_no_normal_noise_is_drawn():
     plan = least_spread(wanted(budget=PrivacyBudget.parse("1")))
     assert (plan.accountant.name, plan.noise) == ("basic", "laplace")
+
+
+@dataclass(frozen=True)
+class Dear(Basic):
+    """An accountant whose prices add up to more than the budget."""
+
+    def epsilon(self, events, delta):
+        return super().epsilon(events, delta) * 2
+
+
+def test_no_plan_above_the_budget_is_taken():
+    pure = replace(wanted(points=3, budget=PrivacyBudget.parse("1")), accountants=[Dear()])
+    with pytest.raises(InfeasiblePlan, match="no accountant can prove"):
+        least_spread(pure)
+    assert least_spread(replace(pure, accountants=[Dear(), PREDICTING["basic"]])).epsilon == 1
+
+
+@pytest.mark.parametrize("points", [None, 1, 40])
+@pytest.mark.parametrize("records", [1000, None])
+@pytest.mark.parametrize("tuning", [None, Fraction(1, 5)])
+def test_under_basic_composition_all_draws_together_spend_the_budget_exactly(points, records, tuning):
+    """A twentieth for a count, of the rest a fifth for lambda, and of what is left the same for every point."""
+    plan = least_spread(wanted(points, records, tuning, [PREDICTING["basic"]], PrivacyBudget.parse("1")))
+    left = Fraction(1)
+    if records is None:
+        assert plan.counting.pure == Fraction(1, 20)
+        left -= plan.counting.pure
+    if tuning:
+        assert plan.tuning.bounded_range == left / 5
+        left -= left / 5
+    assert plan.price.pure == left / (points or 1)
+    assert plan.epsilon == 1
+    assert sum(count for _, count in plan.events) == (points or 1) + (records is None) + bool(tuning)
+
+
+@dataclass(frozen=True)
+class Silent(Basic):
+    """An accountant whose theorem does not cover the draws."""
+
+    def epsilon(self, events, delta):
+        return None
+
+
+def test_draws_that_a_theorem_does_not_cover_are_not_free():
+    pure = replace(wanted(points=3, budget=PrivacyBudget.parse("1")), accountants=[Silent()])
+    with pytest.raises(InfeasiblePlan, match="no accountant can prove"):
+        least_spread(pure)
+    assert least_spread(replace(pure, accountants=[Silent(), PREDICTING["basic"]])).epsilon == 1
+
+
+def test_every_release_of_a_stream_is_charged_for_every_point():
+    problem = replace(wanted(points=7).problem, unit=PrivacyUnit(neighbours=Neighbours.REPLACE))
+    target = Target(attribute=NUMBER, axis=1)
+    problem = replace(problem, domain=Domain((TABLE.attributes[0], NUMBER)), target=target)
+    recipe = StableRecipe(name="online", features=CellFeatures(domain=domain(30)), releases=3)
+    given = Wanted(problem=problem, budget=PrivacyBudget.parse("1"), recipe=recipe, accountants=[PREDICTING["basic"]])
+    plan = least_spread(given)
+    assert [count for _, count in plan.events] == [21]
+    assert plan.price.pure == Fraction(1, 21)

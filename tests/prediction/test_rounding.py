@@ -70,6 +70,12 @@ def test_gamma_is_highams():
     assert gamma(2**12) == Fraction(2**12, 2**53 - 2**12)
 
 
+def test_the_bound_by_hand():
+    """Ten products and their sum, the quotient by the grid's step, and underflow: gamma_12."""
+    u = Fraction(1, 2**53)
+    assert evaluation_error(10, Fraction(3)) == 12 * u / (1 - 12 * u) * 3 * (1 + Fraction(1, 2**40))
+
+
 class Told:
     """A learner with these weights, whose function is promised to move by `bound` at most."""
 

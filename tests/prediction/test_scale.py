@@ -41,6 +41,20 @@ def test_under_replace_of_rows_the_number_is_used_as_it_is():
     assert Scale(unit=REPLACED, records=4).heaviest == 1
 
 
+def test_where_only_persons_are_public_the_number_of_rows_is_not():
+    """Persons come in the place of others with more or fewer rows: m is private, and a taper holds the sum down."""
+    assert not Scale(unit=SWAPPED, records=4).replaced
+    assert Scale(unit=SWAPPED, records=4).weight(1000) == 0
+    assert Scale(unit=ROWS, records=4).heaviest == Fraction(65, 64) ** 2 * 16
+
+
+@pytest.mark.parametrize("unit", [ROWS, PERSONS, SWAPPED])
+def test_the_private_number_of_records_divides_nothing(unit):
+    scale = Scale(unit=unit, records=8)
+    assert [scale.weight(m) for m in (1, 3, 8)] == [1 / 8] * 3
+    assert scale.weight(16) == 63 / 64 / 8
+
+
 @pytest.mark.parametrize("records", [0, 2**28 + 1])
 def test_numbers_out_of_range_are_refused(records):
     with pytest.raises(InfeasiblePlan, match="--n"):

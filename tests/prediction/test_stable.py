@@ -1,5 +1,6 @@
 """Certified bounds against measured changes: never exceeded, and nearly reached by some pair."""
 
+import math
 from dataclasses import replace
 from fractions import Fraction
 
@@ -7,7 +8,10 @@ import numpy as np
 import pytest
 from tables_of_prediction import LOSSES, UNITS, counts, learner, measured_shares
 
-from dpqr.data.unit import Neighbours
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.losses import Pinball
+from dpqr.prediction.scale import Scale
+from dpqr.prediction.stable import LipschitzLearner
 
 PAIRS = 125
 """For each learner and relation, 1,000 together; `tests/benchmarks/predict.py --only sensitivity` has more."""
@@ -64,3 +68,108 @@ def test_a_row_without_a_target_teaches_nothing(name):
     rows = [(0, 1), (1, 0), (1, 3)]
     assert lacking.fit(counts([*rows, (0, unknown), (1, unknown)])).tolist() == stable.fit(counts(rows)).tolist()
     assert not lacking.fit(counts([(0, unknown)])).any()
+
+
+ETA = Fraction(1, 64)
+HEAVIEST = (1 + ETA) ** 2 / (4 * ETA)
+ULP = 2.0**-52
+WIDTH = 2
+VECTORS = [[1.0, 0.0], [-1.0, 0.0]]
+
+
+@pytest.mark.parametrize("rows", [1, 5])
+@pytest.mark.parametrize("relation", Neighbours)
+def test_distances_of_lipschitz_losses_by_hand(relation, rows):
+    """C_L = 4/5. Rows that are replaced: C_L / (lambda m). Others: (1 + eta) C_L / (2 lambda m0), K or 2K times."""
+    unit = PrivacyUnit(neighbours=relation, **({"column": "p", "rows": rows} if rows > 1 else {}))
+    stable = learner("pinball", VECTORS, Fraction(1, 10), unit, 100)
+    one = (1 + ETA) * Fraction(4, 5) / (2 * Fraction(1, 10) * 100)
+    replaced = 2 * rows * one if rows > 1 else Fraction(4, 5) / (Fraction(1, 10) * 100)
+    assert stable.distance == (replaced if relation is Neighbours.REPLACE else rows * one)
+
+
+def test_distances_of_least_squares_by_hand():
+    """In the ball of radius 1 gradients have norm 2 (1 + 1); over the whole space, r = 1 / (2 sqrt(lambda)), where m is
+    public and r + 2 <= 4: (r + 2) / (lambda m)."""
+    added = learner("least squares", VECTORS, Fraction(1, 16), UNITS[Neighbours.ADD_REMOVE], 100)
+    assert added.radius == 1
+    assert added.distance == (1 + ETA) * 4 / (2 * Fraction(1, 16) * 100)
+    whole = learner("least squares", VECTORS, Fraction(1, 16), UNITS[Neighbours.REPLACE], 100)
+    assert whole.radius is None
+    assert float(whole.distance) == pytest.approx((2 + 2) * 16 / 100)
+    assert whole.distance >= Fraction(64, 100)
+    ball = learner("least squares", VECTORS, Fraction(1, 100), UNITS[Neighbours.REPLACE], 100)
+    assert ball.radius == 1
+    assert ball.distance == 2 * 4 * 100 / Fraction(2 * 100)
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_what_a_solver_is_told_by_hand(relation):
+    """Modulus 2 lambda; smoothness and F(0) by the weight of all losses together; a tolerance of a 1024th of the
+    distance, and twice the gradient's rounding over the modulus."""
+    heaviest = Fraction(1) if relation is Neighbours.REPLACE else HEAVIEST
+    penalty = Fraction(1, 8)
+    stable = learner("pinball", VECTORS, penalty, UNITS[relation], 10**6)
+    assert stable.solver.modulus == Fraction(1, 4)
+    assert stable.solver.smoothness == heaviest * 16 + Fraction(1, 4)
+    assert stable.solver.start == heaviest * (Fraction(4, 5) + Fraction(1, 32))
+    norm = 2 * math.sqrt(heaviest * Fraction(133, 160) / penalty)
+    summed = 0.8 * (2**12 + 64) * heaviest + 4 / 8 * norm
+    rounding = ULP * (summed + heaviest * 16 * (WIDTH * norm + 8))
+    assert float(stable.solver.tolerance) == pytest.approx(
+        float(stable.distance) / 1024 + 8 * rounding, rel=1e-9, abs=0
+    )
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_both_ends_of_a_pair_are_charged_for_the_solver_and_for_a_value(name):
+    """bound = (distance + 2 (tolerance + e)) (1 + 2^-20), e = gamma_(width + 2) times the norm."""
+    stable = learner(name, VECTORS, Fraction(1, 8), UNITS[Neighbours.ADD_REMOVE], 10**9 // 4)
+    if name == "least squares":
+        rounding = (2**8 * WIDTH + 2 * 2**12) * float(HEAVIEST) * ULP
+        assert float(stable.tolerance) == pytest.approx(float(stable.distance) / 1024 + 8 * rounding, rel=1e-9, abs=0)
+        tolerance, norm = stable.tolerance, stable.radius
+    else:
+        tolerance, norm = stable.solver.tolerance, stable.norm
+    error = Fraction(4, 2**53) * (norm + tolerance)
+    expected = (stable.distance + 2 * (tolerance + error)) * (1 + Fraction(1, 2**20))
+    assert float(stable.bound) == pytest.approx(float(expected), rel=1e-12, abs=0)
+    assert stable.bound >= expected
+
+
+def test_no_minimiser_is_longer_than_the_norm_that_is_charged_for():
+    """The most that a table can weigh, all of it one row: m u / m0 = heaviest at m = (1 + 1 / eta) m0 / 2."""
+    scale = Scale(unit=PrivacyUnit(), records=64)
+    most = max(range(64, 65 * 64), key=lambda m: m * scale.weight(m))
+    stable = learner("pinball", VECTORS, Fraction(20), UNITS[Neighbours.ADD_REMOVE], 64)
+    found = np.linalg.norm(stable.fit(counts([(0, 1)] * most)))
+    assert 0.99 * float(stable.norm) <= found <= float(stable.norm + stable.solver.tolerance)
+    assert float(HEAVIEST) == pytest.approx(most * scale.weight(most), rel=1e-4)
+
+
+def test_on_the_ball_it_is_the_minimiser_there():
+    """Its gradient points inwards along the function itself, with a multiplier of 0 or more."""
+    drawn = np.random.default_rng(8)
+    vectors = drawn.normal(size=(6, 2))
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    stable = learner("least squares", vectors, Fraction(1, 10**5), UNITS[Neighbours.ADD_REMOVE], 6)
+    rows = [(place, int(vectors[place, 0] < 0.2)) for place in range(6)] * 40
+    weights = stable.fit(counts(rows))
+    taken = stable.scale.weight(len(rows))
+    targets = np.array([[-1.0, 1.0][value] for _, value in rows])
+    seen = vectors[[place for place, _ in rows]]
+    gradient = 2 * taken * seen.T @ (seen @ weights - targets) + 2e-5 * weights
+    if np.linalg.norm(weights) < 1 - 1e-6:
+        assert np.linalg.norm(gradient) <= 1e-9
+    else:
+        assert np.linalg.norm(weights) == pytest.approx(1, abs=1e-9)
+        assert np.linalg.norm(gradient + np.linalg.norm(gradient) * weights) <= 1e-7 * np.linalg.norm(gradient)
+
+
+def test_a_low_quantile_has_the_slope_of_its_longer_side():
+    given = learner("pinball", VECTORS, Fraction(20), UNITS[Neighbours.ADD_REMOVE], 2)
+    low = LipschitzLearner(
+        examples=given.examples, loss=Pinball(tau=Fraction(1, 10)), penalty=Fraction(20), scale=given.scale
+    )
+    moved = np.linalg.norm(low.fit(counts([(0, 0)])) - low.fit(counts([(0, 0), (0, 0)])))
+    assert 0.8 * float(low.bound) <= moved <= float(low.bound)

@@ -22,6 +22,8 @@ TOTAL = QueryBlock(name="total")
 def test_the_gap_of_one_query_is_in_records_and_rounded_to_the_grid() -> None:
     assert gap(measured((TOTAL, [70])), Says({"total": 64.4})) == 6
     assert gap(measured((TOTAL, [64])), Says({"total": 70})) == 6
+    assert gap(measured((TOTAL, [70])), Says({"total": 64.6})) == 5
+    assert gap(measured((TOTAL, [64])), Says({"total": 69.6})) == 6
     assert gap(measured((QUARTERS, [70])), Says({"quarters": 63.4})) == Fraction(7, 4)
 
 

@@ -60,3 +60,9 @@ def test_the_shortfall_is_the_sources_and_rounded_up() -> None:
     assert PermuteAndFlip().shortfall(200, 0, Price(epsilon=epsilon), Fraction(1, 1000)) == found
     tiny = PermuteAndFlip().shortfall(10**6, 1, Price(epsilon=epsilon), Fraction(1, 10**400))
     assert tiny == pytest.approx(14 * 406 * math.log(10))
+
+
+def test_a_price_in_rho_falls_short_by_what_its_own_epsilon_does() -> None:
+    """sqrt(2 rho) = 1/5, half of what the exponential mechanism would get for it."""
+    found = PermuteAndFlip().shortfall(200, 3, RHO, Fraction(1, 1000))
+    assert found == pytest.approx(2 * 3 * 5 * math.log(200_000), rel=1e-9)

@@ -24,11 +24,13 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import DROPPED, WithDroppedCount
 from dpqr.strategies.schedules.marginals import Marginals
+from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.workload import Workload
 
@@ -80,6 +82,24 @@ def test_no_plan_costs_more_than_its_budget_or_leaves_much(accountant, schedule)
     for event, count in plan.events:
         for _ in range(count):
             guard.charge(event)
+
+
+@pytest.mark.parametrize("share", [TENTH, Fraction(1, 2)])
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+def test_a_share_of_what_is_drawn_in_stages_too(share, accountant) -> None:
+    """Every draw of a plan has its part in the share: opening, stages, selections and measurements."""
+    budget = PURE if accountant == "basic" else APPROXIMATE
+    ordered = problem(unit=PrivacyUnit(column="person", rows=2))
+    block = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(300,), matrix=Prefix(300)),))
+    domain = Domain((Attribute(name="c0", axis=Codes(300)),))
+    ordered = replace(ordered, domain=domain, workload=Workload((block,)))
+    plan = counted(Ordered(), share).plan(ordered, budget, roles(accountant))
+    assert plan.stages
+    prices = [price.epsilon or price.rho for price in (plan.opening_price, *plan.stages)]
+    paid = plan.dropped.epsilon or plan.dropped.rho
+    assert paid == share * (paid + sum(prices))
+    assert float(plan.epsilon) == pytest.approx(1, rel=1e-3)
+    assert plan.epsilon <= 1
 
 
 def test_the_noise_is_the_checks() -> None:

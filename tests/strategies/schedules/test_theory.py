@@ -31,6 +31,7 @@ from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.schedules.feasible_alpha import TOTAL
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.median import Median
@@ -38,6 +39,7 @@ from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
+from dpqr.workload.measurement import Measurement
 from dpqr.workload.workload import Workload
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
@@ -216,6 +218,65 @@ def test_a_count_that_was_lost_ends_the_run():
     transcript = Transcript()
     transcript.add(Round(choice=None, measurement=None, charges=()))
     assert plan.schedule.next(plan, transcript) is None
+
+
+def told(plan, *, rounds, counted=None, stopped=False):
+    """A transcript of a count, where one is given, and so many rounds."""
+    transcript = Transcript()
+    row = plan.problem.workload.blocks[0].row(0)
+    for place in range(rounds + (counted is not None)):
+        block, value = (TOTAL, counted) if counted is not None and not place else (row, 5)
+        law = plan.roles.check.law((block,), plan.problem.unit, plan.measure)
+        measured = Measurement(blocks=(block,), values=(np.array([value]),), law=law)
+        transcript.add(Round(choice=0, measurement=measured, charges=(), stopped=stopped))
+    return transcript
+
+
+@pytest.mark.parametrize("private", [False, True])
+def test_as_many_rounds_as_are_planned_and_none_after_a_stop(private):
+    stated = hidden() if private else problem(n=10**9, alpha=Fraction(1, 2))
+    plan = Theory().plan(stated, PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
+    counted = 60 if private else None
+    assert plan.rounds > 2
+    for rounds in (0, 1, plan.rounds - 1):
+        step = plan.schedule.next(plan, told(plan, rounds=rounds, counted=counted))
+        assert (step.select, step.measure, step.threshold) == (plan.select, plan.measure, plan.threshold)
+        assert step.records == counted
+        assert len(step.candidates) == plan.problem.workload.rows
+    assert plan.schedule.next(plan, told(plan, rounds=plan.rounds, counted=counted)) is None
+    assert plan.schedule.next(plan, told(plan, rounds=2, counted=counted, stopped=True)) is None
+
+
+@pytest.mark.parametrize(
+    ("counted", "records"), [(-3, 1), (0, 1), (1, 1), (77, 77), (DECLARED, DECLARED), (DECLARED + 1, DECLARED)]
+)
+def test_a_bought_count_is_brought_between_one_and_the_declared_number(counted, records):
+    """Towards the truth: no table keeps more, and a hypothesis needs one record to have a shape."""
+    plan = Theory().plan(hidden(), PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
+    assert plan.schedule.next(plan, told(plan, rounds=0, counted=counted)).records == records
+
+
+@pytest.mark.parametrize("accountant", [Basic(), ZeroConcentrated()], ids=lambda one: one.name)
+def test_what_is_drawn_first_is_what_was_paid_for_it(accountant):
+    budget = PrivacyBudget(Fraction(400), Fraction(0 if accountant.name == "basic" else "1/1000000"))
+    plan = Theory().plan(hidden(alpha=Fraction(9, 10)), budget, roles(MultiplicativeWeights(), accountant))
+    first = plan.schedule.next(plan, Transcript())
+    assert first.candidates == (TOTAL,)
+    assert first.measure == plan.measure
+    assert (plan.roles.check.event((TOTAL,), plan.problem.unit, first.measure), 1) == plan.events[0]
+    rho = [price.rho for price in (plan.select, plan.measure)]
+    if accountant.name == "zcdp":
+        assert rho[1] == 4 * rho[0]
+    assert plan.epsilon <= budget.epsilon
+
+
+def test_the_stop_test_is_at_three_quarters_of_alpha_n_and_updates_at_half_of_alpha():
+    for variant in ("printed", "sharp"):
+        plan = Theory(variant=variant).plan(
+            problem(n=10**9, alpha=Fraction(1, 5)), EPSILON_ONE, roles(MultiplicativeWeights())
+        )
+        assert plan.threshold == 150_000_000
+        assert plan.problem.level == Level(value=Fraction(1, 10), variant=variant)
 
 
 def test_only_proved_accuracies_are_searched():

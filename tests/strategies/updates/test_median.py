@@ -79,6 +79,32 @@ def test_beyond_the_limit_the_polytope_is_sampled_and_marked():
     assert rule.update(facts, sample, [measured([query], [[-500]])]) is None
 
 
+class Half:
+    """A sample that answers half of its records to every query, and is told where to be cut."""
+
+    shape, total, told = (8,), 1000.0, None
+
+    def answer(self, block):
+        return np.array([500.0])
+
+    def cut(self, rows, bounds):
+        self.told = rows, bounds
+        return self
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high"),
+    [(300, 0.2, 0.4), (450, 0.35, 0.4), (700, 0.6, 0.8), (550, 0.6, 0.65), (-20, -0.12, 0.08), (1050, 0.95, 1.15)],
+)
+def test_a_cut_keeps_every_truth_that_a_fair_answer_may_have(value, low, high):
+    """Within the level 1/10 of the answer, and at least the level away from the half that was told, on its side."""
+    row = np.array([1, 1, 0, 1, 0, 0, 1, 0])
+    found = RULE.update(theory(8, "1/10"), Half(), [measured([dense(row, (8,))], [[value]])])
+    rows, bounds = found.told
+    assert rows.tolist() == [row.tolist(), (-row).tolist()]
+    assert bounds == pytest.approx([high, -low])
+
+
 def test_an_update_moves_a_polytope_s_answer_by_the_level():
     """v is within the level of f(D): what is left still answers at least the level away, where f(x) must be."""
     rule = Median(members=1, points=64, steps=40)

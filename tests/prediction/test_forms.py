@@ -1,0 +1,70 @@
+"""What a price buys of each form, with the sensitivities as their proofs have them; and that it is what is drawn."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tables_of_prediction import UNITS, VALUES, Given
+
+from dpqr.data.unit import Neighbours
+from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
+from dpqr.prediction.forms import AveragesForm, FunctionForm, PointsForm, RandomisedVotesForm, VotesForm
+from dpqr.prediction.losses import Hinge
+from dpqr.prediction.scale import Scale
+from dpqr.prediction.stable import Examples, LipschitzLearner
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
+from dpqr.privacy.price import Price
+
+PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
+STEPS = 2**20
+"""Grid steps in a learner's bound."""
+
+
+@pytest.mark.parametrize("width", [1, 2, 10, 257])
+def test_all_weights_of_a_function_move_together(width):
+    """In L2 by the bound, half a step a weight at either end, and one for the grid's step; in L1 sqrt(width) times."""
+    form = FunctionForm(width=width)
+    gaussian = form.event(RHO, "gaussian")
+    moved = STEPS + math.sqrt(width) + 1
+    assert moved**2 <= gaussian.squared_sensitivity <= (moved + 1) ** 2
+    assert gaussian.variance == gaussian.squared_sensitivity * 25
+    laplace = form.event(PURE, "laplace")
+    moved = math.sqrt(width) * STEPS + width + 1
+    assert moved <= laplace.sensitivity <= moved + 1
+    assert laplace.scale == laplace.sensitivity * 3
+    assert laplace.coordinates == (1 if width == 1 else None)
+
+
+def test_one_prediction_moves_by_the_bound_and_its_rounding():
+    """Half a step at either end and one for the grid's step."""
+    assert PointsForm(count=7).event(PURE, "laplace") == DiscreteLaplaceEvent(
+        sensitivity=STEPS + 2, scale=3 * Fraction(STEPS + 2), coordinates=1
+    )
+    assert PointsForm(count=7).event(RHO, "gaussian") == RoundedGaussianEvent(
+        squared_sensitivity=(STEPS + 2) ** 2, variance=25 * Fraction((STEPS + 2) ** 2)
+    )
+
+
+@pytest.mark.parametrize("touched", [1, 4])
+def test_an_ensemble_moves_by_the_parts_that_a_unit_changes(touched):
+    """A member's number lies in [-1, 1]: two bounds a part. A share of votes moves by one a part."""
+    averages = AveragesForm(count=3, touched=touched).event(PURE, "laplace")
+    assert averages == DiscreteLaplaceEvent(
+        sensitivity=2 * STEPS * touched, scale=6 * Fraction(STEPS * touched), coordinates=1
+    )
+    votes = RandomisedVotesForm(count=3, touched=touched).event(PURE, "laplace")
+    assert votes == DiscreteLaplaceEvent(sensitivity=touched, scale=3 * Fraction(touched), coordinates=1)
+    assert VotesForm(count=3).event(PURE, "exponential") == ExponentialEvent(epsilon=PURE.bounded_range)
+
+
+@pytest.mark.parametrize("width", [1, 3])
+def test_what_a_form_is_charged_is_what_its_mechanism_draws(width):
+    vectors = np.eye(width)[:1]
+    given = Examples(features=Given(vectors), axis=1, values=VALUES)
+    scale = Scale(unit=UNITS[Neighbours.ADD_REMOVE], records=9)
+    learner = LipschitzLearner(examples=given, loss=Hinge(), penalty=Fraction(1, 5), scale=scale)
+    form = FunctionForm(width=width)
+    laplace, gaussian = form.event(PURE, "laplace"), form.event(RHO, "gaussian")
+    assert LaplaceWeights(learner=learner, width=width, scale=laplace.scale).event == laplace
+    assert GaussianWeights(learner=learner, width=width, variance=gaussian.variance).event == gaussian

@@ -1,0 +1,115 @@
+"""What a plan draws is what it is charged for: every mechanism's events are the planned ones."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from tables_of_prediction import domain
+
+from dpqr.data.attribute import Attribute, Bins
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.bases import RidgeBase
+from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.kernel import Kernel
+from dpqr.prediction.plan import usable
+from dpqr.prediction.planner import Wanted, least_spread
+from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.target import Target
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+
+FEATURES = CellFeatures(domain=domain(3))
+LABELS = domain(3, 2)
+NUMBERS = Domain((LABELS.attributes[0], Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(9))))))
+LOGISTIC = StableRecipe(name="logistic", features=FEATURES)
+REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
+
+
+def planned(recipe, *, table=LABELS, points=7, delta="0", unit=None, records=100):
+    positive = 1 if table is LABELS else None
+    problem = PredictionProblem(
+        domain=table,
+        target=Target(attribute=table.attributes[1], axis=1, positive=positive),
+        unit=unit or PrivacyUnit(),
+        records=records,
+        points=points,
+    )
+    accountants = [Basic()] if delta == "0" else [ACCOUNTANTS["zcdp"]]
+    budget = PrivacyBudget(epsilon=Fraction(2), delta=Fraction(delta))
+    return least_spread(Wanted(problem=problem, budget=budget, recipe=recipe, accountants=accountants))
+
+
+def aggregate(**given):
+    return Aggregate(features=FEATURES, base=RidgeBase(), **given)
+
+
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_a_stable_learners_draws(delta):
+    plan = planned(LOGISTIC, delta=delta)
+    assert plan.predictions(plan.learner(100), np.zeros((7, 1), dtype=int)).events == plan.events
+    function = planned(LOGISTIC, points=None, delta=delta)
+    assert ((function.weights(function.learner(100)).event, 1),) == function.events
+
+
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_an_exact_kernels_draws(delta):
+    wide = domain(30, 40, 50)
+    table = Domain((*wide.attributes, NUMBERS.attributes[1]))
+    kernel = Kernel(name="gaussian")
+    recipe = StableRecipe(name="least-squares", features=kernel.of(wide), kernel=kernel)
+    problem = PredictionProblem(
+        domain=table, target=Target(attribute=table.attributes[3], axis=3), unit=REPLACED, records=100, points=7
+    )
+    accountant = Basic() if delta == "0" else ACCOUNTANTS["zcdp"]
+    budget = PrivacyBudget(epsilon=Fraction(2), delta=Fraction(delta))
+    plan = least_spread(Wanted(problem=problem, budget=budget, recipe=recipe, accountants=[accountant]))
+    assert plan.predictions(plan.learner(100), np.zeros((7, 3), dtype=int)).events == plan.events
+
+
+@pytest.mark.parametrize(
+    ("recipe", "table"),
+    [(aggregate(), LABELS), (aggregate(vote="randomised"), LABELS), (aggregate(), NUMBERS)],
+    ids=["labels", "coins", "numbers"],
+)
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_an_ensembles_draws(recipe, table, delta):
+    plan = planned(recipe, table=table, delta=delta)
+    assert plan.votes(np.zeros((7, FEATURES.width))).events == plan.events
+
+
+@pytest.mark.parametrize("delta", ["0", "1/1000000"])
+def test_what_is_bought_first(delta):
+    """A count of records, a choice of lambda, then the form's own draws; together they spend the budget."""
+    plan = planned(replace(LOGISTIC, tuning=Fraction(1, 5)), delta=delta, records=None)
+    count, choice, drawn = plan.events
+    assert count == (plan.counter.event, 1)
+    assert (choice,) == plan.tuner(100).events
+    assert drawn[1] == 7
+    assert Fraction(99, 100) * 2 < plan.epsilon <= 2
+    if delta == "0":
+        spent = [Fraction(1, 20), Fraction(1, 5) * Fraction(19, 20), Fraction(4, 5) * Fraction(19, 20)]
+        assert [plan.counting.pure, plan.tuning.bounded_range, 7 * plan.price.pure] == [2 * share for share in spent]
+
+
+def test_every_release_of_a_stream_is_paid():
+    recipe = StableRecipe(name="online", features=FEATURES, releases=3)
+    plan = planned(recipe, table=NUMBERS, unit=REPLACED)
+    assert [count for _, count in plan.events] == [21]
+    assert 21 * plan.price.pure == 2
+
+
+def test_a_bought_number_of_records_is_brought_within_bounds():
+    assert [usable(records) for records in (-5, 0, 1, 12, 2**28, 2**28 + 1, 2**60)] == [
+        1,
+        1,
+        1,
+        12,
+        2**28,
+        2**28,
+        2**28,
+    ]

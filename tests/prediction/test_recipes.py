@@ -1,0 +1,93 @@
+"""Learners by their names: which one is made, for which unit, and what is refused."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+from tables_of_prediction import domain
+
+from dpqr.data.attribute import Attribute, Bins
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.kernel import Kernel
+from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.scale import Scale
+from dpqr.prediction.stable import LeastSquares
+from dpqr.prediction.target import Target
+
+REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
+PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)
+FEATURES = CellFeatures(domain=domain(4))
+NUMBERS = Domain((domain(4).attributes[0], Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(4))))))
+
+
+def recipe(name, **given):
+    return StableRecipe(name=name, **({"features": FEATURES} | given))
+
+
+def problem(unit=REPLACED, records=100, points=5):
+    target = Target(attribute=NUMBERS.attributes[1], axis=1)
+    return PredictionProblem(domain=NUMBERS, target=target, unit=unit, records=records, points=points)
+
+
+def test_a_stream_of_persons_has_a_slot_for_each_of_their_rows_and_moves_by_all_of_them():
+    learner = recipe("online").learner(problem(PERSONS), 50, 1.0)
+    assert (learner.slots, learner.rows) == (150, 3)
+    assert learner.distance == 3 * recipe("online").learner(problem(), 150, 1.0).distance
+
+
+def test_every_release_has_learned_from_its_part_of_the_slots_and_the_last_from_all():
+    stream = recipe("online", releases=4)
+    assert [stream.learner(problem(PERSONS), 50, 1.0, release).slots for release in range(4)] == [37, 75, 112, 150]
+
+
+@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(column="who", rows=3)])
+def test_no_stream_where_records_come_and_go(unit):
+    with pytest.raises(InfeasiblePlan, match="move all later ones"):
+        recipe("online").require(problem(unit))
+    recipe("online").require(problem())
+
+
+def test_the_private_number_of_records_never_decides_which_learner_is_used():
+    """The kernel itself is used where few rows can be: that is public under replace of rows alone."""
+    kernel = Kernel(name="gaussian", features=None)
+    wide = replace(problem(), domain=NUMBERS)
+    drawn = recipe("least-squares", kernel=kernel, features=replace_features(kernel))
+    assert isinstance(drawn.learner(wide, 100, 1.0), ExactKernel)
+    for unit in (PrivacyUnit(), PERSONS, PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)):
+        assert not drawn.exact(problem(unit))
+        assert isinstance(drawn.learner(problem(unit), 100, 1.0), LeastSquares)
+
+
+def replace_features(kernel):
+    """Random ones, as the kernel takes for a large domain."""
+    return kernel.of(domain(30, 40, 50))
+
+
+@pytest.mark.parametrize("name", ["logistic", "svm", "quantile", "least-squares"])
+def test_lambda_is_a_number_of_two_digits_within_its_bounds(name):
+    scale = Scale(unit=REPLACED, records=1000)
+    for spread in (0.0, 1e-300, 0.37, 12.3456, 1e9, 1e40):
+        found = recipe(name).chosen_penalty(scale, spread)
+        assert Fraction(1, 10**9) <= found <= 100
+        assert found == Fraction(f"{float(found):.1e}")
+    assert recipe(name).chosen_penalty(scale, 1e40) == 100
+    assert recipe(name).chosen_penalty(Scale(unit=REPLACED, records=2**28), 0.0, Fraction(1, 10**9)) == Fraction(
+        1, 10**9
+    )
+
+
+def test_a_lambda_by_the_theory_lies_on_the_grid_too():
+    scale = Scale(unit=REPLACED, records=12_345)
+    assert recipe("svm", smoothness=Fraction(1, 2)).chosen_penalty(scale, 1.0) == Fraction("0.009")
+    assert recipe("svm", penalty=Fraction(1, 7)).chosen_penalty(scale, 1.0) == Fraction(1, 7)
+
+
+def test_a_quantile_is_the_one_that_was_asked_for():
+    learner = recipe("quantile", tau=Fraction(9, 10)).learner(problem(), 100, 1.0)
+    assert learner.loss.tau == Fraction(9, 10)
+    assert learner.loss.lipschitz == Fraction(9, 10)
