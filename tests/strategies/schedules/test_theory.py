@@ -169,6 +169,18 @@ def test_the_order_of_a_block_s_rows_changes_no_plan(order, unit):
     assert first.forecast[0].deviation == pytest.approx(math.sqrt(2) * float(event.scale) / 10**6, rel=0.01)
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_dearest_measurement_of_any_block_is_planned_for(order):
+    """What a round will measure is not known before: coefficients up to 7 have 7 times the noise of the other row."""
+    factors = [Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[1, largest]]))) for largest in (1, 7)]
+    blocks = tuple(QueryBlock(name=str(each), factors=(factors[each],), scale=Fraction(1, 8)) for each in order)
+    stated = replace(problem(cells=2, rows=[[0, 1]], n=10**8), workload=Workload(blocks))
+    plan = Theory().plan(stated, EPSILON_ONE, roles(MultiplicativeWeights()))
+    event, count = plan.events[-1]
+    assert (event.sensitivity, count) == (7, plan.rounds)
+    assert event.scale == 7 / plan.measure.pure
+
+
 HIDDEN = PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)
 DECLARED = 2_000
 
