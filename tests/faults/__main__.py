@@ -45,7 +45,7 @@ def main() -> int:
     for folder in asked.folder if asked.drawn else ():
         faults += drawn_faults(folder, asked.drawn, asked.seed)
     verdicts = []
-    for verdict in _verdicts(faults, asked.workers, asked.widest):
+    for verdict in _verdicts(faults, asked):
         verdicts.append(verdict)
         print(f"{_outcome(verdict):28} {verdict.fault.file}: {verdict.fault.words}", flush=True)
     _table(verdicts, asked.folder)
@@ -68,22 +68,22 @@ def _arguments() -> argparse.Namespace:
     return asked
 
 
-def _verdicts(faults: Iterable[Fault], workers: int, widest: int) -> Iterator[Verdict]:
+def _verdicts(faults: Iterable[Fault], asked: argparse.Namespace) -> Iterator[Verdict]:
     """One copy of the project a worker; a fault waits for a copy that is free."""
     with ExitStack() as stack:
         copies: queue.Queue[Path] = queue.Queue()
-        for _ in range(workers):
-            copies.put(copy := stack.enter_context(copy_of_the_project()))
-            require_sound(copy)
+        for _ in range(asked.workers):
+            copies.put(stack.enter_context(copy_of_the_project()))
+        require_sound(copies.queue[0], asked.folder)
 
         def judged(fault: Fault) -> Verdict:
             copy = copies.get()
             try:
-                return tried(fault, copy, widest=widest)
+                return tried(fault, copy, widest=asked.widest)
             finally:
                 copies.put(copy)
 
-        with ThreadPoolExecutor(workers) as pool:
+        with ThreadPoolExecutor(asked.workers) as pool:
             yield from pool.map(judged, faults)
 
 
