@@ -73,8 +73,8 @@ Done = Callable[[Finding, int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Audit:
-    """All findings. runs: as asked for, on each of a case's two databases (fewer where a run takes long); half of
-    them chose the events, half tested them."""
+    """All findings. runs: as asked for, on each of a case's two databases (fewer where a run takes long, and what a
+    case states in a short audit); half of them chose the events, half tested them."""
 
     runs: int
     findings: tuple[Finding, ...]

@@ -7,7 +7,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import sha256
 from pathlib import Path
@@ -31,7 +31,7 @@ from dpqr.noise.source import NoiseSource
 RUNS = 120
 """Runs of a short audit: enough for whatever tells neighbours apart nearly always."""
 WIDEST = 2_000
-"""Numbers of one file that are looked at."""
+"""Parts of numbers (`_digits`) of one file that are looked at: twice what the cases below publish."""
 NUMBER = re.compile(r"(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
 DIGITS = 18
 
@@ -68,7 +68,7 @@ class FileCase:
     form: TableFormat = "csv"
     work: int = 10
     brief: int | None = RUNS
-    laws: tuple[Laws, Laws] | None = field(default=None)
+    laws: tuple[Laws, Laws] | None = None
 
     def outcomes(self, side: int, runs: int, noise: NoiseSource) -> Outcomes:
         """`runs` releases of one of the two tables, by files."""

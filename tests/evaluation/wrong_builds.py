@@ -66,8 +66,8 @@ def wrong_builds(width: Fraction) -> Iterator[Wrong]:
 
 def forgotten_factors() -> Iterator[Wrong]:
     """What a sensitivity or a rate must not leave out."""
-    yield Wrong("the 2 of a selection", lambda: doubled_choice(), ("exponential-*", "permute-and-flip-*"))
-    yield Wrong("the 2 of votes", lambda: doubled_votes(), ("predict-votes-*",))
+    yield Wrong("the 2 of a selection", doubled_choice, ("exponential-*", "permute-and-flip-*"))
+    yield Wrong("the 2 of votes", doubled_votes, ("predict-votes-*",))
     for scores in (BlockScores, QueryScores):
         yield Wrong(f"K in {scores.__name__}", lambda scores=scores: of_one_row(scores), ("*-person-*",))
     yield Wrong("K in noisy answers", of_one_row_answers, ("laplace-marginal-person",))
@@ -158,7 +158,7 @@ def _answers(wrong: Callable[..., int]) -> Iterator[None]:
 @contextmanager
 def exact_total_in_decimals() -> Iterator[None]:
     """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
-    from dpqr.app import file_cases, release
+    from dpqr.app import release
     from dpqr.io.tables.tally import DenseTally
 
     totals: list[int] = []
@@ -177,7 +177,6 @@ def exact_total_in_decimals() -> Iterator[None]:
         return written(replace(finished, answers=answers), *given, **named)
 
     with patch.object(DenseTally, "histogram", histogram), patch.object(release, "write_release", write):
-        assert file_cases
         yield
 
 
