@@ -3,8 +3,8 @@
 A bet on each of a few narrower laws gains, run by run, the ratio of its probability to the stated one. Under the
 stated law the mean gain of every bet is 1, so the capital of all bets together passes 1 / alarm with probability
 `alarm` at most (Ville 1939; Markov's inequality for a fixed number of runs). No quantile, no normal approximation.
-Where an answer is known but for a learner's tolerance, noise around a centre that is slightly off only lowers gains: they
-fall with the distance from the centre, and a symmetric law with one peak is closest to its own (Anderson 1955).
+Where an answer is known but for a learner's tolerance, noise around a centre that is slightly off only lowers gains:
+they fall with the distance from it, and a symmetric law with one peak is closest to its own centre (Anderson 1955).
 """
 
 from __future__ import annotations
