@@ -1,6 +1,6 @@
 """The update rule that the guide prints, as a module of a third party's package."""
 
-from pages import topic
+from support.pages import topic
 
 EXTENDING = topic("extending").text
 RULE, TEST = topic("extending").all_of("python")
