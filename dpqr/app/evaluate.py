@@ -17,7 +17,7 @@ from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
 from dpqr.evaluation.accuracy import Accuracy, compare
 from dpqr.evaluation.exact import true_answers
 from dpqr.io.documents.queries import QueriesDocument
-from dpqr.io.ledger.place import ledger_origin
+from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.provenance import payers, release_around
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.release_directory import SYNTHETIC

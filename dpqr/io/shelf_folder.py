@@ -17,7 +17,7 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import IntArray
-from dpqr.io.user_directories import cache_directory
+from dpqr.io.directories import cache_directory
 
 CACHE = "DPQR_CACHE"
 NO_CACHE = "none"

@@ -10,7 +10,7 @@ from dpqr.app.explain import explain
 from dpqr.app.kept_tunings import kept_tunings, tuning_notes
 from dpqr.app.release import OutputRequest, dry_run
 from dpqr.app.request import PlanRequest
-from dpqr.io.journal.plan_digest import plan_digest
+from dpqr.io.journal.fingerprints import plan_digest
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.strategies.designs import bucket_design, kronecker, tunings

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dpqr.errors import UsageFault
-from dpqr.io.directory_sync import sync_directory
+from dpqr.io.directories import sync_directory
 from dpqr.io.outputs.record import RECORD, read_record
 
 MARK = "release/"

@@ -5,11 +5,10 @@ import pytest
 from ledgers import draws, terms
 
 from dpqr.errors import LedgerError
-from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.chain import Link, Stretch
+from dpqr.io.ledger.chain import ChainSegment, Link
 from dpqr.io.ledger.entry_codec import encode_entry
-from dpqr.io.ledger.proofs import require_proofs
-from dpqr.io.ledger.record import Record
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.io.ledger.record import Record, require_proofs
 from dpqr.privacy.cost import Cost
 from dpqr.privacy.events import DiscreteGaussianEvent
 from dpqr.privacy.ledger import Entry
@@ -23,12 +22,12 @@ def prove(*entries):
 
 
 def record(*entries, more=""):
-    book = Book()
+    state = LedgerState()
     entries = (Entry(number=0, kind="open", time=""), *entries)
     for entry in entries:
-        book.add(entry)
+        state.add(entry)
     links = tuple(Link(text=encode_entry(entry) + more, seal="") for entry in entries)
-    return Record(chain=Stretch(links=links), entries=entries, book=book)
+    return Record(chain=ChainSegment(links=links), entries=entries, state=state)
 
 
 def init(made):

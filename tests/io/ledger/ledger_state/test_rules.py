@@ -5,15 +5,15 @@ import pytest
 from ledgers import draws, terms
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.chain import BEGINNING, Link, Stretch, digest, seal
+from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
 from dpqr.io.ledger.entry_codec import encode_entry
+from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.privacy.cost import PURE, Cost
 from dpqr.privacy.ledger import Entry
 
 
-class Logged(Book):
-    """A book that remembers what it admitted."""
+class Logged(LedgerState):
+    """A state that remembers what it admitted."""
 
     def __init__(self):
         super().__init__()
@@ -24,7 +24,7 @@ class Logged(Book):
         self.log.append(entry)
 
 
-def book(*opened):
+def state_of(*opened):
     made = Logged()
     made.add(Entry(number=0, kind="open", time=""))
     for one in opened or (terms(),):
@@ -45,8 +45,8 @@ def replayed(*entries):
     for text in map(encode_entry, entries):
         previous = seal(previous, text)
         links.append(Link(text=text, seal=previous))
-    found = Book()
-    found.replay(Stretch(links=tuple(links)))
+    found = LedgerState()
+    found.replay(ChainSegment(links=tuple(links)))
     return found
 
 
@@ -59,7 +59,7 @@ def settle(made, number, cost, dataset="survey", events=None):
 
 
 def test_thirds_and_tenths_add_up_to_the_last_digit():
-    made = book(terms("a", "1"), terms("b", "1"))
+    made = state_of(terms("a", "1"), terms("b", "1"))
     for _ in range(3):
         reserve(made, "1/3", "a")
     for _ in range(10):
@@ -72,7 +72,7 @@ def test_thirds_and_tenths_add_up_to_the_last_digit():
 
 
 def test_the_smallest_excess_is_refused_and_changes_nothing():
-    made = book(terms(epsilon="1"))
+    made = state_of(terms(epsilon="1"))
     reserve(made, "0.5")
     before = made.account("survey")
     with pytest.raises(BudgetRefused):
@@ -82,13 +82,13 @@ def test_the_smallest_excess_is_refused_and_changes_nothing():
 
 
 def test_spends_too_small_for_floats_count():
-    made = book(terms(epsilon="1"))
+    made = state_of(terms(epsilon="1"))
     reserve(made, 1 - Fraction(1, 10**100))
     assert made.account("survey").left == Fraction(1, 10**100)
 
 
 def test_a_reservation_is_spent_until_it_is_settled():
-    made = book()
+    made = state_of()
     number = reserve(made, 3)
     account = made.account("survey")
     assert (account.spent, account.pending, account.unsettled, account.reservations) == (3, 3, 1, 1)
@@ -98,7 +98,7 @@ def test_a_reservation_is_spent_until_it_is_settled():
 
 
 def test_a_settlement_at_zero_stays_in_the_history():
-    made = book()
+    made = state_of()
     settle(made, reserve(made, 3), 0, events=())
     account = made.account("survey")
     assert (account.spent, account.reservations) == (0, 1)
@@ -106,7 +106,7 @@ def test_a_settlement_at_zero_stays_in_the_history():
 
 
 def test_what_was_given_back_can_be_spent_again_and_no_more():
-    made = book(terms(epsilon="1"))
+    made = state_of(terms(epsilon="1"))
     settle(made, reserve(made, 1), "1/3")
     with pytest.raises(BudgetRefused):
         reserve(made, "0.67")
@@ -115,7 +115,7 @@ def test_what_was_given_back_can_be_spent_again_and_no_more():
 
 
 def test_a_settlement_never_goes_up():
-    made = book()
+    made = state_of()
     number = reserve(made, 1)
     with pytest.raises(BudgetRefused, match="stays spent in full"):
         settle(made, number, Fraction(1) + Fraction(1, 10**50))
@@ -123,7 +123,7 @@ def test_a_settlement_never_goes_up():
 
 
 def test_each_reservation_is_settled_once():
-    made = book()
+    made = state_of()
     number = reserve(made, 1)
     settle(made, number, 1)
     for again in (number, 0, 1, 99, -1, number + 1):
@@ -133,21 +133,21 @@ def test_each_reservation_is_settled_once():
 
 
 def test_a_settlement_stays_with_its_dataset():
-    made = book(terms("a"), terms("b"))
+    made = state_of(terms("a"), terms("b"))
     number = reserve(made, 1, "a")
     with pytest.raises(BudgetRefused, match="another dataset"):
         settle(made, number, 0, "b", events=())
 
 
 def test_budgets_of_datasets_are_apart():
-    made = book(terms("a", "1"), terms("b", "1"))
+    made = state_of(terms("a", "1"), terms("b", "1"))
     reserve(made, 1, "a")
     reserve(made, 1, "b")
     assert made.account("a").left == made.account("b").left == 0
 
 
 def test_one_release_is_capped():
-    made = book(terms(cap="0.5"))
+    made = state_of(terms(cap="0.5"))
     with pytest.raises(BudgetRefused, match="cap"):
         reserve(made, "0.51")
     for _ in range(10):
@@ -158,12 +158,12 @@ def test_one_release_is_capped():
 @pytest.mark.parametrize("name", ["survey", "SURVEY", "Survey"])
 def test_a_dataset_is_opened_once_whatever_the_case_of_its_name(name):
     with pytest.raises(BudgetRefused, match="no reset"):
-        book(terms(), terms(name, "9"))
+        state_of(terms(), terms(name, "9"))
 
 
 def test_an_unknown_dataset_is_named_beside_the_known_ones():
     with pytest.raises(UsageFault, match=r"'surway'.*known: survey"):
-        book().account("surway")
+        state_of().account("surway")
 
 
 @pytest.mark.parametrize(
@@ -185,15 +185,15 @@ def test_an_unknown_dataset_is_named_beside_the_known_ones():
     ],
 )
 def test_a_forged_entry_is_not_admitted(forged):
-    made = book()
-    before = made.state
+    made = state_of()
+    before = made.text
     with pytest.raises(DpqrError):
         made.add(forged)
-    assert made.state == before
+    assert made.text == before
 
 
 def test_a_forged_entry_is_found_in_a_replay():
-    honest = book().log
+    honest = state_of().log
     assert replayed(*honest).account("survey").left == 5
     with pytest.raises(LedgerError, match="entry 2 breaks the rules"):
         replayed(*honest, Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(6))))
@@ -205,9 +205,9 @@ def test_a_record_that_does_not_begin_is_found():
 
 
 def test_a_checkpoint_is_of_the_state_before_it():
-    made = book()
+    made = state_of()
     reserve(made, 1)
-    entry = Entry(number=3, kind="checkpoint", time="", state=digest(made.state))
+    entry = Entry(number=3, kind="checkpoint", time="", state=digest(made.text))
     made.add(entry)
     assert (made.length, made.checkpoint) == (4, entry)
     with pytest.raises(LedgerError, match="another state"):
@@ -216,7 +216,7 @@ def test_a_checkpoint_is_of_the_state_before_it():
 
 def test_an_anchor_is_kept_from_the_beginning_or_from_its_entry_on():
     assert replayed(Entry(number=0, kind="open", time="", anchored=True)).anchored
-    made = book()
+    made = state_of()
     assert not made.anchored
     made.add(Entry(number=2, kind="anchor", time=""))
     assert made.anchored
@@ -225,7 +225,7 @@ def test_an_anchor_is_kept_from_the_beginning_or_from_its_entry_on():
 @pytest.mark.parametrize("pricing", [None, PURE])
 @pytest.mark.parametrize("delta", ["0", "1e-6"])
 def test_a_reservation_says_how_it_is_priced_where_its_budget_asks_and_there_alone(delta, pricing):
-    made = book(terms(delta=delta))
+    made = state_of(terms(delta=delta))
     entry = Entry(number=2, kind="reserve", time="", dataset="survey", cost=Cost(Fraction(1)), events=draws(1))
     if (pricing is None) == (delta == "0"):
         made.add(replace(entry, pricing=pricing))

@@ -8,8 +8,8 @@ import pytest
 from ledgers import draws, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
+from dpqr.io.ledger.account_state import OpenRun
 from dpqr.io.ledger.entry_codec import canonical
-from dpqr.io.ledger.open_run import OpenRun
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.ledger import Entry
 
@@ -157,7 +157,7 @@ def test_a_use_after_a_failed_one_starts_from_what_is_stored(ledger, paid, monke
         raise sqlite3.OperationalError
 
     with monkeypatch.context() as broken:
-        broken.setattr("dpqr.io.ledger.turn.commit", fail)
+        broken.setattr("dpqr.io.ledger.transaction.commit", fail)
         with pytest.raises(LedgerError):
             ledger.begin(paid, HALF, number=0, transcript=FIRST)
     ledger.begin(paid, HALF, number=0, transcript=FIRST)

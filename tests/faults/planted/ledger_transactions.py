@@ -1,10 +1,10 @@
-"""Faults of a ledger's turns: open runs, proofs, records, refusals, states, and where the file lies."""
+"""Faults of the ledger's transactions: open runs, proofs, records, refusals, states, and where the file lies."""
 
 from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/ledger/open_run.py",
+        "io/ledger/account_state.py",
         ("if event is None or count != 1 or others:", "if event is None:", "one entry begins many draws"),
         ("        self._require(entry, recorded=self.begun)\n", "", "a draw is begun twice"),
         ("if self.begun and entry.transcript != self.transcript:", "if False:", "a draw goes on from any transcript"),
@@ -26,7 +26,7 @@ FAULTS = (
         ("or not _DIGEST.fullmatch(entry.transcript):", "or False:", "any text is a running hash"),
     ),
     *planted_in(
-        "io/ledger/place.py",
+        "io/ledger/location.py",
         ("    if status.st_nlink > 1:", "    if False:", "two names of one ledger"),
         ("    if stat.S_ISLNK(status.st_mode):", "    if False:", "a ledger behind a link"),
         ("        sync_directory(path.parent)\n", "", "a new ledger's name is not synced"),
@@ -38,13 +38,13 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/policy_codec.py",
+        "io/ledger/entry_codec.py",
         ("if policy_document(policy) != document:", "if False:", "unknown parts of a policy are dropped"),
         ('"bytes": policy.bytes,', '"bytes": policy.records,', "the limit of bytes is written as another one"),
         ('fail=document["fail"],', "fail=True,", "a rule fail is allowed to all"),
     ),
     *planted_in(
-        "io/ledger/proofs.py",
+        "io/ledger/record.py",
         (
             "        if encode_entry(entry) != link.text:",
             "        if False:",
@@ -86,7 +86,7 @@ FAULTS = (
             "entry.number] = entry.events",
             "a run counts as reserved and as settled",
         ),
-        ("        _require_state(connection, book)\n", "        pass\n", "a state that was edited is not noticed"),
+        ("        _require_state(connection, state)\n", "        pass\n", "a state that was edited is not noticed"),
     ),
     *planted_in(
         "io/ledger/refusals.py",
@@ -103,24 +103,25 @@ FAULTS = (
         "io/ledger/sqlite_ledger.py",
         ("            require_unit(terms, unit)\n", "", "a reservation looks at no unit"),
         ("            require_policy(terms, policy)\n", "", "a reservation looks at no policy"),
-        ("            erase_key(turn.connection, number)\n", "", "a settled run keeps its key"),
+        ("            erase_key(transaction.connection, number)\n", "", "a settled run keeps its key"),
         (
-            "store_key(turn.connection, paid.number, _words(4))",
-            "store_key(turn.connection, paid.number, bytes(32))",
+            "store_key(transaction.connection, paid.number, _words(4))",
+            "store_key(transaction.connection, paid.number, bytes(32))",
             "all runs have one key",
         ),
         (
-            "            turn.book.unsettled(reservation.number).require_next(number)\n            paid = ",
+            "            transaction.state.unsettled(reservation.number).require_next(number)\n            paid = ",
             "            paid = ",
             "a draw is begun under any number",
         ),
         (
-            '            turn.book.unsettled(reservation.number).require_next(number)\n            turn.add("record"',
-            '            turn.add("record"',
+            "            transaction.state.unsettled(reservation.number).require_next(number)\n"
+            '            transaction.add("record"',
+            '            transaction.add("record"',
             "a draw is recorded under any number",
         ),
         (
-            "if turn.book.unsettled(reservation.number).paid.hash != reservation.receipt:",
+            "if transaction.state.unsettled(reservation.number).paid.hash != reservation.receipt:",
             "if False:",
             "another ledger's run is taken",
         ),
@@ -138,7 +139,7 @@ FAULTS = (
         ),
         ("            require_proofs(record)\n", "", "an anchor is renewed over forged prices"),
         ("self.anchor if self.anchor.read() else None)", "None)", "an anchor that disagrees is written anew"),
-        ("if book.anchored and not self.anchor and not self.unanchored:", "if False:", "the anchor may be left out"),
+        ("if state.anchored and not self.anchor and not self.unanchored:", "if False:", "the anchor may be left out"),
         ("if self.anchor and (marked := self.anchor.read()):", "if False:", "a ledger that was removed begins anew"),
         (
             "            made.finish(self.anchor)\n        self",
@@ -147,7 +148,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/standing.py",
+        "io/ledger/account_state.py",
         (
             "pending=sum((run.paid.cost for run in self.runs.values()), NO_COST),",
             "pending=NO_COST,",
@@ -155,20 +156,20 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/state_codec.py",
+        "io/ledger/ledger_state.py",
         (
             "        for _ in range(count):\n            run.charge(event)",
             "        if count:\n            run.charge(event)",
             "a state holds repeated draws once",
         ),
         (
-            '"spent": sum_document(standing.spent)',
-            '"spent": sum_document(type(standing.spent)())',
+            '"spent": sum_document(held.spent)',
+            '"spent": sum_document(type(held.spent)())',
             "a state forgets what was spent",
         ),
         ("        if encode_state(state) != text:", "        if False:", "a state has several texts"),
         (
-            '"runs": [_run_document(run) for run in standing.runs.values()]',
+            '"runs": [_run_document(run) for run in held.runs.values()]',
             '"runs": []',
             "a state forgets the runs that wait",
         ),
@@ -185,7 +186,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/turn.py",
+        "io/ledger/transaction.py",
         (
             "            anchor.draft(mark)\n        commit(self.connection)\n",
             "            pass\n        commit(self.connection)\n        if anchor:\n            anchor.draft(mark)\n",
@@ -203,24 +204,24 @@ FAULTS = (
             "a kept book is used for another ledger",
         ),
         (
-            "if book is None or (marked and marked.entries < book.length):",
-            "if book is None:",
+            "if state is None or (marked and marked.entries < state.length):",
+            "if state is None:",
             "an anchor before the checkpoint proves nothing, and nothing is walked",
         ),
         ("        anchor.check(chain, marked)\n", "        pass\n", "a writer does not look at the anchor"),
         (
-            'if book is not last and not (entries and entries[0].kind == "checkpoint"):',
+            'if state is not last and not (entries and entries[0].kind == "checkpoint"):',
             "if False:",
             "a state without its checkpoint is taken",
         ),
         (
-            "        taken, self.book = self.book, None\n",
-            "        taken = self.book\n",
-            "a book that ran ahead of the file is kept",
+            "        taken, self.state = self.state, None\n",
+            "        taken = self.state\n",
+            "a state that ran ahead of the file is kept",
         ),
         (
-            "        self.book.add(entry)\n",
-            "        self.book.length, self.book.seal = entry.number + 1, entry.hash\n",
+            "        self.state.add(entry)\n",
+            "        self.state.length, self.state.seal = entry.number + 1, entry.hash\n",
             "entries are stored without the rules of the book",
         ),
     ),

@@ -9,10 +9,9 @@ import pytest
 from ledgers import draws, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger import database, turn
-from dpqr.io.ledger.anchor import Anchor
-from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.chain import digest, seal
+from dpqr.io.ledger import database, transaction
+from dpqr.io.ledger.chain import Anchor, digest, seal
+from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.privacy.events import ExponentialEvent
 
 TENTH = ExponentialEvent(epsilon=Fraction(1, 10))
@@ -20,7 +19,7 @@ TENTH = ExponentialEvent(epsilon=Fraction(1, 10))
 
 @pytest.fixture(autouse=True)
 def short_stride(monkeypatch):
-    monkeypatch.setattr(turn, "STRIDE", 8)
+    monkeypatch.setattr(transaction, "STRIDE", 8)
 
 
 @pytest.fixture
@@ -40,13 +39,13 @@ def checkpoints(ledger):
 
 def looked_at(monkeypatch):
     """The numbers of the entries that are read from now on."""
-    found, original = [], database.stretch
+    found, original = [], database.chain_segment
 
     def watched(read, *place):
         found.extend(number for number, _, _ in read)
         return original(read, *place)
 
-    monkeypatch.setattr(database, "stretch", watched)
+    monkeypatch.setattr(database, "chain_segment", watched)
     return found
 
 
@@ -71,7 +70,7 @@ def test_a_job_that_goes_on_reads_what_others_have_added(aged, monkeypatch):
 def test_checkpoints_come_every_stride_and_the_walk_agrees(aged):
     assert checkpoints(aged) == [8, 16, 24]
     found = aged.verify()
-    assert found.book.account("survey").spent == Fraction(13, 2)
+    assert found.state.account("survey").spent == Fraction(13, 2)
     assert found.anchored == found.mark
     with pytest.raises(BudgetRefused, match=r"asked epsilon 94, spent 6\.5"):
         reserve(ledger_in(aged.path.parent), 94)
@@ -147,7 +146,7 @@ class TestFoundAtOnce:
         newest = checkpoints(aged)[-1]
         tamper(
             aged.path,
-            ("UPDATE entries SET entry = replace(entry, '\"state\":', '\"State\":') WHERE number = ?", (newest,)),
+            ("UPDATE entries SET entry = replace(entry, '\"state\":', '\"Checkpoint\":') WHERE number = ?", (newest,)),
         )
         self.found(aged, anchored, "does not match its seal")
 
@@ -236,7 +235,7 @@ def test_a_crash_at_a_checkpoint_loses_it_whole(aged, monkeypatch):
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(turn, "commit", fail)
+        broken.setattr(transaction, "commit", fail)
         for _ in range(8):
             with pytest.raises(MemoryError):
                 reserve(ledger_in(aged.path.parent), 1)
@@ -258,13 +257,13 @@ def test_the_anchors_draft_comes_before_the_commit_and_its_publication_after(age
 
         monkeypatch.setattr(owner, name, watched)
 
-    for owner, name in ((Anchor, "draft"), (turn, "commit"), (Anchor, "publish")):
+    for owner, name in ((Anchor, "draft"), (transaction, "commit"), (Anchor, "publish")):
         watch(owner, name)
     reserve(aged, 1)
     assert order == ["draft", "commit", "publish"]
 
 
 def test_a_book_that_is_taken_is_not_kept():
-    kept = turn.Last(book=Book())
-    assert isinstance(kept.take(), Book)
+    kept = transaction.LastState(state=LedgerState())
+    assert isinstance(kept.take(), LedgerState)
     assert kept.take() is None

@@ -1,22 +1,74 @@
-"""Place: where a ledger lies, and which paths are no place for one."""
+"""Where a ledger lies, and which locations are refused.
+
+SQLite is only as safe as the locks below it. "How To Corrupt An SQLite Database File" (sqlite.org, section 2.1) names
+network file systems as the place where they fail: two jobs could both believe that they hold the budget. So a ledger is
+refused there, in any journal mode, as far as the system says what holds it.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
 from dpqr.errors import UsageFault
-from dpqr.io.directory_sync import sync_directory
-from dpqr.io.ledger.file_systems import network_type
-from dpqr.io.user_directories import data_directory
+from dpqr.io.directories import data_directory, sync_directory
+
+MOUNTS = Path("/proc/self/mountinfo")
+NETWORK = frozenset(
+    """
+    nfs nfs4 cifs smb smb2 smb3 smbfs ncpfs afs coda davfs davfs2 acfs webdav
+    ceph glusterfs lustre beegfs gpfs pvfs2 orangefs gfs gfs2 ocfs2
+    9p virtiofs vboxsf vmhgfs prl_fs fuse.vmhgfs-fuse fuse.grpcfuse fuse.osxfs fuse.portal
+    fuse.sshfs fuse.rclone fuse.s3fs fuse.goofys fuse.mount-s3 fuse.gcsfuse fuse.blobfuse fuse.blobfuse2 fuse.juicefs
+    fuse.glusterfs fuse.ceph fuse.davfs2 fuse.curlftpfs fuse.gvfsd-fuse fuse.mfs fuse.lizardfs fuse.seaweedfs
+    """.split()  # noqa: SIM905  # a list of names reads best as one
+)
+"""Types whose files other machines, or a host and its guests, may change behind the local kernel's locks."""
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+def network_type(directory: Path, mounts: Path = MOUNTS) -> str | None:
+    """The type of the network file system that holds `directory`; None: it is local, or the system does not tell."""
+    if str(directory).startswith("\\\\"):
+        return "a network share"
+    try:
+        listed = mounts.read_text(encoding="utf-8", errors="surrogateescape")
+    except OSError:
+        return None
+    found = mounted_type(os.path.realpath(directory), listed)
+    return found if found in NETWORK else None
+
+
+def mounted_type(directory: str, mountinfo: str) -> str | None:
+    """Type of the innermost mount over an absolute path, from the text of mountinfo (proc(5)).
+
+    A later mount hides an earlier one at the same place.
+    """
+    best, found = -1, None
+    for line in mountinfo.splitlines():
+        left, separator, right = line.partition(" - ")
+        parts, kinds = left.split(" "), right.split(" ")
+        if not separator or len(parts) < 5:
+            continue
+        point = _OCTAL.sub(lambda code: chr(int(code[1], 8)), parts[4])
+        if _within(directory, point) and len(point) >= best:
+            best, found = len(point), kinds[0]
+    return found
+
+
+def _within(path: str, point: str) -> bool:
+    return point == "/" or path == point or path.startswith(f"{point}/")
+
 
 LEDGER = "DPQR_LEDGER"
 ANCHOR = "DPQR_ANCHOR"
 NO_ANCHOR = "none"
-"""What stands for the anchor of a command that does without it."""
+"""Value of --anchor and DPQR_ANCHOR for a command without the anchor."""
 FILE = "ledger.sqlite"
 
 
@@ -46,7 +98,7 @@ def ledger_origin(given: str | None, environment: Mapping[str, str] = os.environ
     return "--ledger" if given is not None else next(configured, None)
 
 
-def require_place(path: Path) -> bool:
+def require_location(path: Path) -> bool:
     """Whether a ledger file is there. UsageFault for a path where none may be.
 
     Why the file itself is never opened here: on POSIX systems closing a file drops the locks that this process holds
@@ -77,7 +129,7 @@ def create(path: Path) -> None:
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_NOFOLLOW", 0), 0o600))
         sync_directory(path.parent)
     except FileExistsError:
-        require_place(path)
+        require_location(path)
     except OSError as error:
         raise _fault(path, f"cannot be made ({error.strerror}); choose a writable directory that exists") from None
 

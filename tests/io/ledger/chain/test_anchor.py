@@ -6,15 +6,14 @@ import pytest
 from disk_calls import recorded
 
 from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.ledger.anchor import Anchor, Mark
-from dpqr.io.ledger.chain import Link, Stretch, seal
+from dpqr.io.ledger.chain import Anchor, ChainSegment, Link, Mark, seal
 
 
 def chain(*texts):
     found = []
     for text in texts:
         found.append(Link(text=text, seal=seal(found[-1].seal if found else "", text)))
-    return Stretch(links=tuple(found))
+    return ChainSegment(links=tuple(found))
 
 
 @pytest.fixture
@@ -52,14 +51,14 @@ def test_an_anchor_ahead_or_off_the_chain_is_a_finding(anchor, known):
 
 
 def test_a_missing_anchor_is_a_finding_once_there_are_entries(anchor):
-    anchor.check(Stretch(), None)
+    anchor.check(ChainSegment(), None)
     with pytest.raises(LedgerError, match="missing"):
         anchor.check(chain("a"), None)
 
 
 def test_a_lost_ledger_is_a_finding(anchor):
     with pytest.raises(LedgerError, match="rolled back or cut"):
-        anchor.check(Stretch(), Mark.of(chain("a")))
+        anchor.check(ChainSegment(), Mark.of(chain("a")))
 
 
 @pytest.mark.parametrize(

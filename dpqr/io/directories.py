@@ -1,4 +1,4 @@
-"""User directories: where this user's files of dpqr lie, by the custom of the platform."""
+"""Directories: where this user's files of dpqr lie, and how new names in a directory outlive a crash."""
 
 from __future__ import annotations
 
@@ -8,8 +8,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 
+def sync_directory(directory: Path) -> None:
+    """Sync a directory's entries, on systems that let a directory be opened."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 def data_directory(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """For what must not be lost."""
+    """This user's directory for what must not be lost, by the platform's custom."""
     if platform == "win32":
         return _local(environment) / "dpqr"
     if platform == "darwin":
@@ -18,7 +29,7 @@ def data_directory(environment: Mapping[str, str] = os.environ, platform: str = 
 
 
 def cache_directory(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """For what can be made again."""
+    """This user's directory for what can be made again, by the platform's custom."""
     if platform == "win32":
         return _local(environment) / "dpqr" / "Cache"
     if platform == "darwin":

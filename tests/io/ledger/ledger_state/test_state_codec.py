@@ -5,7 +5,7 @@ import pytest
 from ledgers import draws, ledger_in, reserve, terms
 
 from dpqr.errors import LedgerError
-from dpqr.io.ledger.state_codec import State, decode_state, encode_state
+from dpqr.io.ledger.ledger_state import Checkpoint, decode_state, encode_state
 from dpqr.privacy.cost import Cost
 from dpqr.privacy.events import ExponentialEvent
 
@@ -25,23 +25,23 @@ def text(tmp_path):
     ledger.begin(paid, half, number=0, transcript=DIGESTS[0])
     ledger.record(paid, number=0, transcript=DIGESTS[1])
     ledger.begin(paid, half, number=1, transcript=DIGESTS[1])
-    return ledger.walk().book.state
+    return ledger.walk().state.text
 
 
 def test_a_state_comes_back_as_it_was(text):
     state = decode_state(text)
     assert encode_state(state) == text
-    assert state.standings["survey"].account.spent == Fraction(4, 3)
-    (run,) = state.standings["z"].runs.values()
+    assert state.accounts["survey"].account.spent == Fraction(4, 3)
+    (run,) = state.accounts["z"].runs.values()
     assert (run.begun, run.recorded, run.last) == (2, 1, ExponentialEvent(epsilon=Fraction(1, 20)))
     assert run.settled(run.events) == Fraction(2, 8 * 20**2)
 
 
 def test_a_sum_of_any_length_can_be_kept(text):
     state = decode_state(text)
-    state.standings["survey"].spent = Cost(Fraction(1, 3**20_000))
+    state.accounts["survey"].spent = Cost(Fraction(1, 3**20_000))
     again = decode_state(encode_state(state))
-    assert again.standings["survey"].spent == Fraction(1, 3**20_000)
+    assert again.accounts["survey"].spent == Fraction(1, 3**20_000)
 
 
 def changed(text, change):
@@ -79,5 +79,5 @@ def test_garbage_is_refused(other):
 
 
 def test_an_empty_ledger_has_a_state_too():
-    state = State(length=1, anchored=False, standings={})
+    state = Checkpoint(length=1, anchored=False, accounts={})
     assert decode_state(encode_state(state)) == state

@@ -1,4 +1,4 @@
-"""OpenRun: the draws of a run that is paid and not settled, and the order in which a ledger lets them happen."""
+"""The state of one dataset's budget while entries are replayed, and of each of its runs that is not settled."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.cost import PURE, Cost
+from dpqr.privacy.cost import NO_COST, PURE, Cost
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.ledger import Entry, Reservation, Run
+from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(slots=True, kw_only=True)
 class OpenRun:
-    """Draws one after another: each is begun on the transcript that holds all before it, then recorded.
+    """A run that is paid and not settled, and the order in which the ledger admits its draws.
+
+    Each draw is begun on the transcript that holds all before it, then recorded.
 
     paid: the reservation's entry. guard: what it admits, and has admitted. draws: those that were begun, in
     order where the guard depends on it; last: the newest.
@@ -111,4 +113,24 @@ class OpenRun:
         return LedgerError(
             f"the run of entry {self.paid.number} has come to another place than its transcript says; another job "
             "continues it, or the transcript is not the newest one"
+        )
+
+
+@dataclass(slots=True)
+class AccountState:
+    """A dataset's budget: what is spent, and the runs that are paid and not settled, by their reservation's number."""
+
+    terms: Terms
+    spent: Cost = NO_COST
+    reservations: int = 0
+    runs: dict[int, OpenRun] = field(default_factory=dict)
+
+    @property
+    def account(self) -> Account:
+        return Account(
+            terms=self.terms,
+            spent=self.spent,
+            pending=sum((run.paid.cost for run in self.runs.values()), NO_COST),
+            reservations=self.reservations,
+            unsettled=len(self.runs),
         )

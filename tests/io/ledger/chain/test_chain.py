@@ -3,7 +3,7 @@ import hashlib
 import pytest
 
 from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import BEGINNING, Stretch, seal, stretch
+from dpqr.io.ledger.chain import BEGINNING, ChainSegment, chain_segment, seal
 
 
 def chain(*texts):
@@ -20,19 +20,19 @@ def test_the_seal_is_the_documented_digest():
 
 
 def test_a_sound_chain_is_read_in_order():
-    found = stretch(chain("a", "b", "c"))
+    found = chain_segment(chain("a", "b", "c"))
     assert [link.text for link in found.links] == ["a", "b", "c"]
     assert (found.length, found.seal_after(0), found.seal_after(2)) == (3, BEGINNING, chain("a", "b")[1][2])
-    assert stretch([]) == Stretch()
+    assert chain_segment([]) == ChainSegment()
 
 
 def test_a_stretch_goes_on_from_the_seal_before_it():
     rows = chain("a", "b", "c")
-    found = stretch(rows[1:], 1, rows[0][2])
+    found = chain_segment(rows[1:], 1, rows[0][2])
     assert (found.length, found.seal_after(1), found.seal_after(3)) == (3, rows[0][2], rows[2][2])
     for first, before in ((1, "other"), (0, rows[0][2]), (2, rows[0][2])):
         with pytest.raises(LedgerError):
-            stretch(rows[1:], first, before)
+            chain_segment(rows[1:], first, before)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_a_stretch_goes_on_from_the_seal_before_it():
 )
 def test_a_change_is_found(broken):
     with pytest.raises(LedgerError):
-        stretch(broken(chain("a", "b", "c")))
+        chain_segment(broken(chain("a", "b", "c")))
 
 
 def test_moving_text_over_the_border_of_two_entries_is_found():

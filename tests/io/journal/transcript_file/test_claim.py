@@ -4,8 +4,8 @@ import pytest
 from disk_calls import recorded
 
 from dpqr.errors import UsageFault
-from dpqr.io.journal import claim as claim_module
-from dpqr.io.journal.claim import claimed, tidy
+from dpqr.io.journal import transcript_file as claim_module
+from dpqr.io.journal.transcript_file import claimed, tidy
 
 
 @pytest.fixture
