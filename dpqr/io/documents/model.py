@@ -11,9 +11,9 @@ from typing import Any, get_args
 import numpy as np
 
 from dpqr.errors import DocumentError, DpqrError
+from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.domain import decode_domain
 from dpqr.io.documents.json_text import MAX_BYTES, parse_json, read_regular_file
-from dpqr.io.documents.place import Place
 from dpqr.io.outputs.prediction_document import MODEL_FORMAT
 from dpqr.prediction.kernel import Kernel, KernelName
 from dpqr.prediction.model import Model
@@ -39,7 +39,7 @@ def read_model(path: str | os.PathLike[str]) -> Model:
 
 def _model(document: dict[str, Any]) -> Model:
     """All kinds of errors where it is none."""
-    domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Place("domain_file"))
+    domain = decode_domain(parse_json(document["domain_file"].encode(), "domain"), Location("domain_file"))
     plan = document["plan"]
     target = read_target(domain, plan["target"]["name"], plan["target"]["positive"])
     classifies = plan["learner"]["name"] in CLASSIFIERS
