@@ -7,7 +7,7 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 import numpy as np
 import pyarrow as pa
 import pytest
-from dpqr.io.documents.entries import coefficient_arrays, coefficient_table
+from dpqr.io.documents import coefficient_arrays, coefficients
 from pyarrow import parquet
 from scipy.sparse import csr_array, save_npz
 
@@ -325,14 +325,14 @@ def test_long_texts_in_tables_are_shown_short(ask, tmp_path: Path) -> None:
 
 
 def test_tables_beyond_their_caps_are_refused(ask, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(coefficient_table, "MAX_ROWS", 3)
+    monkeypatch.setattr(coefficients, "MAX_ROWS", 3)
     text = "sex,coefficient\n" + "F,1\n" * 4
     (tmp_path / "c.csv").write_text(text, encoding="utf-8")
     parquet_of(tmp_path, sex=["F"] * 4, coefficient=[1.0] * 4)
     for name, says in (("c.csv", "holds more than 3 rows"), ("c.parquet", "or holds more than 3 rows")):
         with pytest.raises(DocumentError, match=says):
             ask({"coefficients": name}, domain=DOMAIN)
-    monkeypatch.setattr(coefficient_table, "MAX_TEXTS", 5)
+    monkeypatch.setattr(coefficients, "MAX_TEXTS", 5)
     (tmp_path / "c.csv").write_text("sex,coefficient\n" + "F,1\n" * 3, encoding="utf-8")
     with pytest.raises(DocumentError, match="or 5 cells"):
         ask({"coefficients": "c.csv"}, domain=DOMAIN)

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.io.documents import entry as rows
+from dpqr.io.documents import entry
 from dpqr.io.documents.entry import coarsest_grid, integer_matrix
 from dpqr.workload.matrix import Dense, Sparse
 
@@ -28,7 +28,7 @@ def test_the_coarsest_grid(values: list[str], grid: str) -> None:
 def test_small_matrices_are_dense_large_ones_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
     places = (np.array([0, 2, 2]), np.array([3, 0, 1]), np.array([7, -1, 2]))
     dense = integer_matrix(*places, (3, 5))
-    monkeypatch.setattr(rows, "DENSE_ENTRIES", 14)
+    monkeypatch.setattr(entry, "DENSE_ENTRIES", 14)
     sparse = integer_matrix(*places, (3, 5))
     assert isinstance(dense, Dense)
     assert isinstance(sparse, Sparse)
