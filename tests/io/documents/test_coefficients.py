@@ -7,11 +7,11 @@ from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZIP_STORED, ZipFile
 import numpy as np
 import pyarrow as pa
 import pytest
-from dpqr.io.documents import coefficient_arrays, coefficients
 from pyarrow import parquet
 from scipy.sparse import csr_array, save_npz
 
 from dpqr.errors import DocumentError
+from dpqr.io.documents import coefficient_arrays, coefficients
 from dpqr.io.documents.coefficients import quantised
 
 DOMAIN = {

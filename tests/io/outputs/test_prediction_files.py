@@ -7,7 +7,7 @@ from contextlib import suppress
 import pytest
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.model import read_model
+from dpqr.io.outputs.prediction_files import read_model
 
 DOMAIN = {
     "fields": [

@@ -1,4 +1,4 @@
-"""Answers: the tidy table of a release, one row a linear query."""
+"""The files of a release: the table of answers, release.json, and synthetic data on request."""
 
 from __future__ import annotations
 
@@ -10,8 +10,12 @@ import numpy as np
 
 from dpqr.construction.release import BlockAnswers, Release
 from dpqr.data.domain import Domain
-from dpqr.io.outputs.column_names import beside
-from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy
+from dpqr.io.outputs.atomic import ReleaseDirectory
+from dpqr.io.outputs.record import RECORD, document_text
+from dpqr.io.outputs.release_document import release_document
+from dpqr.io.outputs.synthetic import BinText, Form, synthesise
+from dpqr.io.outputs.table_files import TableFormat, write_tables
+from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
 from dpqr.workload.naming import detailed_rows, named_axes, row_names
 
 FIGURES = ("estimate", "measured", "noise_deviation", "lower", "upper")
@@ -120,3 +124,28 @@ class _Draft:
 
 def _index_type(texts: int) -> Any:
     return next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
+
+
+SYNTHETIC = "synthetic.parquet"
+
+
+def write_release(
+    release: Release,
+    target: ReleaseDirectory,
+    *,
+    answers: TableFormat = "csv",
+    synthetic: Form | None = None,
+    bins: BinText = "title",
+) -> None:
+    """Write every file of `release` into `target`; they appear together or not at all. Errors: UsageFault."""
+    drawn = synthesise(release, synthetic, bins) if synthetic else None
+    answers_name = f"answers.{answers}"
+    files = [answers_name, *([SYNTHETIC] if drawn else [])]
+    record = release_document(release, files=files, synthetic=drawn.record if drawn else None)
+    with target.filled() as place:
+        write_tables(answer_tables(release), place / answers_name, answers)
+        if drawn:
+            from dpqr.io.outputs.parquet_file import write_parquet
+
+            write_parquet(iter((drawn.table,)), place / SYNTHETIC)
+        (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")

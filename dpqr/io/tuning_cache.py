@@ -1,7 +1,7 @@
-"""ShelfFolder: tables of integers, a file each, in a directory that may vanish, fill up or lie at any time.
+"""The cache of tuned strategies: tables of integers in a directory of this user, reused by later jobs.
 
-A file appears whole or not at all, and is taken only if its checksum, its name within and its size fit; whoever takes
-a table checks what it means. It is no secret store: only public things go there.
+The directory may vanish, fill up or hold anything at any time. A file appears whole or not at all, and is a hit only if
+its checksum, its name within and its size fit; the reader checks what the table means. Only public things are stored.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import final
@@ -18,6 +19,7 @@ import numpy as np
 
 from dpqr.data.arrays import IntArray
 from dpqr.io.directories import cache_directory
+from dpqr.strategies.designs.tunings import Tunings, tunings_from
 
 CACHE = "DPQR_CACHE"
 NO_CACHE = "none"
@@ -34,7 +36,7 @@ FIRST_LINE = 200
 CHECKSUM = hashlib.sha256().digest_size
 
 
-def shelf_path() -> Path | None:
+def cache_path() -> Path | None:
     """The directory that DPQR_CACHE names, else this user's own; None: nothing shall be kept, or there is no home."""
     named = os.environ.get(CACHE, "")
     if named:
@@ -47,7 +49,7 @@ def shelf_path() -> Path | None:
 
 @final
 @dataclass(frozen=True, slots=True)
-class ShelfFolder:
+class CacheFolder:
     """Tables of int32 values by names of letters and digits. Never an error: what cannot be kept is not."""
 
     path: Path
@@ -120,3 +122,25 @@ def _table(content: bytes, name: str) -> IntArray | None:
     if rows < 1 or columns < 1 or len(values) != 4 * rows * columns:
         return None
     return np.frombuffer(values, dtype="<i4").reshape(rows, columns).astype(np.int64)
+
+
+@contextmanager
+def cached_tunings() -> Iterator[Tunings | None]:
+    """Within it, tunings are looked up in the user's cache and put there; None where DPQR_CACHE says to do without.
+
+    Privacy: public things alone are kept (see `Tunings`).
+    """
+    path = cache_path()
+    if path is None:
+        yield None
+        return
+    with tunings_from(CacheFolder(path)) as tunings:
+        yield tunings
+
+
+def tuning_notes(tunings: Tunings | None) -> tuple[str, ...]:
+    """What a plan's reader is told. Not part of the plan, which is the same for a resumed run."""
+    if not tunings or not tunings.taken:
+        return ()
+    many = "1 strategy was" if tunings.taken == 1 else f"{tunings.taken} strategies were"
+    return (f"{many} tuned by an earlier job and kept in this user's cache; {CACHE}={NO_CACHE} does without",)

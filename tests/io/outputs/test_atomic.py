@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.directory import reserve
+from dpqr.io.outputs.atomic import reserve, reserve_file
 
 RECORD = {"dpqr": "release/1", "files": ["answers.csv"]}
 
@@ -86,7 +86,7 @@ def test_a_run_that_is_killed_leaves_no_release_and_the_next_one_succeeds(tmp_pa
     script = (
         "import os, signal, sys\n"
         "from pathlib import Path\n"
-        "from dpqr.io.outputs.directory import reserve\n"
+        "from dpqr.io.outputs.atomic import reserve\n"
         "def die(*ignored): os.kill(os.getpid(), signal.SIGKILL)\n"
         "target = reserve(sys.argv[1])\n"
         "if sys.argv[2] == 'publish': Path.rename = die\n"
@@ -262,3 +262,47 @@ def test_a_replacement_that_fails_half_way_puts_the_older_release_back(older, mo
         publish(target)
     assert (older / "answers.csv").read_text() == "old"
     assert not list(older.parent.glob("*.replaced"))
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_appears_whole(place):
+    reserve_file("a.csv").write(lambda path: path.write_text("1"))
+    assert os.listdir(place) == ["a.csv"]
+    assert (place / "a.csv").read_text() == "1"
+
+
+@pytest.mark.parametrize(
+    "given", ["", ".", "/", "a\0b", "x/a", "x" * 300, "x" * 5000 + "/a", "pipe", "link", "/dev/full", "room"]
+)
+def test_what_is_no_place_for_a_file(place, given):
+    os.mkfifo(place / "pipe")
+    (place / "link").symlink_to("nowhere")
+    (place / "room").mkdir()
+    before = sorted(os.listdir(place))
+    with pytest.raises(UsageFault, match=r"^--out"):
+        reserve_file(given)
+    assert sorted(os.listdir(place)) == before
+
+
+def test_a_name_that_is_no_utf_8_is_written_or_refused_before_anything_is_paid(place):
+    try:
+        target = reserve_file("caf\udce9")
+    except UsageFault:
+        return
+    target.write(lambda path: path.write_text("1"))
+    assert os.listdir(place) == ["caf\udce9"]
+
+
+def test_what_fails_leaves_nothing(place):
+    def fail(path):
+        path.write_text("half")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        reserve_file("a.csv").write(fail)
+    assert os.listdir(place) == []

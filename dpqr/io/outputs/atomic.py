@@ -1,23 +1,22 @@
-"""ReleaseDirectory: a release appears on disk whole or not at all.
+"""Outputs that appear on disk whole or not at all: a release directory, or a single file.
 
-Files are written into a hidden sibling of the target, synced, and the sibling is renamed. A run that dies leaves at
-most that sibling, named `.NAME.PID-COUNT.draft`; nobody takes it for a release.
+A directory is written as a hidden sibling of the target, synced, and renamed. A run that dies leaves at most that
+sibling, named `.NAME.PID-COUNT.draft`; nobody takes it for a release. A single file never takes another one's name.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpqr.errors import UsageFault
 from dpqr.io.directories import sync_directory
-from dpqr.io.outputs.record import RECORD, read_record
+from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
 
-MARK = "release/"
 LEFTOVERS = 1000
 """Siblings of killed runs that are passed over before the user is asked to clean up."""
 
@@ -156,7 +155,7 @@ def _listed_files(directory: Path) -> set[str] | None:
         return None
     try:
         document = read_record(directory)
-        files = document["files"] if str(document["dpqr"]).startswith(MARK) else None
+        files = document["files"] if str(document["dpqr"]).startswith(RECORD_KIND) else None
         return {str(name) for name in files} if isinstance(files, list) else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -172,3 +171,60 @@ def _sync(directory: Path) -> None:
         with file.open("rb+") as opened:
             os.fsync(opened.fileno())
     sync_directory(directory)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SingleFile:
+    """A free path, checked before anything private was opened. given: as the user wrote it, for messages."""
+
+    path: Path
+    given: str
+
+    def write(self, fill: Callable[[Path], None]) -> None:
+        """Let `fill` write a new file, bring it to the disk and give it its name.
+
+        Errors: UsageFault. The budget is spent by then, so a file that is complete and finds its name taken stays
+        beside it, and the message says where.
+        """
+        draft = self._draft_path()
+        try:
+            fill(draft)
+            with draft.open("rb+") as opened:
+                os.fsync(opened.fileno())
+        except OSError as error:
+            draft.unlink(missing_ok=True)
+            raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
+        except BaseException:
+            draft.unlink(missing_ok=True)
+            raise
+        try:
+            os.link(draft, self.path)
+        except OSError as error:
+            raise self._fault(f"cannot be put in place ({error.strerror}); the finished file is {draft}") from None
+        draft.unlink()
+
+    def require_writable(self) -> None:
+        """UsageFault unless a file can be made there (made and removed at once)."""
+        draft = self._draft_path()
+        try:
+            draft.touch(exist_ok=False)
+            draft.unlink()
+        except OSError as error:
+            raise self._fault(f"cannot be written ({error.strerror}); choose a writable place") from None
+
+    def _draft_path(self) -> Path:
+        return self.path.with_name(f".{os.getpid()}-{self.path.name}")
+
+    def _fault(self, text: str) -> UsageFault:
+        return UsageFault(f"--out {self.given}: {text}")
+
+
+def reserve_file(given: str) -> SingleFile:
+    """A place for a new file. UsageFault where one exists, or its directory cannot be written."""
+    if not given or "\0" in given or not Path(given).name:
+        raise UsageFault("--out: give the name of a file, for example --out predictions.csv")
+    target = SingleFile(path=Path(os.path.abspath(given)), given=given)
+    if os.path.lexists(target.path):
+        raise UsageFault(f"--out {given}: the file exists; choose another name or remove it")
+    target.require_writable()
+    return target
