@@ -13,7 +13,7 @@ from support.pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
 
 LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'
-OTHERS = {"--quiet", "--editable", "--only", "--strict", "--help"}
+OTHERS = {"--quiet", "--editable", "--only", "--strict", "--help", "--data", "--workload"}
 """Options of other programs."""
 QUICK = {"README", "privacy", "domain", "queries", "accountants"}
 
