@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan
+from dpqr.plugins import is_builtin
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
@@ -67,12 +68,14 @@ class Feasibility:
 
     def promise(self, alpha: Fraction) -> Promise:
         """What stands behind T0(alpha)."""
-        return "heuristic" if self._proved(alpha) is None else "proved"
+        if self._proved(alpha) is None:
+            return "heuristic"
+        return "proved" if is_builtin(self.roles.update) else "stated"
 
     def cautions(self, alpha: Fraction) -> tuple[str, ...]:
         """Why a heuristic alpha is no promise."""
         rule = self.roles.update
-        if self.promise(alpha) == "proved" or not isinstance(rule, HeuristicBound):
+        if self.promise(alpha) != "heuristic" or not isinstance(rule, HeuristicBound):
             return ()
         return (rule.caution(self.problem, self._level(alpha)),)
 
