@@ -60,10 +60,7 @@ class Feasibility:
         if bound is None:
             bound = self._expected(alpha)
         if bound is None:
-            raise InfeasiblePlan(
-                f"--update {self.roles.update.name} has no proved mistake bound, which --schedule theory is built on; "
-                "use --schedule rounds"
-            )
+            raise self._unbounded(alpha)
         return max(bound, 1)
 
     def promise(self, alpha: Fraction) -> Promise:
@@ -155,6 +152,19 @@ class Feasibility:
             middle = (low + high) // 2
             low, high = (low, middle) if self._searched(Fraction(middle, GRID)) else (middle, high)
         return Fraction(high, GRID)
+
+    def _unbounded(self, alpha: Fraction) -> InfeasiblePlan:
+        """Why there is no number of rounds for an alpha."""
+        rule = self.roles.update.name
+        if self._proved(LARGEST) is None:
+            return InfeasiblePlan(
+                f"--update {rule} has no proved mistake bound, which --schedule theory is built on; "
+                "use --schedule rounds"
+            )
+        return InfeasiblePlan(
+            f"--alpha {float(alpha):g}: --update {rule} has no proved mistake bound for so small an alpha here; "
+            "leave --alpha out to take the smallest that is promised"
+        )
 
     def _none(self) -> InfeasiblePlan:
         """Why no alpha is proved."""
