@@ -29,7 +29,7 @@ UPWARD = QueryBlock(name="up", factors=(Factor(axes=(1,), sizes=(3,), matrix=Pre
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
-    """Methods as README takes them."""
+    """Methods as the guide's rule takes them."""
 
     start, footprint = uniform_start, dense_footprint
     mistakes, fits = no_bound, any_block
