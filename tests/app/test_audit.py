@@ -21,6 +21,7 @@ def finding(name, share):
     )
 
 
+@pytest.mark.slow
 def test_no_case_of_the_build_is_refuted():
     told = []
     cases = tuple(case for case in known_cases().values() if not isinstance(case, FileCase))
@@ -39,6 +40,7 @@ def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
         assert word in names
 
 
+@pytest.mark.slow
 def test_workers_find_what_one_process_finds(monkeypatch):
     """Real noise, so only rough agreement can be asked for; and the runs of all parts are there."""
     monkeypatch.setattr("dpqr.app.audit.CHUNK", 900)

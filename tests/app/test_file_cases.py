@@ -30,6 +30,7 @@ def test_every_case_makes_releases_of_neighbouring_tables(name):
     assert (shown[0].derived[0] != shown[0].derived[1]).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [("file-csv-row", exact_total_in_decimals), ("file-parquet-person", unbounded_persons)],
