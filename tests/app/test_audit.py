@@ -30,7 +30,8 @@ def test_no_case_of_the_build_is_refuted():
     assert not found.private
     found.require_sound()
     assert [each.name for each in found.findings] == [case.name for case in cases]
-    assert told == [(one, done, len(cases)) for done, one in enumerate(found.findings, start=1)]
+    assert [count for _, *count in told] == [[done, len(cases)] for done in range(1, len(cases) + 1)]
+    assert {one.name: one for one, *_ in told} == {one.name: one for one in found.findings}
 
 
 def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
@@ -38,6 +39,14 @@ def test_every_mechanism_both_relations_and_both_schedules_are_attacked():
     words = ("exponential", "permute-and-flip", "laplace", "gaussian", "marginal", "predicate", "prefix", "sum")
     for word in (*words, "blocks", "queries", "add-remove", "replace", "person", "rounds", "theory", "rho"):
         assert word in names
+
+
+def test_the_longest_cases_are_begun_first_and_shown_in_their_place():
+    told = []
+    cases = tuple(replace(case, work=1 + place) for place, case in enumerate(chosen_cases(["laplace-marginal-*"])))
+    found = audit(cases, 100, noise=SeededNoise(1), done=lambda one, *_: told.append(one))
+    assert found.findings == tuple(reversed(told))
+    assert [one.name for one in found.findings] == [case.name for case in cases]
 
 
 @pytest.mark.slow
