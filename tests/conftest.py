@@ -19,9 +19,9 @@ WORKERS_LEFT_OUT = pytest.StashKey[int]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Paths, -k and -m name what to run, slow or not. The workers of xdist are given the options of this process."""
+    """Paths, -k and -m name what to run, slow or not. The workers of xdist are given the same arguments."""
     named = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.markexpr or config.option.keyword
-    config.stash[PLAIN] = not named and not hasattr(config, "workerinput")
+    config.stash[PLAIN] = not named
     config.stash[LEFT_OUT] = []
     if config.stash[PLAIN]:
         config.option.markexpr = "not slow"

@@ -3,7 +3,6 @@ from dataclasses import replace
 from fractions import Fraction
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from dpqr.app.audit import ALARM, PARTS, Audit, Finding, audit, chosen_cases, known_cases
