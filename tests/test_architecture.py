@@ -104,7 +104,7 @@ PLANTED = [
     ("privacy/bad.py", "from dpqr.privacy.sealed import SealKey as Key", "names SealKey"),
     ("privacy/gate.py", "def f(private):\n    return private._Private__value", "names _Private__value"),
     ("construction/bad.py", "from dpqr.privacy.exact import PublicFilter", "names PublicFilter"),
-    ("app/bad.py", "from dpqr.evaluation.exact import true_answers", "names true_answers"),
+    ("app/bad.py", "from dpqr.evaluation import true_answers", "names true_answers"),
     ("data/long.py", "x = 1\n" * (LONGEST_FILE + 1), f"more than {LONGEST_FILE}"),
     ("data/long.py", "def f():\n" + "    x = 1\n" * LONGEST_FUNCTION, f"f has {LONGEST_FUNCTION + 1} lines"),
     (

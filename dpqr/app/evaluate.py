@@ -14,8 +14,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
-from dpqr.evaluation.accuracy import Accuracy, compare
-from dpqr.evaluation.exact import true_answers
+from dpqr.evaluation import Accuracy, compare, true_answers
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around

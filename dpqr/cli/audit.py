@@ -10,7 +10,7 @@ import click
 from dpqr.cli.number import Whole
 
 if TYPE_CHECKING:
-    from dpqr.app.audit import Audit, Finding
+    from dpqr.audit.run import Audit, Finding
 
 
 @click.command("audit")
@@ -31,7 +31,7 @@ def command(
     dpqr audit --short
     dpqr audit --case 'laplace-*' --runs 20000
     """
-    from dpqr.app.audit import RUNS, SHORT_RUNS, audit, chosen_cases
+    from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases
     from dpqr.errors import UsageFault
 
     chosen = chosen_cases(cases)
@@ -46,7 +46,7 @@ def command(
 
 
 def _show(found: Audit, *, as_json: bool, color: bool) -> None:
-    from dpqr.app.audit import ALARM
+    from dpqr.audit.run import ALARM
     from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.evaluation_view import audit_view
 

@@ -11,7 +11,7 @@ from dpqr.cli import options
 from dpqr.cli.number import Positive, Whole
 
 if TYPE_CHECKING:
-    from dpqr.evaluation.accuracy import Accuracy
+    from dpqr.evaluation import Accuracy
 
 TOP = 10
 _ask, _pay, _say = options.under("Evaluation"), options.under("Budget for life"), options.under("Screen")

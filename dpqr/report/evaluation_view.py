@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.evaluation.accuracy import Accuracy, BlockError
-from dpqr.evaluation.attack import Loss
-from dpqr.evaluation.claim import Claim
+from dpqr.audit.attack import Loss
+from dpqr.audit.claim import Claim
+from dpqr.evaluation import Accuracy, BlockError
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.report.wording import amount, counted, plain
 
