@@ -10,8 +10,8 @@ from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.scores import Scores, SearchableScores
-from dpqr.noise.exponential_draw import draw_exponential
-from dpqr.noise.search_exponential import search_exponential
+from dpqr.noise.search_selection import search_exponential
+from dpqr.noise.selection import draw_exponential
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.events import ExponentialEvent
 

@@ -10,8 +10,8 @@ from dpqr.data.counts import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.exponential_choice import choice_rate, refuse_choice
 from dpqr.mechanisms.scores import Scores, SearchableScores
-from dpqr.noise.permute_and_flip import draw_permute_and_flip
-from dpqr.noise.search_permute_and_flip import search_permute_and_flip
+from dpqr.noise.search_selection import search_permute_and_flip
+from dpqr.noise.selection import draw_permute_and_flip
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.events import PermuteAndFlipEvent
 

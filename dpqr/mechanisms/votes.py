@@ -12,10 +12,10 @@ from dpqr.data.arrays import IntArray
 from dpqr.data.counts import Counts
 from dpqr.mechanisms.fitted import FINENESS
 from dpqr.mechanisms.limits import refuse_noise
+from dpqr.noise.bits import uniforms_below
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
-from dpqr.noise.exponential_draw import draw_exponential
+from dpqr.noise.selection import draw_exponential
 from dpqr.noise.source import NoiseSource
-from dpqr.noise.uniform import uniforms_below
 from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, ExponentialEvent
 
 

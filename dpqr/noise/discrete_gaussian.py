@@ -12,10 +12,9 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
-from dpqr.noise.bernoulli import bernoulli_exp
-from dpqr.noise.chernoff import chernoff
+from dpqr.noise.bits import bernoulli_exp, cells_below, kept_draws
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.rejection import cells_below, kept_draws
+from dpqr.noise.law import chernoff
 from dpqr.noise.source import NoiseSource
 
 LARGEST_VARIANCE = 1 << 100

@@ -11,11 +11,9 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import IntArray, WordArray
-from dpqr.noise.bernoulli import bernoulli_below
+from dpqr.noise.bits import Bracket, LazyUniform, bernoulli_below, cells_below, kept_draws
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.exp_bounds import exp_bracket
-from dpqr.noise.lazy_uniform import Bracket, LazyUniform
-from dpqr.noise.rejection import cells_below, kept_draws
 from dpqr.noise.source import NoiseSource
 
 SMALLEST_VARIANCE = Fraction(1, 64)

@@ -22,7 +22,7 @@ from dpqr.data.unit import Neighbours
 from dpqr.evaluation.attack import attack
 from dpqr.mechanisms.fitted import rounded, step
 from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked, LaplacePredictions
-from dpqr.noise.exponential_draw import draw_exponential
+from dpqr.noise.selection import draw_exponential
 from dpqr.noise.source import SeededNoise
 
 CASES = {case.name: case for case in predict_cases()}

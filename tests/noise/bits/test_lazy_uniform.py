@@ -4,8 +4,8 @@ from functools import partial
 import mpmath
 import pytest
 
+from dpqr.noise.bits import LazyUniform, leading_bits
 from dpqr.noise.exp_bounds import exp_bracket
-from dpqr.noise.lazy_uniform import LazyUniform, leading_bits
 from dpqr.noise.source import SeededNoise
 
 ONES = (1 << 64) - 1

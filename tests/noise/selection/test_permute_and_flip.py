@@ -4,8 +4,8 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from dpqr.noise import permute_and_flip
-from dpqr.noise.permute_and_flip import draw_permute_and_flip
+from dpqr.noise import selection as permute_and_flip
+from dpqr.noise.selection import draw_permute_and_flip
 from dpqr.noise.source import SeededNoise
 
 LEAST, MOST = -(2**63), 2**63 - 1

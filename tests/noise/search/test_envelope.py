@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from handsearch import HandSearch
 
-from dpqr.noise import envelope
-from dpqr.noise.envelope import Envelope, below_bounds
+from dpqr.noise import search as envelope
+from dpqr.noise.search import Envelope, below_bounds
 from dpqr.noise.source import SeededNoise
 
 SCORES = [24, 0, 2, 1, 0, 3, 1, 0, 7, 7, 7, 20]

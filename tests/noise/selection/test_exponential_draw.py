@@ -4,8 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise.exponential_draw import draw_exponential, share_kept
-from dpqr.noise.proposal import propose
+from dpqr.noise.selection import draw_exponential, propose, share_kept
 from dpqr.noise.source import SeededNoise
 
 LEAST, MOST = -(2**63), 2**63 - 1

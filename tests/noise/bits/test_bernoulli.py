@@ -5,10 +5,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from dpqr.noise.bernoulli import bernoulli_exp, bernoulli_fixed
-from dpqr.noise.exp_bounds import exp_bracket
-from dpqr.noise.exp_table import LAST_CELL
-from dpqr.noise.lazy_uniform import leading_bits
+from dpqr.noise.bits import bernoulli_exp, bernoulli_fixed, leading_bits
+from dpqr.noise.exp_bounds import LAST_CELL, exp_bracket
 from dpqr.noise.source import SeededNoise
 
 ONES = (1 << 64) - 1

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from handsearch import HandSearch
 
-from dpqr.noise import envelope
-from dpqr.noise import search_permute_and_flip as module
-from dpqr.noise.search_permute_and_flip import halved, search_permute_and_flip
+from dpqr.noise import search as envelope
+from dpqr.noise import search_selection as module
+from dpqr.noise.search_selection import halved, search_permute_and_flip
 from dpqr.noise.source import SeededNoise
 
 SCORES = [12, 0, 2, 9, 0, 5, 1, 0, 3, 8]

@@ -8,8 +8,8 @@ from handsearch import HandSearch
 from rounding import summed
 
 from dpqr.noise import envelope, refining
-from dpqr.noise.envelope import Envelope
-from dpqr.noise.search_exponential import search_exponential
+from dpqr.noise.search import Envelope
+from dpqr.noise.search_selection import search_exponential
 from dpqr.noise.source import SeededNoise
 
 SCORES = [24, 0, 2, 1, 0, 3, 1, 0, 7, 7, 7, 20]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from handsearch import HandSearch
 
-from dpqr.noise.refining import settle_best, tightened
+from dpqr.noise.search import settle_best, tightened
 from dpqr.noise.source import SeededNoise
 
 SCORES = [*range(100), 500]

@@ -5,9 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.noise.bits import CHUNK
-from dpqr.noise.exp_table import CELL_BITS, LARGEST_EXPONENT, LAST_CELL
-from dpqr.noise.rejection import cells_below, kept_draws
+from dpqr.noise.bits import CHUNK, cells_below, kept_draws
+from dpqr.noise.exp_bounds import CELL_BITS, LARGEST_EXPONENT, LAST_CELL
 
 
 def test_proposals_are_drawn_until_enough_are_kept():
