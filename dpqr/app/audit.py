@@ -29,7 +29,7 @@ from dpqr.evaluation.claim import Claim
 from dpqr.evaluation.left_out_cases import left_out_cases
 from dpqr.evaluation.outcomes import Outcomes
 from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.privacy.figures import upward
+from dpqr.privacy.budget import upward
 
 ALARM = Fraction(1, 10**6)
 """Probability, at most, that an audit reports any breach of a build that keeps all its claims."""

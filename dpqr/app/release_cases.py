@@ -14,8 +14,8 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.evaluation.case import Case, Pair
 from dpqr.evaluation.claim import Claim

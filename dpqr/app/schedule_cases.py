@@ -16,8 +16,8 @@ from dpqr.app.roles import chosen_schedule, chosen_wishes, settled
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.claim import Claim
 from dpqr.evaluation.draws import numbers

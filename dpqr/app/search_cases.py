@@ -13,8 +13,8 @@ from dpqr.app.release_cases import ABSENT, ADDED, DELTA, REPLACED, Unwatched
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.claim import Claim

@@ -1,4 +1,7 @@
-"""Domain: the finite universe X of records, the product of its attributes' cells."""
+"""Domain: the finite universe X of records, the product of its attributes' cells.
+
+Faults: which cells of a column can fail to fit it, and what the curator has left unsaid about them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from dpqr.data.arrays import Axes
-from dpqr.data.attribute import Attribute, Rule
+from dpqr.data.attribute import FAULTS, Attribute, Axis, Fault, Labels, Rule
 from dpqr.data.facts import PublicFacts
 from dpqr.errors import DocumentError
 
@@ -63,3 +66,45 @@ class Domain:
     def project(self, axes: Axes) -> Domain:
         """The domain of the attributes at `axes`, in that order, with what the facts say of them."""
         return Domain(tuple(self.attributes[axis] for axis in axes), self.facts.within(axes), self.malformed)
+
+
+def possible_faults(axis: Axis) -> tuple[Fault, ...]:
+    """Faults that a cell of this kind of column can show.
+
+    Labels are compared as text, so any other text is `outside`; dates know no NaN and no infinity. Numbers have all
+    five, whole ones too: a table may hold them as floating-point numbers.
+    """
+    if isinstance(axis, Labels):
+        return ("null", "outside")
+    if getattr(axis, "kind", "number") != "number":
+        return ("null", "unparsable", "outside")
+    return FAULTS
+
+
+def unstated_faults(domain: Domain) -> dict[str, tuple[Fault, ...]]:
+    """Per column the possible faults without a stated rule; columns that state them all are left out.
+
+    Under `add-remove` such rows are dropped. Under `replace` the run is refused until every rule is stated: rows that
+    are left out make the number of the others private, and it is bought then (`may_leave_out`).
+    """
+    gaps = {a.name: tuple(f for f in possible_faults(a.axis) if f not in a.rules) for a in domain.attributes}
+    return {name: faults for name, faults in gaps.items() if faults}
+
+
+def may_leave_out(domain: Domain) -> bool:
+    """Whether a rule may leave a row out: malformed rows are dropped, or some column drops a fault that it can show."""
+    return domain.malformed is not Rule.FAIL or any(
+        attribute.rule(fault) is Rule.DROP
+        for attribute in domain.attributes
+        for fault in possible_faults(attribute.axis)
+    )
+
+
+def failing_attributes(domain: Domain) -> dict[str, tuple[Fault, ...]]:
+    """Per column the faults whose rule is `fail`: there the exit code tells one bit that no guarantee covers."""
+    failing = {attribute.name: _failing(attribute) for attribute in domain.attributes}
+    return {name: faults for name, faults in failing.items() if faults}
+
+
+def _failing(attribute: Attribute) -> tuple[Fault, ...]:
+    return tuple(fault for fault in FAULTS if attribute.rule(fault) is Rule.FAIL)

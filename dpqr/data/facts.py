@@ -1,12 +1,17 @@
-"""Public facts: what is known of every table over a domain before anybody looks at one."""
+"""Public facts: what is known of every table over a domain before anybody looks at one.
+
+Fact bounds: whether known totals can all be true of one table, and how many records it then has.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, Axes, frozen
+from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -94,3 +99,73 @@ class PublicFacts:
         """Facts that say nothing of these attributes alone."""
         regions = [region.text for region in self.impossible if not region.within(axes)]
         return (*regions, *(total.region.text for total in self.totals if not total.within(axes)))
+
+
+Bounds = tuple[int, int | None]
+"""Least and most records; None: as many as one likes."""
+
+
+def record_bounds(impossible: Sequence[Region], totals: Sequence[KnownTotal], shape: tuple[int, ...]) -> Bounds | None:
+    """Bounds on the number of records; None where the totals contradict each other or what is impossible.
+
+    Totals that share attributes are solved together: cells that the same totals count are one unknown, and the least
+    and the most of their sum are two linear programs. Parts that share none bound the one number of records each.
+    """
+    least, most = 0.0, math.inf
+    for axes, members in tied(totals).items():
+        found = _part(axes, members, impossible, shape)
+        if found is None:
+            return None
+        least, most = max(least, found[0]), min(most, found[1])
+    slack = 1e-6 * max(least, 1.0)
+    if least > most + slack:
+        return None
+    return round(least), None if most == math.inf else round(max(most, least))
+
+
+def tied(totals: Sequence[KnownTotal]) -> dict[Axes, list[KnownTotal]]:
+    """The totals by the attributes, ascending, that they are tied to through shared ones."""
+    parts: list[tuple[set[int], list[KnownTotal]]] = []
+    for total in totals:
+        axes, members = set(total.region.axes), [total]
+        for part in [part for part in parts if part[0] & axes]:
+            parts.remove(part)
+            axes, members = axes | part[0], part[1] + members
+        parts.append((axes, members))
+    together: dict[Axes, list[KnownTotal]] = {}
+    for axes, members in parts:
+        together.setdefault(tuple(sorted(axes)), []).extend(members)
+    return together
+
+
+def _part(
+    axes: Axes, totals: Sequence[KnownTotal], impossible: Sequence[Region], shape: tuple[int, ...]
+) -> tuple[float, float] | None:
+    from scipy.optimize import linprog
+
+    sizes = [shape[axis] for axis in axes]
+    kinds = np.zeros(math.prod(sizes), dtype=np.int64)
+    for total in totals:
+        _, kinds = np.unique(2 * kinds + _spread(total.region, axes, sizes), return_inverse=True)
+    barred = np.zeros(kinds.size, dtype=bool)
+    for region in (known for known in (region.within(axes) for region in impossible) if known):
+        barred |= _spread(region, tuple(range(len(axes))), sizes)
+    _, examples = np.unique(kinds[~barred], return_index=True)
+    if not examples.size:
+        return None
+    cells: IntArray = np.flatnonzero(~barred)[examples]
+    counted = np.array([_spread(total.region, axes, sizes)[cells] for total in totals], dtype=np.float64)
+    counts = np.array([total.count for total in totals], dtype=np.float64)
+    ends = [linprog(sign * np.ones(len(cells)), A_eq=counted, b_eq=counts, method="highs") for sign in (1, -1)]
+    if ends[0].status != 0:
+        return None
+    return float(ends[0].fun), -float(ends[1].fun) if ends[1].status == 0 else math.inf
+
+
+def _spread(region: Region, axes: Axes, sizes: Sequence[int]) -> AnyArray:
+    """The region over the cells of `axes` (ascending, its own among them), flat."""
+    place = {axis: index for index, axis in enumerate(axes)}
+    shape = [1] * len(axes)
+    for axis, size in zip(region.axes, region.cells.shape, strict=True):
+        shape[place[axis]] = size
+    return np.broadcast_to(region.cells.reshape(shape), sizes).reshape(-1)

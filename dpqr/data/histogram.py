@@ -1,15 +1,20 @@
-"""Histogram: the database x in N^|X|, dense for small domains, sorted occupied cells beyond."""
+"""Histogram: the database x in N^|X|, dense for small domains, sorted occupied cells beyond.
+
+Counts: whatever can give the marginals of a histogram database.
+
+Occupied: a histogram database as rows, for what looks at records and not at sums over them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
-from dpqr.data.marginals import dense_marginal, marginals
-from dpqr.data.passes import passes
+from dpqr.data.marginals import dense_marginal, marginals, passes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,3 +111,42 @@ def _whole(counts: AnyArray) -> IntArray:
     view: IntArray = np.asarray(counts).astype(np.int64, casting="same_kind", copy=False).view()
     view.flags.writeable = False
     return view
+
+
+class MarginalSource(Protocol):
+    """Anything that linear queries can be evaluated on: a histogram, or a hypothesis that has marginals."""
+
+    def marginal(self, axes: Axes) -> AnyArray:
+        """The tensor of sums over all other attributes, shape = sizes of `axes` in that order; () for the total."""
+        ...
+
+
+class Counts(Protocol):
+    """A histogram database: record counts over a domain. The private value behind the gate."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Prepare these marginals together, in few passes over the data."""
+        ...
+
+    def marginal(self, axes: Axes) -> IntArray:
+        """Exact record counts, int64, shape = sizes of `axes` in that order; () for the number of records."""
+        ...
+
+    def recalled(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        """What `answer` gives, kept beside the counts and never worked out twice: rounds ask the same questions."""
+        ...
+
+
+def occupied(counts: Counts) -> tuple[AnyArray, IntArray]:
+    """Codes of the cells that hold records, shape (cells, attributes), sorted, and how many each holds. Private.
+
+    The same for equal tables, whatever the order of their rows was.
+    """
+    if isinstance(counts, SparseHistogram):
+        return counts.codes, counts.counts
+    tensor = counts.marginal(tuple(range(len(counts.shape))))
+    places = np.nonzero(tensor)
+    return np.stack(places, axis=1) if places else np.zeros((1, 0), dtype=np.int64), tensor[places]

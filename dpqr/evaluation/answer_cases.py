@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.evaluation.case import Case, Pair
@@ -17,8 +17,8 @@ from dpqr.evaluation.law import IntegerGaussian, Law, Laws, TwoSidedGeometric
 from dpqr.evaluation.neighbours import worst_pair
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import available
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, PrivacyEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED

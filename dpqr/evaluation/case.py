@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.evaluation.claim import Claim
 from dpqr.evaluation.law import Laws
 from dpqr.evaluation.outcomes import Outcomes, Shown

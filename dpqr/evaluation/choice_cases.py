@@ -19,8 +19,8 @@ from dpqr.evaluation.neighbours import records
 from dpqr.evaluation.told import Told
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.scores import Scores
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.distinguishers.interface import Distinguisher

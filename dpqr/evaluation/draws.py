@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.evaluation.claim import Claim
 from dpqr.evaluation.outcomes import Numbers, Shown
 from dpqr.noise.source import NoiseSource
@@ -14,10 +14,9 @@ from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.events import Composition, PrivacyEvent, in_parallel
-from dpqr.privacy.gate import measure
-from dpqr.privacy.mechanism import Mechanism
+from dpqr.privacy.gate import Mechanism, measure
 from dpqr.privacy.sealed import Private
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dpqr.data.arrays import FloatArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.privacy.exact import ExactEvent, PublicFilter

@@ -9,8 +9,8 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.data.marginals import dense_marginal
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import home
 from dpqr.workload.recovery import on_single_axes, query_variances
+from dpqr.workload.workload import home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ from typing import Protocol
 from dpqr.data.arrays import Axes, CodeArray, FloatArray, frozen
 from dpqr.data.facts import Region
 from dpqr.data.marginals import dense_marginal
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.row_fit import RowFit, reach, reachable
 from dpqr.workload.block import QueryBlock

@@ -1,25 +1,64 @@
-"""Noisy answers: exact integer answers of blocks plus independent exact integer noise."""
+"""Noisy answers: exact integer answers of blocks plus independent exact integer noise.
+
+Limits: public bounds that keep every private sum inside int64, checked before any data is opened.
+
+Why: a sum that wraps around moves by 2^64 where its sensitivity says 1, and a check on the real sum would be a
+release. So the bound is on what any table of at most `records` records could answer.
+
+A draw from the records that the domain's rules left out, charged in parallel with those from the others.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Generic, TypeVar, final
 
 import numpy as np
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond, refuse_noise
+from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.privacy.gate import Mechanism
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import Measurement
+
+RECORDS = 2**36
+"""Declared cap on the number of records; loaders refuse more."""
+
+CEILING = 2**62
+"""No answer and no score may reach it, so that the difference of any two still fits into int64."""
+
+
+def largest_answer(block: QueryBlock, records: int) -> int:
+    """Bound on |answer| of one query: sum of count times |coefficient| <= records times the largest coefficient."""
+    return records * block.largest_coefficient
+
+
+def refuse_beyond(bound: int | Fraction, name: str, records: int) -> None:
+    """InfeasiblePlan if a figure about the block `name` could reach CEILING."""
+    if bound >= CEILING:
+        raise InfeasiblePlan(
+            f"query {name!r}: its exact integers could reach 2^62 on {records} records; "
+            "round its coefficients to a coarser grid"
+        )
+
+
+def refuse_noise(parameter: Fraction, largest: int, words: str, smallest: Fraction = Fraction(0)) -> None:
+    """InfeasiblePlan unless 0 < parameter and smallest <= parameter <= largest, the range of the exact sampler."""
+    if not 0 < parameter <= largest or parameter < smallest:
+        span = f"[{float(smallest):.3g}, {largest:.3g}]" if smallest else f"(0, {largest:.3g}]"
+        raise InfeasiblePlan(
+            f"the noise would need {words} {float(parameter):.3g} grid units, and {span} is possible; "
+            "raise --eps or round the coefficients to a coarser grid"
+        )
 
 
 @final
@@ -134,3 +173,34 @@ def _measured(blocks: tuple[QueryBlock, ...], law: NoiseLaw, counts: Counts, noi
     pieces: list[IntArray] = np.split(draws, ends)
     values = tuple(block.answer(counts) + piece for block, piece in zip(blocks, pieces, strict=True))
     return Measurement(blocks=blocks, values=values, law=law)
+
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut(Generic[In, Out]):
+    """`inner` on the left-out records, for a unit of which each lies in one part alone (`PrivacyUnit.apart`).
+
+    **Privacy.** See `in_parallel`, which prices the event and proves it.
+    """
+
+    inner: Mechanism[In, Out]
+
+    @property
+    def event(self) -> LeftOutEvent:
+        event = self.inner.event
+        if isinstance(event, LeftOutEvent):
+            raise BudgetRefused("a draw is from left-out records once; nothing was drawn")
+        return LeftOutEvent(event=event)
+
+    def sample(self, value: In, noise: NoiseSource) -> Out:
+        return self.inner.sample(value, noise)
+
+
+def on_left_out(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
+    """`mechanism` as it is charged on the left-out records: in parallel with all other draws where each unit lies in
+    one part alone, and beside them elsewhere."""
+    return LeftOut(inner=mechanism) if unit.apart else mechanism

@@ -9,9 +9,9 @@ from typing import Protocol, final
 import numpy as np
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
-from dpqr.mechanisms.fitted import FINENESS
-from dpqr.mechanisms.limits import refuse_noise
+from dpqr.data.histogram import Counts
+from dpqr.mechanisms.learned_functions import FINENESS
+from dpqr.mechanisms.noisy_answers import refuse_noise
 from dpqr.noise.bits import uniforms_below
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.selection import draw_exponential

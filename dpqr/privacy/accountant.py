@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.price import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,25 @@
-"""PrivacyBudget: epsilon and delta as exact rationals, parsed from the decimal text that the user wrote."""
+"""PrivacyBudget: epsilon and delta as exact rationals, parsed from the decimal text that the user wrote.
+
+Price: what one draw may cost, in the currency of the accountant that cut the budget.
+
+Cost: what a run pays, and by which theorem its price was derived.
+
+Privacy figures as floats and as text. Costs are rounded up and what is left of a budget is rounded down, so that no
+output understates the one or overstates the other.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from math import isqrt
+from typing import final
 
-from dpqr.errors import UsageFault
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.privacy.events import PrivacyEvent, PureSumEvent, RhoSumEvent
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
 LARGEST_EPSILON = Fraction(1000)
@@ -67,3 +80,159 @@ def decimal(text: str, *, option: str) -> Fraction:
     if not _DECIMAL.fullmatch(cleaned):
         raise UsageFault(f"{option} {cleaned!r}: give a plain decimal number, for example 0.5 or 1e-9")
     return Fraction(cleaned)
+
+
+ROOT_BITS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """Either pure epsilon, or zero-concentrated rho. Exactly one of the two is set; both are exact and positive.
+
+    A draw asks for the figure that its own law needs and gets one that costs at most this price.
+    Errors: InfeasiblePlan for a price that is neither or both, and for rho asked of a pure price.
+    """
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        stated = [figure for figure in (self.epsilon, self.rho) if figure is not None]
+        if len(stated) != 1 or not isinstance(stated[0], Fraction) or stated[0] <= 0:
+            raise InfeasiblePlan("a price is one exact positive fraction, of epsilon or of rho")
+
+    def plus(self, other: Price) -> Price:
+        """Both together. InfeasiblePlan for prices in two currencies."""
+        if self.epsilon is not None and other.epsilon is not None:
+            return Price(epsilon=self.epsilon + other.epsilon)
+        if self.rho is not None and other.rho is not None:
+            return Price(rho=self.rho + other.rho)
+        raise InfeasiblePlan("prices in epsilon and in rho do not add up")
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """Any number of draws that a filter keeps within this price together."""
+        return PureSumEvent(epsilon=self.epsilon) if self.epsilon is not None else RhoSumEvent(rho=self.concentrated)
+
+    @property
+    def pure(self) -> Fraction:
+        """Epsilon of a mechanism of which only eps-DP is known (rho = eps^2 / 2)."""
+        return self.epsilon if self.epsilon is not None else root_below(2 * self.concentrated)
+
+    @property
+    def bounded_range(self) -> Fraction:
+        """Epsilon of the exponential mechanism (rho = eps^2 / 8, Cesar and Rogers 2021)."""
+        return self.epsilon if self.epsilon is not None else root_below(8 * self.concentrated)
+
+    @property
+    def concentrated(self) -> Fraction:
+        """rho of Gaussian noise; a price in pure epsilon buys none."""
+        if self.rho is None:
+            raise InfeasiblePlan(
+                "a price in pure epsilon buys no Gaussian noise; use the zcdp accountant, or the laplace check"
+            )
+        return self.rho
+
+
+def root_below(value: Fraction) -> Fraction:
+    """A rational at most sqrt(value), short of it by a relative 2^-48 or less; value >= 0.
+
+    value 2^shift is above 2^(ROOT_BITS - 1), so dropping its fraction costs a relative 2^-99, and the integer root,
+    at least 2^49, falls short by less than 1.
+    """
+    if value == 0:
+        return Fraction(0)
+    shift = ROOT_BITS + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    shift += shift % 2
+    scaled = (value.numerator << shift) // value.denominator
+    return Fraction(isqrt(scaled), 1 << (shift // 2))
+
+
+NOTHING = Fraction(0)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Cost:
+    """An exact amount of epsilon or rho, and an exact delta where the budget counts deltas.
+
+    Ordered by components: one cost is at most another if both figures are. Of two costs neither may be at most the
+    other, so there is no `<`: what does not fit is `not cost <= limit`. A bare number is that amount without a delta.
+    """
+
+    amount: Fraction = NOTHING
+    delta: Fraction = NOTHING
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.amount + other.amount, self.delta + other.delta)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.amount - other.amount, self.delta - other.delta)
+
+    def __le__(self, other: Cost | Fraction | int) -> bool:
+        most = _cost(other)
+        return self.amount <= most.amount and self.delta <= most.delta
+
+    def __ge__(self, other: Cost | Fraction | int) -> bool:
+        return _cost(other) <= self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Cost | Fraction | int):
+            return NotImplemented
+        return (self.amount, self.delta) == (_cost(other).amount, _cost(other).delta)
+
+    def __hash__(self) -> int:
+        return hash((self.amount, self.delta)) if self.delta else hash(self.amount)
+
+    def __bool__(self) -> bool:
+        return bool(self.amount or self.delta)
+
+    def least(self, other: Cost) -> Cost:
+        """The smaller of each figure."""
+        return Cost(min(self.amount, other.amount), min(self.delta, other.delta))
+
+
+NO_COST = Cost()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pricing:
+    """The accountant that proves a run's guarantee, by name, and the delta at which it does."""
+
+    accountant: str = "basic"
+    delta: Fraction = NOTHING
+
+
+PURE = Pricing()
+"""The sum of pure epsilons."""
+
+
+def _cost(value: Cost | Fraction | int) -> Cost:
+    return value if isinstance(value, Cost) else Cost(Fraction(value))
+
+
+PLAIN = range(-5, 13)
+"""Decimal exponents that are written without an exponent."""
+
+
+def upward(value: Fraction) -> float:
+    """The smallest float that is at least `value`."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def upward_text(value: Fraction, digits: int = 12) -> str:
+    """`value` in decimal, rounded up to `digits` significant digits; exact where it has no more of them."""
+    return _text(value, Context(prec=digits, rounding=ROUND_CEILING))
+
+
+def downward_text(value: Fraction, digits: int = 12) -> str:
+    """`value` in decimal, rounded down to `digits` significant digits; exact where it has no more of them."""
+    return _text(value, Context(prec=digits, rounding=ROUND_FLOOR))
+
+
+def _text(value: Fraction, context: Context) -> str:
+    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    if not shown or shown.adjusted() in PLAIN:
+        return f"{shown:f}"
+    return f"{shown:e}"

@@ -13,10 +13,8 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
-from dpqr.privacy.budget import SMALLEST_EPSILON, PrivacyBudget
-from dpqr.privacy.cost import PURE, Cost, Pricing
+from dpqr.privacy.budget import PURE, SMALLEST_EPSILON, Cost, Pricing, PrivacyBudget, downward_text, upward_text
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.pair_currency import PAIR
 
 DIGITS = 6

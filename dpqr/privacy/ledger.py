@@ -12,8 +12,7 @@ from typing import Literal, Protocol
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import NO_COST, PURE, Cost, Pricing
+from dpqr.privacy.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.policy import Policy, PolicyChange

@@ -13,10 +13,8 @@ from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import total_rho
-from dpqr.privacy.budget import SMALLEST_DELTA, SMALLEST_EPSILON, PrivacyBudget
-from dpqr.privacy.cost import PURE, Cost, Pricing
+from dpqr.privacy.budget import PURE, SMALLEST_DELTA, SMALLEST_EPSILON, Cost, Pricing, PrivacyBudget, downward_text
 from dpqr.privacy.events import Composition
-from dpqr.privacy.figures import downward_text
 
 DIGITS = 6
 CACHED = 64

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from dpqr.evaluation.attack import Loss
 from dpqr.evaluation.claim import Claim
-from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.wording import counted
 
 DIGITS = 4

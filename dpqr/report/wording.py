@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from dpqr.privacy.figures import upward_text
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, upward_text
 
 DIGITS = 4
 UNITS = ("bytes", "kB", "MB", "GB", "TB")

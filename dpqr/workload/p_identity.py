@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray, frozen
-from dpqr.workload.columns import largest_distance, largest_norm
-from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.matrix import IntMatrix, largest_distance, largest_norm
 from dpqr.workload.ranges import group_sums
 
 SLICE = 2**21

@@ -13,7 +13,7 @@ from functools import lru_cache
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.single_row import row_extremes
+from dpqr.workload.ranges import row_extremes
 
 
 class Norm(Enum):

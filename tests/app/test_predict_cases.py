@@ -20,8 +20,7 @@ from dpqr.app.predict_cases import (
 )
 from dpqr.data.unit import Neighbours
 from dpqr.evaluation.attack import attack
-from dpqr.mechanisms.fitted import rounded, step
-from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked, LaplacePredictions
+from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
 from dpqr.noise.selection import draw_exponential
 from dpqr.noise.source import SeededNoise
 

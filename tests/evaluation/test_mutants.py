@@ -30,8 +30,8 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.evaluation.attack import attack
 from dpqr.evaluation.case import Case
 from dpqr.evaluation.draws import Draws
-from dpqr.mechanisms.left_out import LeftOut
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
+from dpqr.mechanisms.noisy_answers import LeftOut
+from dpqr.mechanisms.selection import PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace

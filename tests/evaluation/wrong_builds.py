@@ -10,9 +10,8 @@ from unittest.mock import patch
 import numpy as np
 
 from dpqr.mechanisms import exponential_choice, noisy_answers, permute_and_flip_choice, votes
-from dpqr.mechanisms.block_scores import BlockScores
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.query_scores import QueryScores
+from dpqr.mechanisms.scores import BlockScores, QueryScores
 from dpqr.mechanisms.votes import ExponentialVotes
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace

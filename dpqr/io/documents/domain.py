@@ -9,8 +9,7 @@ from typing import Any
 from msgspec import UNSET
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.faults import possible_faults
+from dpqr.data.domain import Domain, possible_faults
 from dpqr.io.documents.bounds import MAX_CELLS
 from dpqr.io.documents.calendar_cuts import calendar_bins
 from dpqr.io.documents.cuts import number_bins

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from dpqr.io.ledger.event_codec import exact_text, parse_exact
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 
 
 def cost_document(cost: Cost) -> str | list[str]:

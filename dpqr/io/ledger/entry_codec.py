@@ -10,8 +10,7 @@ from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.cost_codec import cost_document, read_cost
 from dpqr.io.ledger.event_codec import decode_events, encode_events, exact_text, parse_exact
 from dpqr.io.ledger.policy_codec import policy_document, read_policy
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.policy import Policy
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.record import Record
-from dpqr.privacy.cost import PURE
+from dpqr.privacy.budget import PURE
 from dpqr.privacy.ledger import Entry
 from dpqr.privacy.pair_currency import is_installed
 

@@ -29,7 +29,7 @@ from dpqr.io.ledger.proofs import require_proofs
 from dpqr.io.ledger.record import Record, walked
 from dpqr.io.ledger.refusals import require_policy, require_unit
 from dpqr.io.ledger.turn import Last, Turn, resumed
-from dpqr.privacy.cost import PURE, Pricing
+from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
 from dpqr.privacy.pair_currency import PAIR

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from dpqr.io.ledger.open_run import OpenRun
-from dpqr.privacy.cost import NO_COST, Cost
+from dpqr.privacy.budget import NO_COST, Cost
 from dpqr.privacy.ledger import Account, Terms
 
 

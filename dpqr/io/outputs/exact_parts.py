@@ -8,10 +8,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr.noise.law import NoiseLaw
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget, upward
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
-from dpqr.privacy.figures import upward
-from dpqr.privacy.price import Price
 
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 

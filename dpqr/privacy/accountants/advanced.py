@@ -9,14 +9,11 @@ from fractions import Fraction
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.basic import total
-from dpqr.privacy.accountants.filters import PlanFilter
+from dpqr.privacy.accountants.filters import PlanFilter, needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
-from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
-from dpqr.privacy.accountants.search import largest
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.accountants.numerics import decimal, largest, sixty_digits, upward
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
-from dpqr.privacy.price import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

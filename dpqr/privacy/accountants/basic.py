@@ -7,12 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.filters import SumFilter, require_pure
+from dpqr.privacy.accountants.filters import SumFilter, require_affordable, require_pure, weigh
 from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
-from dpqr.privacy.accountants.portions import require_affordable, weigh
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
-from dpqr.privacy.price import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,16 +1,23 @@
-"""Filters: what stands between a run and its data once the plan is fixed."""
+"""Filters: what stands between a run and its data once the plan is fixed.
+
+Portions: the arithmetic of shares that all cuts have in common, and what may not be cut.
+
+EveryFilter: what several filters guard together, and a record of it.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
-from dpqr.errors import BudgetRefused
+from dpqr.errors import BudgetRefused, InfeasiblePlan
+from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.privacy.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.privacy.events import (
     Composition,
     DiscreteGaussianEvent,
@@ -22,7 +29,6 @@ from dpqr.privacy.events import (
     in_parallel,
     one_after_another,
 )
-from dpqr.privacy.figures import downward_text, upward_text
 
 Kind = tuple[type[object], int, bool]
 """Type of a draw; the sensitivity, where the price of an epsilon depends on it, else 0; whether of left-out records."""
@@ -177,3 +183,61 @@ def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
     if isinstance(draw, DiscreteLaplaceEvent) and draw.coordinates == 1 and draw.sensitivity > 1:
         return ((type(draw), draw.sensitivity, left_out), general)
     return (general,)
+
+
+def weigh(accountant: Accountant, budget: PrivacyBudget, portions: Sequence[Portion]) -> Fraction:
+    """Sum of share times count, positive. InfeasiblePlan: the theorem does not cover the budget or the shares."""
+    refusal = accountant.refusal(budget)
+    if refusal:
+        raise InfeasiblePlan(refusal)
+    if accountant.homogeneous and len({portion.share for portion in portions}) > 1:
+        raise InfeasiblePlan(
+            f"the {accountant.name} accountant covers equal draws only; give all portions equal shares"
+        )
+    total = sum((portion.share * portion.count for portion in portions), Fraction(0))
+    if not total:
+        raise InfeasiblePlan("a budget cannot be cut for no draws at all; plan at least one")
+    return total
+
+
+def require_affordable(accountant: Accountant, budget: PrivacyBudget, planned: Composition) -> None:
+    """BudgetRefused unless the accountant proves the planned events to stay within the budget."""
+    refusal = accountant.refusal(budget)
+    if refusal:
+        raise BudgetRefused(refusal)
+    price = accountant.epsilon(planned, budget.delta)
+    if price is None:
+        raise BudgetRefused(f"the {accountant.name} accountant has no price for the planned draws; choose another one")
+    if price > budget.epsilon:
+        raise BudgetRefused(
+            f"the plan costs epsilon {upward_text(price)} by the {accountant.name} accountant, above the reserved "
+            f"{downward_text(budget.epsilon)}; plan fewer draws or raise --eps"
+        )
+
+
+def needs_delta(name: str, budget: PrivacyBudget) -> str | None:
+    """The one-line refusal of a theorem that holds for delta above 0 only."""
+    if budget.pure:
+        return f"the {name} accountant needs a delta above 0; add --delta 1e-9, or choose --accountant basic"
+    return None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EveryFilter:
+    """Admits what all of `filters` admit. Where one refuses, those before it have charged in vain: never too little."""
+
+    filters: tuple[PrivacyFilter, ...]
+    charged: list[PrivacyEvent] = field(default_factory=list)
+
+    def charge(self, event: PrivacyEvent) -> int:
+        """Record `event` and return its number in the run, from 0."""
+        for each in self.filters:
+            each.charge(event)
+        self.charged.append(event)
+        return len(self.charged) - 1
+
+    @property
+    def events(self) -> Composition:
+        """All that was admitted, with how often."""
+        return tuple(Counter(self.charged).items())

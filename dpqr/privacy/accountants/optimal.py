@@ -10,14 +10,11 @@ from fractions import Fraction
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants import advanced
-from dpqr.privacy.accountants.filters import PlanFilter
+from dpqr.privacy.accountants.filters import PlanFilter, needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
-from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.rounding import decimal, log_factorial, sixty_digits
-from dpqr.privacy.accountants.search import ROOM, largest, lowest
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.accountants.numerics import ROOM, decimal, largest, log_factorial, lowest, sixty_digits
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
-from dpqr.privacy.price import Price
 
 MOST_DRAWS = 10**7
 TRUNCATION = Decimal("1e-18")

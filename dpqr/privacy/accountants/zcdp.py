@@ -10,14 +10,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.filters import SumFilter
+from dpqr.privacy.accountants.filters import SumFilter, needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
-from dpqr.privacy.accountants.search import largest, trough
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.accountants.numerics import decimal, largest, sixty_digits, trough, upward
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, in_parallel
-from dpqr.privacy.price import Price
 
 SEARCH_STEPS = 90
 LOG_ORDERS = (-45.0, 75.0)

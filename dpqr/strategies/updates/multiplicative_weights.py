@@ -12,9 +12,9 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, frozen
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, within
+from dpqr.hypotheses.factored.junction_tree import cells, maximal_cliques, within
 from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
@@ -26,7 +26,7 @@ from dpqr.strategies.updates.refinement import Refinement, by_interaction
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain
 from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 DENSE_LIMIT = 2**24
 """Cells up to which a distribution is kept cell by cell (128 MiB an array)."""

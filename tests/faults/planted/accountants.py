@@ -183,7 +183,7 @@ FAULTS = (
         ("return PlanFilter(planned=planned)", "return PlanFilter(planned=planned * 2)", "the plan may be drawn twice"),
     ),
     *planted_in(
-        "privacy/accountants/portions.py",
+        "privacy/accountants/filters.py",
         ("if price > budget.epsilon:", "if price > 2 * budget.epsilon:", "a plan may cost twice the budget"),
         ("portion.share * portion.count for", "portion.share for", "a cut forgets how many draws there are"),
         (

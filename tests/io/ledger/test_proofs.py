@@ -10,7 +10,7 @@ from dpqr.io.ledger.chain import Link, Stretch
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.proofs import require_proofs
 from dpqr.io.ledger.record import Record
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.events import DiscreteGaussianEvent
 from dpqr.privacy.ledger import Entry
 

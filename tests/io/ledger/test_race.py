@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 from ledgers import command, draws, ledger_in, publish, reserve, terms, unsound
 
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 
 DELTA = "2e-7"
 BUDGETS = {

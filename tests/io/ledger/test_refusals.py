@@ -7,7 +7,7 @@ from ledgers import terms
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused
 from dpqr.io.ledger.refusals import over_cap, over_limit, require_unit
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Account
 
 
