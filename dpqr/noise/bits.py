@@ -1,15 +1,7 @@
-"""Random bits in other sizes than 64: whole integers, and short words where 64 bits would be wasted.
+"""From random bits to uniform integers, uniform reals, exact Bernoulli draws and rejection sampling.
 
-Exact uniform integers, one or many.
-
-LazyUniform: a uniform real number of which only as many bits are drawn as a comparison needs.
-
-Why: a comparison of a real uniform U with a real threshold t has exactly the probability t. Bits decide it almost
-always at once; the rest is a matter of drawing further bits and computing t more closely, never of rounding.
-
-Exact coins: Bernoulli(exp(-x)) with an x for each, and coins of one fixed probability.
-
-Rejection: proposals are drawn until enough of them were kept.
+Why lazy uniforms: Pr[U < t] is exactly t for a real uniform U. A few bits of U nearly always decide the comparison. If
+they do not, more bits are drawn and t is computed more closely; nothing is ever rounded.
 """
 
 from __future__ import annotations
@@ -30,11 +22,11 @@ ShortArray = NDArray[np.uint16]
 HalfArray = NDArray[np.uint32]
 
 CHUNK = 1 << 16
-"""Entries that samplers treat at once, so that their scratch arrays stay in the processor's cache."""
+"""Entries per batch; the arrays of a batch fit into the processor's cache."""
 
 
 def random_integer(bits: int, noise: NoiseSource) -> int:
-    """A uniform integer in [0, 2^bits), of any size; the first word drawn is the leading one."""
+    """Draw a uniform integer in [0, 2^bits), of any size; the first word drawn is the leading one."""
     count = -(-bits // 64)
     if count == 0:
         return 0
@@ -53,7 +45,7 @@ def random_halves(count: int, noise: NoiseSource) -> HalfArray:
 
 
 def uniform_below(bound: int, noise: NoiseSource) -> int:
-    """A uniform integer in [0, bound), bound >= 1 of any size: random bits, drawn again until they are below it."""
+    """Draw a uniform integer in [0, bound), bound >= 1 of any size, by rejection from random bits."""
     if bound < 1:
         raise ValueError("a uniform integer needs a bound of at least 1")
     bits = (bound - 1).bit_length()
@@ -64,9 +56,9 @@ def uniform_below(bound: int, noise: NoiseSource) -> int:
 
 
 def uniforms_below(bound: int, count: int, noise: NoiseSource) -> IntArray:
-    """`count` independent uniform integers in [0, bound), 1 <= bound <= 2^63, shape (count,).
+    """Draw `count` independent uniform integers in [0, bound), 1 <= bound <= 2^63, int64, shape (count,).
 
-    Only the entries that fail are drawn again, so each is what `uniform_below` would make of its own bits.
+    Only entries that are rejected are drawn again, as in `uniform_below`.
     """
     if not 1 <= bound <= 1 << 63:
         raise ValueError("uniform integers of 64 bits need a bound in 1..2^63")
@@ -94,7 +86,7 @@ LEAST_PRECISION = 64
 
 @final
 class LazyUniform:
-    """A uniform real in [0, 1). Its first bits may be given (from a whole array drawn at once); others are drawn."""
+    """A uniform real in [0, 1) whose bits are drawn as comparisons need them; the first ones may be given."""
 
     __slots__ = ("_bits", "_noise", "_value")
 
@@ -113,7 +105,7 @@ class LazyUniform:
         return self._value >> (self._bits - bits)
 
     def below(self, threshold: Bracket) -> bool:
-        """Whether U < t: true with probability exactly t.
+        """Decide U < t: true with probability exactly t.
 
         With v = floor(2^P U), U lies in [v, v + 1) / 2^P: v + 1 <= low proves U < t, v >= high proves U >= t.
         Undecided at precision P happens with probability of a few 2^-P, so the loop ends with probability 1.
@@ -130,7 +122,7 @@ class LazyUniform:
 
 
 def leading_bits(threshold: Bracket, bits: int) -> int:
-    """floor(2^bits t) of an irrational t; for a dyadic rational t the search might not end."""
+    """Compute floor(2^bits t) of an irrational t; for a dyadic rational t the search might not end."""
     extra = 64
     while True:
         low, high = threshold(bits + extra)
@@ -151,25 +143,34 @@ _LEAST_SHARE = 1 - 2.0**-13
 
 
 def bernoulli_exp(cells: IntArray, exact: Callable[[int], Fraction], noise: NoiseSource) -> FlagArray:
-    """Independent coins, number i true with probability exactly exp(-x_i); bool, shape of `cells`.
+    """Draw independent Bernoulli variables, number i true with probability exactly exp(-x_i).
 
-    cells: as in `bernoulli_below`. exact: i to x_i itself, asked for the few coins that the cells cannot decide.
+    Args:
+        cells: where the exponents lie, as in `bernoulli_below`.
+        exact: x_i as a function of i; called for the few draws that the cells cannot decide.
+
+    Returns:
+        Flags, shape of `cells`.
     """
     return bernoulli_below(cells, lambda i: partial(exp_bracket, exact(i)), noise)
 
 
 def bernoulli_below(cells: IntArray, threshold: Callable[[int], Bracket], noise: NoiseSource) -> FlagArray:
-    """The same where exp(-x_i) is known by its brackets, such as those of an x_i that is itself still being drawn.
+    """Draw as `bernoulli_exp`, with exp(-x_i) given by its brackets; x_i may itself be a lazy uniform.
 
-    cells: where the exponents lie: cells[i] <= 2^14 x_i < cells[i] + 2, or cells[i] = LAST_CELL and x_i >= 45.
-    threshold: i to brackets of exp(-x_i), asked for the few coins (about one in 10,000) that the cells cannot decide.
-
-    Each coin compares a real uniform U with exp(-x_i). 16 bits of U place it in [f, f + 2^-16). Let p be `exp_above`
-    of the cell: p >= exp(-x_i), so f >= p proves U >= exp(-x_i). Below the last cell,
+    Proof. Each draw compares a real uniform U with exp(-x_i). 16 bits of U place it in [f, f + 2^-16). Let p be
+    `exp_above` of the cell: p >= exp(-x_i), so f >= p proves U >= exp(-x_i). Below the last cell,
     exp(-x_i) > exp(-c / 2^14) exp(-2^-13) >= p (1 - 2^-13), for exp(-z) > 1 - z + 2 z^2 / 5 at z = 2^-13 leaves a
     relative 2^-28 for the 2^-46 of the table and the 2^-53 of each rounding; so f + 2^-16 <= p (1 - 2^-13) proves
     U < exp(-x_i). In the last cell p < 2^-16, and that test cannot succeed. What neither proves, `LazyUniform`
     decides with the same 16 bits and further ones.
+
+    Args:
+        cells: cells[i] <= 2^14 x_i < cells[i] + 2, or cells[i] = LAST_CELL and x_i >= 45.
+        threshold: brackets of exp(-x_i) as a function of i; called for about one draw in 10,000.
+
+    Returns:
+        Flags, shape of `cells`.
     """
     shorts = random_shorts(len(cells), noise)
     uniform = shorts * SHORT
@@ -184,10 +185,11 @@ def bernoulli_below(cells: IntArray, threshold: Callable[[int], Bracket], noise:
 
 
 def bernoulli_fixed(leading: int, threshold: Bracket, count: int, noise: NoiseSource) -> FlagArray:
-    """`count` independent coins, true with probability exactly t; shape (count,).
+    """Draw `count` independent flags, each true with probability exactly t; shape (count,).
 
-    leading: floor(2^16 t) of the irrational t that `threshold` brackets (see `leading_bits`). 16 bits of U other than
-    these decide U < t at once.
+    Args:
+        leading: floor(2^16 t), see `leading_bits`; 16 bits of U that differ from these decide U < t at once.
+        threshold: brackets of the irrational t.
     """
     shorts = random_shorts(count, noise)
     heads: FlagArray = shorts < leading
@@ -197,10 +199,13 @@ def bernoulli_fixed(leading: int, threshold: Bracket, count: int, noise: NoiseSo
 
 
 def kept_draws(count: int, propose: Callable[[int], IntArray]) -> IntArray:
-    """`count` draws, int64, shape (count,). propose: those that are kept of so many independent proposals.
+    """Draw by rejection until `count` proposals are accepted; int64, shape (count,).
 
-    Every proposal is kept or not by itself, so the kept ones are independent, and leaving out the last ones for their
-    number alone changes nothing.
+    Each proposal is accepted or not by itself, so the accepted ones are independent. Surplus ones are dropped because
+    of their number alone, which changes no law.
+
+    Args:
+        propose: the accepted ones of so many independent proposals.
     """
     parts = [np.empty(0, dtype=np.int64)]
     missing = count
@@ -212,9 +217,9 @@ def kept_draws(count: int, propose: Callable[[int], IntArray]) -> IntArray:
 
 
 def cells_below(exponents: FloatArray) -> IntArray:
-    """Cells for `bernoulli_below`, half a cell on the safe side of each exponent; overwrites `exponents`.
+    """Return cells for `bernoulli_below`, half a cell on the safe side of each exponent; overwrites `exponents`.
 
-    Where 2^14 x is off by less than half a cell, the cell is at most 2^14 x, and within 2 of it.
+    If the float 2^14 x has an error below half a cell, the cell is at most 2^14 x, and within 2 of it.
     """
     exponents *= 1 << CELL_BITS
     exponents -= 0.5

@@ -1,10 +1,9 @@
-"""DiscreteLaplace: integers with Pr[k] proportional to exp(-|k| / scale), drawn exactly.
+"""DiscreteLaplace: integers with Pr[k] proportional to exp(-|k| / scale), drawn exactly from geometric numbers.
 
-Exact geometric numbers, Pr[G >= g] = exp(-g / scale), for whole arrays: the stuff of the discrete Laplace law.
-
-G = 2^j V + R, with 2^j chosen so that scale / 2^j <= 32. Since Pr[G = 2^j v + r] is proportional to
-exp(-2^j v / scale) exp(-r / scale), the two parts are independent: V is geometric of scale / 2^j and is read off a
-table of thresholds; R < 2^j is nearly uniform and is drawn by rejection (at least 15 of 16 are kept).
+A geometric number has Pr[G >= g] = exp(-g / scale). Write G = 2^j V + R, with 2^j chosen so that scale / 2^j <= 32.
+Since Pr[G = 2^j v + r] is proportional to exp(-2^j v / scale) exp(-r / scale), the two parts are independent: V is
+geometric of scale / 2^j and is read off a table of thresholds; R < 2^j is nearly uniform and is drawn by rejection (at
+least 15 of 16 are accepted).
 """
 
 from __future__ import annotations
@@ -42,10 +41,10 @@ _WORK_BITS = 128
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeometricParts:
-    """What the draws of one public scale share.
+    """The tables that all draws of one public scale share.
 
     width: j, the number of bits of R. quotient: scale / 2^j, the scale of V. edges: see `geometric_edges`.
-    grid: where the exponents r / scale lie.
+    grid: maps r to the cell of r / scale.
     """
 
     scale: Fraction
@@ -65,7 +64,7 @@ class GeometricParts:
 
 @lru_cache(maxsize=64)
 def geometric_parts(scale: Fraction) -> GeometricParts:
-    """The parts for a scale in (0, 2^52]: large enough for every noise, and a draw cannot leave int64."""
+    """Return the tables for a scale in (0, 2^52]: large enough for every noise, and a draw cannot leave int64."""
     width = (-(-scale // LARGEST_TABLE_SCALE) - 1).bit_length()
     quotient = scale / (1 << width)
     return GeometricParts(
@@ -93,17 +92,17 @@ def _quotients(scale: Fraction, edges: HalfArray, count: int, noise: NoiseSource
 
 
 def _climb(scale: Fraction, known: int, uniform: LazyUniform) -> int:
-    """The number of thresholds above U, of which `known` are known to be."""
+    """Return the number of thresholds above U; the first `known` are known to be above it."""
     while uniform.below(partial(exp_bracket, (known + 1) / scale)):
         known += 1
     return known
 
 
 def geometric_edges(scale: Fraction) -> HalfArray:
-    """floor(2^32 exp(-j / scale)) for j = T, ..., 1, ascending, T the first j that gives 0.
+    """Return floor(2^32 exp(-j / scale)) for j = T, ..., 1, ascending, T the first j that gives 0.
 
-    Brackets of exp(-j / scale) grow by multiplication, rounded outwards; where their floors differ (their width is
-    below 2^-110), the edge is computed by itself (exp of a non-zero rational is irrational, so that ends).
+    Brackets of exp(-j / scale) grow by multiplication, rounded outwards. Where their floors differ (their width is
+    below 2^-110), the edge is computed on its own; exp of a non-zero rational is irrational, so that ends.
     """
     rate = 1 / scale
     ratio_low, ratio_high = exp_bracket(rate, _WORK_BITS)
@@ -157,6 +156,10 @@ class DiscreteLaplace:
     """The two-sided geometric law; q = exp(-1 / scale), Pr[k] = (1 - q) / (1 + q) q^|k|.
 
     scale: in grid units, any positive rational up to 2^52 (Pr[|k| >= 2^62] is then below exp(-1000)).
+
+    >>> law = DiscreteLaplace(Fraction(2))
+    >>> round(law.deviation, 3), law.tail(0.05)
+    (2.799, 6)
 
     **Privacy** Added to integers of L1 sensitivity D it is (D / scale)-DP: the ratio of the probabilities of any
     output under neighbours is at most exp(D / scale) (Ghosh, Roughgarden and Sundararajan 2012, for D = 1; the

@@ -1,12 +1,9 @@
-"""Rigorous integer brackets of exp(-x): the only place where the samplers meet a transcendental number.
+"""Proved bounds of exp(-x): integer brackets of one x, and floats above it for whole arrays of x on a grid.
 
-Upper bounds of exp(-x) on a grid, for whole arrays, without trust in any mathematical library.
-
-A *cell* is an integer c that stands for x = c / 2^14. The bound is a product of two table entries, exp(-(c >> 10) / 16)
-and exp(-(c & 1023) / 2^14), each computed from an integer bracket; of the floating-point unit only the rounding of one
-multiplication (IEEE 754) is used.
-
-DistanceGrid: puts the exponents rate * distance of many integer distances on a grid, in integers only.
+This is the only place where the samplers meet a transcendental number; no mathematical library is trusted. A *cell* is
+an integer c that stands for x = c / 2^14. Its bound is a product of two table entries, exp(-(c >> 10) / 16) and
+exp(-(c & 1023) / 2^14), each computed from an integer bracket; of the floating-point unit only the rounding of one
+multiplication (IEEE 754) is used. `DistanceGrid` maps rate * distance to cells in integers only.
 """
 
 from __future__ import annotations
@@ -25,11 +22,9 @@ GUARD_BITS = 12
 
 
 def exp_bracket(exponent: Fraction, bits: int) -> tuple[int, int]:
-    """Integers (low, high) with low <= 2^bits exp(-exponent) <= high and high - low <= 2.
+    """Return integers (low, high) with low <= 2^bits exp(-exponent) <= high and high - low <= 2.
 
-    exponent: any rational >= 0; bits: at least 1.
-
-    Why it holds. Let r = x / 2^h < 2^-8, and W = bits + h + 12 the working precision.
+    Proof. Let r = x / 2^h < 2^-8, and W = bits + h + 12 the working precision.
     1. r is enclosed by two integers over 2^W. exp(r) = sum r^i / i! has positive terms only, so terms rounded down add
        up to a lower bound; terms rounded up, plus 1 for all that follow the first term of at most one unit (they are
        below 2^-7 of it), to an upper one. Reciprocals, rounded outwards, enclose exp(-r).
@@ -39,6 +34,13 @@ def exp_bracket(exponent: Fraction, bits: int) -> tuple[int, int]:
        no precision below 10,000 bits needs. Rounding outwards to `bits` makes that at most 2.
     exp(0) = 1 is exact. If x >= bits, then 2^bits exp(-x) <= (2/e)^bits < 1: the bracket (0, 1), at no cost however
     large x is.
+
+    Args:
+        exponent: any rational of at least 0.
+        bits: precision, at least 1.
+
+    Raises:
+        ValueError: the exponent is negative.
     """
     numerator, denominator = exponent.numerator, exponent.denominator
     if numerator < 0:
@@ -144,7 +146,7 @@ class DistanceGrid:
 
 @lru_cache(maxsize=256)
 def distance_grid(rate: Fraction, bits: int) -> DistanceGrid:
-    """The grid of a public rate >= 0 with 2^bits cells a unit of the exponent, bits at most 14."""
+    """Return the grid of a public rate >= 0 with 2^bits cells per unit of the exponent, bits at most 14."""
     scaled = rate * (1 << bits)
     last = LARGEST_EXPONENT << bits
     largest = (1 << 64) - 1
@@ -158,5 +160,5 @@ def distance_grid(rate: Fraction, bits: int) -> DistanceGrid:
 
 
 def distances_below(best: int, scores: IntArray) -> WordArray:
-    """best - scores, exact for all of int64: the difference is below 2^64, and unsigned subtraction is modulo 2^64."""
+    """Return best - scores, exact for all of int64: it is below 2^64, and unsigned subtraction is modulo 2^64."""
     return np.subtract(np.uint64(best % (1 << 64)), scores.view(np.uint64))

@@ -1,7 +1,4 @@
-"""NoiseLaw: a distribution on the integers, with what everybody may know of it (deviation, tails).
-
-Chernoff's bound on a sum of independent draws, from the logarithm of one draw's moment generating function.
-"""
+"""NoiseLaw: a distribution on the integers with its public figures, and Chernoff's bound for sums of its draws."""
 
 from __future__ import annotations
 
@@ -50,13 +47,20 @@ _SMALLEST_SHARE = 1e-12
 
 
 def chernoff(log_moment: Callable[[float], float], limit: float, draws: int, beta: float) -> float:
-    """b with Pr[X_1 + ... + X_draws >= b] <= beta, for independent X_i with E exp(t X_i) <= exp(log_moment(t)).
+    """Return b with Pr[X_1 + ... + X_draws >= b] <= beta, for independent X_i with E exp(t X_i) <= exp(log_moment(t)).
 
-    limit: log_moment is finite on (0, limit). draws >= 1, 0 < beta <= 1.
-
-    Proof (Chernoff 1952): by Markov's inequality Pr[S >= b] <= E exp(t S) exp(-t b) <= beta at
+    Proof. By Markov's inequality Pr[S >= b] <= E exp(t S) exp(-t b) <= beta at
     b = (draws log_moment(t) + log(1 / beta)) / t, for any t: so the search for the best t needs no exactness. The
-    factor 1 + 2^-20 pays for the floating-point evaluation.
+    factor 1 + 2^-20 covers the floating-point evaluation.
+
+    Args:
+        log_moment: logarithm of the moment generating function, finite on (0, limit).
+        limit: end of that interval.
+        draws: at least 1.
+        beta: in (0, 1].
+
+    References:
+        Chernoff 1952.
     """
     price = -log(beta)
 

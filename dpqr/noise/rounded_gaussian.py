@@ -32,6 +32,9 @@ class RoundedGaussian:
 
     variance: of the normal variable before it is rounded, in squared grid units, any rational from 1/64 to 2^100.
 
+    >>> round(RoundedGaussian(Fraction(4)).deviation, 3)
+    2.021
+
     **Privacy** For an integer x and a normal N, x + round(N) = round(x + N) (but for ties, which have probability 0).
     So integers plus this noise are a function of the same integers plus normal noise, and whatever is proved for the
     Gaussian mechanism holds: the exact curve of Balle and Wang 2018, Theorem 8, and D^2 / (2 variance)-zCDP (Bun and
@@ -82,7 +85,7 @@ class RoundedGaussian:
 class Cells:
     """Places in the cells of integers, for one public variance v, kept with probability exp(-x).
 
-    A place is told by its integer's size k >= 0 and a uniform u in [0, 1): with r = u, for k = 0 by symmetry
+    A place is given by its integer's size k >= 0 and a uniform u in [0, 1): with r = u, for k = 0 by symmetry
     r = (1 + u) / 2, its distance from 0 is y = k - 1/2 + r >= 0. Then
 
         x = (y - v / t)^2 / (2 v) + r / t = y^2 / (2 v) - k / t + v / (2 t^2) + 1 / (2 t),

@@ -1,11 +1,8 @@
-"""Search: candidates in pieces, each with a bound on the scores of its members, of which few need to be worked out.
+"""Search: candidates in pieces with bounds on their scores, exact trials by the bounds, and the refinement of pieces.
 
 A selection from a million candidates need not score them all: an exact draw by bounds, corrected by exact coins, has
-the law of the draw by scores (`search_exponential`, `search_permute_and_flip`).
-
-Envelope: exact trials by the bounds of a search's pieces, each of which ends in a candidate or in nothing.
-
-Refining: which pieces of a search get closer bounds before a draw. No choice made here changes a law.
+the law of the draw by scores (`search_exponential`, `search_permute_and_flip`). Which pieces are refined never changes
+that law.
 """
 
 from __future__ import annotations
@@ -51,8 +48,11 @@ class Search(Protocol):
         ...
 
     def refine(self, pieces: IntArray) -> bool:
-        """Put smaller pieces with closer bounds in the place of these; False, and nothing done, where that would be
-        more work than scoring all candidates."""
+        """Replace these pieces by smaller ones with closer bounds.
+
+        Returns:
+            False, and nothing is changed, if that would take more work than scoring all candidates.
+        """
         ...
 
     def evaluate(self) -> IntArray:
@@ -61,10 +61,10 @@ class Search(Protocol):
 
 
 TRIALS = 1024
-"""Trials made at once."""
+"""Trials per batch."""
 
 LEFT = 8
-"""Pieces are left alone that together make up 2^-LEFT of what is not known."""
+"""Pieces that together make up 2^-LEFT of the unknown weight are not refined."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Envelope:
 
     @classmethod
     def over(cls, search: Search, rate: Fraction) -> Envelope:
-        """Of the search's pieces as they are now."""
+        """Return the envelope of the search's present pieces."""
         bounds = search.bounds
         top = int(bounds.max())
         bits = WEIGHT_BITS - int(search.counts.sum()).bit_length()
@@ -102,10 +102,10 @@ class Envelope:
         )
 
     def attempt(self, search: Search, noise: NoiseSource) -> tuple[int, int] | None:
-        """The piece and rank that the first successful of TRIALS trials ends in; None where all fail.
+        """Return the piece and rank of the first accepted of TRIALS trials; None if all fail.
 
         A trial draws a piece with probability proportional to count times weight, and one of its members evenly. It
-        keeps a member of score s by two coins, exp(-rate (bound - s)) and 2^S exp(-rate (T - bound)) / a, so each
+        accepts a member of score s by two coins, exp(-rate (bound - s)) and 2^S exp(-rate (T - bound)) / a, so each
         member is the end of a trial with probability 2^S exp(-rate (T - s)) / (sum of all shares): proportional to
         exp(rate s) whatever the bounds are, as long as none is below a score of its piece.
         """
@@ -121,8 +121,7 @@ class Envelope:
         return None
 
     def heaviest(self, search: Search, most: int) -> IntArray:
-        """The heaviest pieces whose members are not all known to score their bound: at most so many, and without the
-        lightest."""
+        """Return at most `most` pieces of largest share, of those whose members may score less than the bound."""
         left = np.flatnonzero(search.known == 0)
         falling = left[np.argsort(-self.shares[left], kind="stable")]
         reached = np.cumsum(self.shares[falling])
@@ -132,7 +131,7 @@ class Envelope:
 
 
 def below_bounds(bounds: IntArray, scores: IntArray, rate: Fraction, noise: NoiseSource) -> FlagArray:
-    """Independent coins of probability exp(-rate (bound - score)); scores below 2^62 and at most the bounds."""
+    """Toss independent coins of probability exp(-rate (bound - score)); scores below 2^62 and at most the bounds."""
     gaps = bounds - scores
     cells = distance_grid(rate, CELL_BITS).cells(gaps.astype(np.uint64))
     return bernoulli_exp(cells, lambda i: rate * int(gaps[i]), noise)
@@ -145,7 +144,8 @@ REFINED, WIDER = 16, 4
 def settle_best(search: Search) -> bool:
     """Refine the pieces of largest bounds, more and more of them, until no bound exceeds the largest known score.
 
-    False, here and below, where that would be more work than scoring all candidates.
+    Returns:
+        False if that would take more work than scoring all candidates.
     """
     most = REFINED
     while True:
@@ -160,8 +160,11 @@ def settle_best(search: Search) -> bool:
 
 
 def tightened(search: Search, rate: Fraction, noise: NoiseSource) -> tuple[int, int] | None:
-    """Refine the heaviest pieces, more and more of them, until some of a batch of trials succeeds; where the first did
-    that ends in. None where there would be more work than scoring all candidates."""
+    """Refine the pieces of largest share, more and more of them, until a batch of trials succeeds.
+
+    Returns:
+        Piece and rank of the first accepted trial; None if that would take more work than scoring all candidates.
+    """
     most = REFINED
     while True:
         envelope = Envelope.over(search, rate)

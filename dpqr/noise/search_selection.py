@@ -1,7 +1,4 @@
-"""The exponential mechanism's draw from a search: few scores are worked out, and the law is that of all of them.
-
-The draw of permute-and-flip from a search: few scores are worked out, and the law is that of all of them.
-"""
+"""Draws of the exponential mechanism and of permute-and-flip from a search, by few scores and with the exact law."""
 
 from __future__ import annotations
 
@@ -20,11 +17,10 @@ from dpqr.noise.source import NoiseSource
 
 
 def search_exponential(search: Search, rate: Fraction, noise: NoiseSource) -> int:
-    """The number i of a candidate with Pr[i] = exp(rate score_i) / sum_j exp(rate score_j), exactly.
+    """Draw the number i of a candidate with Pr[i] = exp(rate score_i) / sum_j exp(rate score_j), exactly.
 
-    rate: at least 0. Trials by bounds (`Envelope.attempt`); where a batch of them fails, pieces get closer bounds
-    (`refining`) and other batches are made; where that would be more work than all scores, `draw_exponential` is made
-    from all.
+    Batches of trials by bounds are made (`Envelope.attempt`). If a batch fails, pieces are refined before the next one.
+    If that would take more work than scoring all candidates, `draw_exponential` draws from all scores.
 
     Proof. Let P be whatever happened before a trial: earlier trials, all failed, and which bounds they led to. Given
     P, the trial ends in i with probability c(P) exp(rate score_i), c(P) the same for all i, so given P and that it
@@ -32,8 +28,12 @@ def search_exponential(search: Search, rate: Fraction, noise: NoiseSource) -> in
     the draw, and the law is the stated one given which, so it is the stated one. It takes independent trials, bounds
     that hold, and a choice of what comes next by P alone; how that choice is made does not matter.
 
-    **Privacy** That of `draw_exponential`, whose law this is. How many trials there were, and which pieces were
-    refined, depends on the private scores: it is never shown or stored, and time is out of the guarantee's scope.
+    Args:
+        rate: at least 0.
+
+    Privacy:
+        That of `draw_exponential`, whose law this is. How many trials there were, and which pieces were refined,
+        depends on the private scores: it is never shown or stored, and time is out of the guarantee's scope.
     """
     found = Envelope.over(search, rate).attempt(search, noise)
     if found is None and settle_best(search):
@@ -42,7 +42,7 @@ def search_exponential(search: Search, rate: Fraction, noise: NoiseSource) -> in
 
 
 TOSSED = 256
-"""Coins tossed at once."""
+"""Coins per batch."""
 
 _LOG_BITS = 14
 _LOG2_E = 23637
@@ -50,15 +50,19 @@ _LOG2_E = 23637
 
 
 def search_permute_and_flip(search: Search, rate: Fraction, noise: NoiseSource) -> int:
-    """The number of a candidate by permute-and-flip (McKenna and Sheldon 2020), exactly.
+    """Draw the number of a candidate by permute-and-flip (McKenna and Sheldon 2020), exactly.
 
-    rate: at least 0. In random order, the first candidate whose coin of probability exp(rate (score_i - best)) shows
+    The result is, in random order, the first candidate whose coin of probability exp(rate (score_i - best)) shows
     heads. First the largest score is found: pieces are refined until no bound exceeds a known score. Then they are
-    refined until exponential trials (whose outcome is thrown away) succeed, which tells that bounds are close. Then
-    the coins are tossed (`_Tosses`). Where the refining would be more work than all scores, the draw is made from
-    those. Which way it goes is settled before the first coin, so the law is that of permute-and-flip either way.
+    refined until exponential trials, whose outcome is discarded, succeed: the bounds are then close. Then the coins are
+    tossed (`_Tosses`). If the refinement would take more work than scoring all candidates, the draw is made from all
+    scores. That is decided before the first coin, so the law is that of permute-and-flip either way.
 
-    **Privacy** That of `draw_permute_and_flip`, whose law this is; how much was refined is never shown or stored.
+    Args:
+        rate: at least 0.
+
+    Privacy:
+        That of `draw_permute_and_flip`, whose law this is; how much was refined is never shown or stored.
     """
     if not settle_best(search) or tightened(search, rate, noise) is None:
         return draw_permute_and_flip(search.evaluate(), rate, noise)
@@ -104,32 +108,32 @@ class _Tosses:
         labels = np.cumsum(heads)
         before = np.cumsum(self.members) - self.members
         tossed: set[int] = set()
-        taken: set[int] = set()
+        used: set[int] = set()
         while True:
             drawn = dict.fromkeys(uniforms_below(int(labels[-1]), TOSSED, self.noise).tolist())
             fresh = [label for label in drawn if label not in tossed]
             tossed.update(fresh)
             classes = np.searchsorted(labels, np.array(fresh, dtype=np.int64), side="right")
-            found = self._kept(self._untaken(classes, before, taken))
+            found = self._accepted(self._fresh_members(classes, before, used))
             if found is not None:
                 return found
 
-    def _untaken(self, classes: IntArray, before: IntArray, taken: set[int]) -> IntArray:
-        """For each class in turn one of its members that is not `taken`, evenly; it then is."""
+    def _fresh_members(self, classes: IntArray, before: IntArray, used: set[int]) -> IntArray:
+        """Draw for each class in turn one of its members that is not yet `used`, evenly, and add it there."""
         places = np.empty(len(classes), dtype=np.int64)
         for one in np.unique(classes).tolist():
             own = np.flatnonzero(classes == one)
             places[own] = before[one] + uniforms_below(int(self.members[one]), len(own), self.noise)
         for turn, place in enumerate(places.tolist()):
-            while place in taken:
+            while place in used:
                 one = int(classes[turn])
                 place = int(before[one]) + uniform_below(int(self.members[one]), self.noise)
-            taken.add(place)
+            used.add(place)
             places[turn] = place
         return places
 
-    def _kept(self, places: IntArray) -> tuple[int, int] | None:
-        """The first of these members, numbered class by class, whose second and third part show heads."""
+    def _accepted(self, places: IntArray) -> tuple[int, int] | None:
+        """Return the first of these members, numbered class by class, whose second and third part show heads."""
         picks = np.searchsorted(self.reached, places, side="right")
         pieces = self.order[picks]
         ranks = places - (self.reached[picks] - self.search.counts[pieces])
@@ -143,7 +147,7 @@ class _Tosses:
 
 
 def halved(count: int, times: int, noise: NoiseSource) -> int:
-    """A binomial number: how many of `count` independent coins of probability 2^-times show heads.
+    """Draw a binomial number: how many of `count` independent coins of probability 2^-times show heads.
 
     `times` rounds of fair coins, one bit each; only the heads of a round are tossed in the next.
     """

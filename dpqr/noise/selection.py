@@ -1,12 +1,9 @@
-"""Proposals for a selection: integer weights that are at least the true ones, and an exact draw by them.
+"""Exact draws of the exponential mechanism and of permute-and-flip from a list of integer scores.
 
-The true weight of candidate i is w_i = 2^S exp(-rate (best - score_i)), a real number. A proposal gives each candidate
-an integer bound b_i >= w_i, close to w_i, and maps the integers of [0, total), total = sum of all b_i, to candidates
-so that each candidate has exactly b_i of them. All sums are below 2^62, hence exact in int64.
-
-The exponential mechanism's draw, exact: Pr[i] proportional to exp(rate score_i).
-
-The draw of permute-and-flip, exact.
+The exponential mechanism draws by rejection. The true weight of candidate i is w_i = 2^S exp(-rate (best - score_i)), a
+real number. A `Proposal` gives each candidate an integer bound b_i >= w_i, close to w_i, and maps the integers of
+[0, total), total = sum of all b_i, to candidates so that each candidate has exactly b_i of them. All sums are below
+2^62, hence exact in int64.
 """
 
 from __future__ import annotations
@@ -54,9 +51,12 @@ class Proposal(Protocol):
 
 
 def propose(scores: IntArray, best: int, rate: Fraction) -> Proposal:
-    """One bound a candidate for short lists, one a bucket of nearly equal exponents for long ones.
+    """Return a proposal with one bound per candidate for short lists, one per bucket of exponents for long ones.
 
-    scores: int64, shape (candidates,). best: their largest. rate: at least 0.
+    Args:
+        scores: int64, shape (candidates,).
+        best: the largest score.
+        rate: at least 0.
     """
     bits = WEIGHT_BITS - len(scores).bit_length()
     if len(scores) <= LARGEST_LISTED:
@@ -65,7 +65,7 @@ def propose(scores: IntArray, best: int, rate: Fraction) -> Proposal:
 
 
 def integer_bounds(above: FloatArray, bits: int) -> IntArray:
-    """Integers above 2^bits times the floats: scaling by a power of two is exact, and 1 exceeds what is cut off.
+    """Return integers above 2^bits times the floats: scaling by a power of two is exact, and 1 covers the truncation.
 
     At most 2^bits (1 + 2^-46) + 1 each, so fewer than 2^(61 - bits) of them add up to less than 2^62.
     """
@@ -76,7 +76,7 @@ def integer_bounds(above: FloatArray, bits: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListedProposal:
-    """Every candidate has its own bound; the true weight is at least (1 - 2^-12) (bound - 2 - 2^S exp(-45))."""
+    """One bound per candidate; the true weight is at least (1 - 2^-12) (bound - 2 - 2^S exp(-45))."""
 
     bits: int
     bounds: IntArray
@@ -92,7 +92,7 @@ class ListedProposal:
 
 
 def list_candidates(scores: IntArray, best: int, rate: Fraction, bits: int) -> ListedProposal:
-    """Bounds from the fine grid of `exp_table`, one a candidate."""
+    """Return bounds from the fine grid of `exp_above`, one per candidate."""
     cells = distance_grid(rate, CELL_BITS).cells(distances_below(best, scores))
     bounds = integer_bounds(exp_above(cells), bits)
     return ListedProposal(bits=bits, bounds=bounds, cumulative=np.cumsum(bounds))
@@ -124,16 +124,14 @@ class BucketedProposal:
         bound = int(self.bounds[bucket])
         before = int(self.cumulative[bucket - 1]) if bucket else 0
         rank = (point - before) // bound
-        reached = np.cumsum(self.counts[:, bucket], dtype=np.int64)
-        chunk = int(np.searchsorted(reached, rank, side="right"))
-        rank -= int(reached[chunk - 1]) if chunk else 0
+        chunk, rank = _chunk_of(np.cumsum(self.counts[:, bucket], dtype=np.int64), rank)
         start = chunk * CHUNK
         cells = self.grid.cells(distances_below(self.best, self.scores[start : start + CHUNK]))
         return start + int(np.flatnonzero(cells == bucket)[rank]), bound
 
 
 def bucket_candidates(scores: IntArray, best: int, rate: Fraction, bits: int) -> BucketedProposal:
-    """One pass over the scores, chunk by chunk: difference, bucket, count."""
+    """Count the candidates of every bucket in one pass over the scores, chunk by chunk."""
     grid = distance_grid(rate, BUCKET_BITS)
     above = _bucket_table()
     starts = range(0, len(scores), CHUNK)
@@ -160,24 +158,25 @@ def _bucket_table() -> FloatArray:
 
 
 def draw_exponential(scores: IntArray, rate: Fraction, noise: NoiseSource) -> int:
-    """An index i with Pr[i] = exp(rate scores[i]) / sum_j exp(rate scores[j]), exactly.
+    """Draw an index i with Pr[i] = exp(rate scores[i]) / sum_j exp(rate scores[j]), exactly.
 
-    scores: int64, shape (candidates,), at least one, any values (differences may exceed int64). rate: at least 0.
+    Proof. With w_i = 2^S exp(-rate (best - score_i)) and integer bounds b_i >= w_i (`Proposal`), a candidate is
+    proposed with probability b_i / total, by one uniform integer below total, and accepted with probability w_i / b_i,
+    by comparing a lazy uniform with integer brackets of that number. So each trial ends in i with probability
+    (b_i / total) (w_i / b_i) = w_i / total, and the first candidate accepted has the stated law, whatever the bounds
+    are. No sum of the w_i is ever formed, so no rounding can bias the law.
 
-    Rejection from integers. With w_i = 2^S exp(-rate (best - score_i)) and integer bounds b_i >= w_i (`Proposal`),
-    a candidate is proposed with probability b_i / total, by one uniform integer below total, and kept with
-    probability w_i / b_i, by comparing a lazy uniform with integer brackets of that number. So each trial ends in i
-    with probability (b_i / total) (w_i / b_i) = w_i / total, and the first candidate kept has the stated law, whatever
-    the bounds are. No sum of the w_i is ever formed, so nothing is rounded that could bias the law, and a doubtful
-    comparison costs one more bracket of one number, whatever the scores are.
+    A trial fails with probability below 2^-6 (up to 4,096 candidates: 2^-11) plus 4 candidates / 2^S, so nearly every
+    draw ends after one trial, however skewed the scores are. Time is not constant, and is out of the guarantee's scope.
 
-    A trial fails with probability below 2^-6 (up to 4,096 candidates: 2^-11) plus 4 candidates / 2^S: unlike
-    rejection from the uniform law, whose number of trials tells whether the scores are skewed, this one nearly always
-    ends after one trial. Time is not constant, though, and is out of the guarantee's scope.
+    Args:
+        scores: int64, shape (candidates,), at least one, any values (differences may exceed int64).
+        rate: at least 0.
 
-    **Privacy** If a neighbour moves every score by at most D, the draw is eps-DP for eps = 2 D rate (McSherry and
-    Talwar 2007, Theorem 6; Dwork and Roth 2014, Theorem 3.10) and eps-bounded range, hence eps^2 / 8-zCDP (Cesar and
-    Rogers 2021). The law is exact: no floating-point rounding reaches it.
+    Privacy:
+        If a neighbour moves every score by at most D, the draw is eps-DP for eps = 2 D rate (McSherry and Talwar 2007,
+        Theorem 6; Dwork and Roth 2014, Theorem 3.10) and eps-bounded range, hence eps^2 / 8-zCDP (Cesar and Rogers
+        2021). The law is exact: no floating-point rounding reaches it.
     """
     best = best_score(scores, rate)
     proposal = propose(scores, best, rate)
@@ -189,13 +188,13 @@ def draw_exponential(scores: IntArray, rate: Fraction, noise: NoiseSource) -> in
 
 
 def share_kept(exponent: Fraction, weight_bits: int, bound: int, bits: int) -> tuple[int, int]:
-    """Bracket of 2^bits w / b, for w = 2^weight_bits exp(-exponent) and its integer bound b."""
+    """Return a bracket of 2^bits w / b, for w = 2^weight_bits exp(-exponent) and its integer bound b."""
     low, high = exp_bracket(exponent, bits + weight_bits)
     return low // bound, -(-high // bound)
 
 
 def best_score(scores: IntArray, rate: Fraction) -> int:
-    """The largest score, after the checks that need no private value: shape, type and sign of the rate."""
+    """Return the largest score, after the checks that need no private value: shape, type and sign of the rate."""
     if scores.ndim != 1 or len(scores) == 0 or scores.dtype != np.int64:
         raise ValueError("a selection needs a one-dimensional int64 array with at least one score")
     if rate < 0:
@@ -204,26 +203,34 @@ def best_score(scores: IntArray, rate: Fraction) -> int:
 
 
 def draw_permute_and_flip(scores: IntArray, rate: Fraction, noise: NoiseSource) -> int:
-    """An index by permute-and-flip (McKenna and Sheldon 2020), exactly.
-
-    scores: int64, shape (candidates,), at least one, any values. rate: at least 0.
+    """Draw an index by permute-and-flip (McKenna and Sheldon 2020), exactly.
 
     The algorithm visits the candidates in random order, tosses for each a coin of probability
     exp(rate (score_i - best)), and returns the first that shows heads; the best one always does. The coins do not
-    depend on the order. So all may be tossed first, and given the set of heads, the first of them in a random order is
-    uniform in the set: that is what is drawn here, in passes over chunks of the list, with no permutation.
+    depend on the order. So all are tossed first, chunk by chunk; given the set of heads, the first of them in a random
+    order is uniform in the set.
 
-    **Privacy** If a neighbour moves every score by at most D, the draw is eps-DP for eps = 2 D rate (McKenna and
-    Sheldon 2020, section 3; Ding and others 2021, arXiv 2105.07260, show it to be report-noisy-max with exponential
-    noise). It is not eps-bounded range: under concentrated accounting it costs eps^2 / 2.
+    Args:
+        scores: int64, shape (candidates,), at least one, any values.
+        rate: at least 0.
+
+    Privacy:
+        If a neighbour moves every score by at most D, the draw is eps-DP for eps = 2 D rate (McKenna and Sheldon 2020,
+        section 3; Ding and others 2021, arXiv 2105.07260, show it to be report-noisy-max with exponential noise). It is
+        not eps-bounded range: under concentrated accounting it costs eps^2 / 2.
     """
     best = best_score(scores, rate)
     heads = [_toss(scores[start : start + CHUNK], best, rate, noise) for start in range(0, len(scores), CHUNK)]
     reached = np.cumsum([np.count_nonzero(part) for part in heads])
     rank = uniform_below(int(reached[-1]), noise)
-    chunk = int(np.searchsorted(reached, rank, side="right"))
-    rank -= int(reached[chunk - 1]) if chunk else 0
+    chunk, rank = _chunk_of(reached, rank)
     return chunk * CHUNK + int(np.flatnonzero(heads[chunk])[rank])
+
+
+def _chunk_of(reached: IntArray, rank: int) -> tuple[int, int]:
+    """Return the chunk of the member of this rank, and its rank in the chunk; reached: cumulative members by chunk."""
+    chunk = int(np.searchsorted(reached, rank, side="right"))
+    return chunk, rank - (int(reached[chunk - 1]) if chunk else 0)
 
 
 def _toss(scores: IntArray, best: int, rate: Fraction, noise: NoiseSource) -> FlagArray:

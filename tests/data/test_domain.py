@@ -1,10 +1,9 @@
 from fractions import Fraction
 
 import pytest
-from dpqr.data.faults import failing_attributes, possible_faults, unstated_faults
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Labels, Rule
-from dpqr.data.domain import Domain
+from dpqr.data.domain import Domain, failing_attributes, possible_faults, unstated_faults
 
 EDGES = (Fraction(0), Fraction(1), Fraction(2))
 

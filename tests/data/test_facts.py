@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
-from dpqr.data.fact_bounds import record_bounds, tied
 
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.data.facts import KnownTotal, PublicFacts, Region
+from dpqr.data.facts import KnownTotal, PublicFacts, Region, record_bounds, tied
 
 CELLS = np.array([[True, False, False], [True, True, True]])
 REGION = Region(text="r", axes=(1, 3), cells=CELLS)

@@ -3,10 +3,9 @@ import math
 
 import numpy as np
 import pytest
-from dpqr.data.passes import LARGEST_JOINT, passes
 from rounding import summed
 
-from dpqr.data.marginals import dense_marginal, marginals
+from dpqr.data.marginals import LARGEST_JOINT, dense_marginal, marginals, passes
 
 SHAPE = (3, 2, 4, 2)
 TENSOR = (np.arange(48).reshape(SHAPE) % 7) ** 3

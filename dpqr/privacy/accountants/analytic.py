@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.basic import total
-from dpqr.privacy.accountants.filters import PlanFilter, needs_delta, require_affordable, weigh
+from dpqr.privacy.accountants.composition import total
+from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
 from dpqr.privacy.accountants.losses import larger, pure_losses
 from dpqr.privacy.accountants.numerics import HALF_LOG_TWO_PI, ROOM, decimal, largest, lowest, sixty_digits
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
@@ -78,17 +79,9 @@ class Analytic:
     (as rho = mu^2 / 2, the currency of Gaussian noise). No claim is made for prices that are chosen on the way.
     """
 
-    @property
-    def name(self) -> str:
-        return "analytic"
-
-    @property
-    def homogeneous(self) -> bool:
-        return False
-
-    @property
-    def concentrated(self) -> bool:
-        return False
+    name: ClassVar[str] = "analytic"
+    homogeneous: ClassVar[bool] = False
+    concentrated: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         return needs_delta(self.name, budget)
@@ -110,8 +103,7 @@ class Analytic:
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        require_affordable(self, budget, planned)
-        return PlanFilter(planned=planned)
+        return guard_plan(self, budget, planned)
 
 
 def _together(events: Composition, delta: Fraction) -> Fraction | None:

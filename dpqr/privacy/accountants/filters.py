@@ -215,6 +215,16 @@ def require_affordable(accountant: Accountant, budget: PrivacyBudget, planned: C
         )
 
 
+def guard_plan(accountant: Accountant, budget: PrivacyBudget, planned: Composition) -> PlanFilter:
+    """Return a filter for the planned events only: the guard of a theorem for a schedule that is fixed in advance.
+
+    Raises:
+        BudgetRefused: the accountant does not prove that the plan stays within the budget.
+    """
+    require_affordable(accountant, budget, planned)
+    return PlanFilter(planned=planned)
+
+
 def needs_delta(name: str, budget: PrivacyBudget) -> str | None:
     """The one-line refusal of a theorem that holds for delta above 0 only."""
     if budget.pure:

@@ -141,6 +141,21 @@ def larger(events: Composition, price: Callable[[Composition], Fraction | None])
     return max(known) if len(known) == len(prices) else None
 
 
+def larger_pure(events: Composition, price: Callable[[Losses], Fraction]) -> Fraction | None:
+    """Price a run by its pure epsilons alone; None if any draw has no finite one.
+
+    Args:
+        events: of one run, draws from left-out records included.
+        price: of draws that all look at the same records, from their pure epsilons.
+    """
+
+    def priced(draws: Composition) -> Fraction | None:
+        losses = pure_losses(draws)
+        return None if losses is None else price(losses)
+
+    return larger(events, priced)
+
+
 def pure_losses(events: Composition) -> Losses | None:
     """The pure epsilon of every event with its count; None if any event has no finite one."""
     losses = tuple((pure_epsilon(event), count) for event, count in events)

@@ -15,14 +15,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from importlib.util import find_spec
+from typing import ClassVar
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants import advanced
+from dpqr.privacy.accountants.composition import Advanced, advanced_epsilon
 from dpqr.privacy.accountants.dominating_pairs import LossLaw, Pair, PurePair, RangedPair, dominating_pair
-from dpqr.privacy.accountants.filters import PlanFilter, needs_delta, require_affordable, weigh
+from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
 from dpqr.privacy.accountants.losses import larger, pure_losses
 from dpqr.privacy.accountants.numerics import ROOM, crossing, lowest, trough
 from dpqr.privacy.budget import Price, PrivacyBudget
@@ -185,17 +186,9 @@ class PrivacyLossDistribution:
     what they ask may be chosen on the way, their number and prices may not.
     """
 
-    @property
-    def name(self) -> str:
-        return "pld"
-
-    @property
-    def homogeneous(self) -> bool:
-        return False
-
-    @property
-    def concentrated(self) -> bool:
-        return False
+    name: ClassVar[str] = "pld"
+    homogeneous: ClassVar[bool] = False
+    concentrated: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         if not installed():
@@ -205,7 +198,7 @@ class PrivacyLossDistribution:
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
         """Epsilons in the ratio of the shares, their common multiplier found by bisection."""
         weigh(self, budget, portions)
-        start = advanced.Advanced().cut(budget, portions)[0].pure / portions[0].share
+        start = Advanced().cut(budget, portions)[0].pure / portions[0].share
 
         def level(multiplier: Fraction) -> float:
             """ln of delta at the budget's epsilon, against the budget's delta."""
@@ -225,8 +218,7 @@ class PrivacyLossDistribution:
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        require_affordable(self, budget, planned)
-        return PlanFilter(planned=planned)
+        return guard_plan(self, budget, planned)
 
 
 def installed() -> bool:
@@ -239,7 +231,7 @@ def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
     losses = pure_losses(events)
     if losses is None or not installed():
         return None
-    fallback = advanced.composed(losses, delta)
+    fallback = advanced_epsilon(losses, delta)
     pairs: Counter[Pair] = Counter()
     for event, count in events:
         pair = dominating_pair(event)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.filters import SumFilter, needs_delta, require_affordable, weigh
@@ -29,17 +30,9 @@ class ZeroConcentrated:
     eps^2 / 8, any other pure draw eps^2 / 2. A schedule that wants the same eps for both asks for shares of 1 to 4.
     """
 
-    @property
-    def name(self) -> str:
-        return "zcdp"
-
-    @property
-    def homogeneous(self) -> bool:
-        return False
-
-    @property
-    def concentrated(self) -> bool:
-        return True
+    name: ClassVar[str] = "zcdp"
+    homogeneous: ClassVar[bool] = False
+    concentrated: ClassVar[bool] = True
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         return needs_delta(self.name, budget)

@@ -30,7 +30,7 @@ FAULTS = (
         ('NEGLIGIBLE = Decimal("1e-62")', 'NEGLIGIBLE = Decimal("1e-20")', "the series of the tail ends early"),
     ),
     *planted_in(
-        "privacy/accountants/optimal.py",
+        "privacy/accountants/composition.py",
         (
             "max(epsilon for epsilon, count in losses if count)",
             "min(epsilon for epsilon, count in losses if count)",
@@ -51,8 +51,8 @@ FAULTS = (
             "repeated draws count once",
         ),
         (
-            "composed(((step, draws),), budget.delta)",
-            "composed(((step, 1),), budget.delta)",
+            "advanced_epsilon(((step, draws),), budget.delta)",
+            "advanced_epsilon(((step, 1),), budget.delta)",
             "very many draws are cut as one",
         ),
     ),

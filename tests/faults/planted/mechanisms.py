@@ -174,8 +174,8 @@ FAULTS = (
             "the event states half of what was drawn",
         ),
         (
-            "choice_rate(self.scores, self.unit, self.epsilon)",
-            "choice_rate(self.scores, PrivacyUnit(), self.epsilon)",
+            'of heads by."""\n        return choice_rate(self.scores, self.unit, self.epsilon)',
+            'of heads by."""\n        return choice_rate(self.scores, PrivacyUnit(), self.epsilon)',
             "the unit is forgotten",
         ),
         (

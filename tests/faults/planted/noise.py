@@ -150,8 +150,8 @@ FAULTS = (
         ),
         ("WEIGHT_BITS = 61", "WEIGHT_BITS = 63", "sums of weights can overflow"),
         (
-            "rank -= int(reached[chunk - 1]) if chunk else 0",
-            "rank -= int(reached[0]) if chunk else 0",
+            "rank - (int(reached[chunk - 1]) if chunk else 0)",
+            "rank - (int(reached[0]) if chunk else 0)",
             "a candidate of a later chunk is taken for another",
         ),
     ),
@@ -166,7 +166,7 @@ FAULTS = (
     *planted_in(
         "noise/search_selection.py",
         ("_LOG2_E = 23637\n", "_LOG2_E = 23638\n", "a coin's chance may exceed 1"),
-        ("            taken.add(place)\n", "", "two heads may stand for one candidate"),
+        ("            used.add(place)\n", "", "two heads may stand for one candidate"),
         (
             "fresh = [label for label in drawn if label not in tossed]",
             "fresh = list(drawn)",

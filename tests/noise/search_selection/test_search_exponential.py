@@ -7,7 +7,7 @@ import pytest
 from handsearch import HandSearch
 from rounding import summed
 
-from dpqr.noise import envelope, refining
+from dpqr.noise import search as search_module
 from dpqr.noise.search import Envelope
 from dpqr.noise.search_selection import search_exponential
 from dpqr.noise.source import SeededNoise
@@ -28,14 +28,14 @@ def tally(draws, seed, **how):
 @pytest.mark.parametrize(("trials", "loose"), [(1, 0), (1, 30), (3, 60), (1024, 0)])
 def test_the_law_is_that_of_the_scores(trials, loose, monkeypatch, p_value) -> None:
     """One trial at a time, so that failing, refining and falling back all happen often."""
-    monkeypatch.setattr(envelope, "TRIALS", trials)
-    monkeypatch.setattr(refining, "REFINED", 1)
+    monkeypatch.setattr(search_module, "TRIALS", trials)
+    monkeypatch.setattr(search_module, "REFINED", 1)
     assert p_value(tally(700, 1, loose=loose), CHANCES, 700) > 1e-9
     assert p_value(tally(700, 2, loose=loose, allowance=1), CHANCES, 700) > 1e-9
 
 
 def test_bounds_that_do_not_hold_are_seen(monkeypatch, p_value) -> None:
-    monkeypatch.setattr(envelope, "TRIALS", 8)
+    monkeypatch.setattr(search_module, "TRIALS", 8)
     assert p_value(tally(1200, 3), CHANCES, 1200) > 1e-9
     assert p_value(tally(1200, 3, loose=-12), CHANCES, 1200) < 1e-9
 
@@ -62,7 +62,7 @@ def test_tight_bounds_need_no_other_scores_and_hopeless_ones_all_of_them(monkeyp
     search = HandSearch(SCORES, PIECES)
     search_exponential(search, RATE, SeededNoise(4))
     assert (search.refined, search.evaluated) == (0, 0)
-    monkeypatch.setattr(envelope, "TRIALS", 1)
+    monkeypatch.setattr(search_module, "TRIALS", 1)
     hopeless = HandSearch(SCORES, [*PIECES[:3], [11, 11]], loose=10**9, allowance=0)
     search_exponential(hopeless, Fraction(10), SeededNoise(5))
     assert hopeless.evaluated == 1

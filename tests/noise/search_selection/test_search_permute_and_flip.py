@@ -58,8 +58,8 @@ def test_heads_of_one_class_stand_for_different_members() -> None:
         tosses = module._Tosses(search, Fraction(1), SeededNoise(seed))
         before, taken = np.cumsum(tosses.members) - tosses.members, set()
         classes = np.repeat(np.flatnonzero(tosses.members), [2, 3])
-        first = tosses._untaken(classes, before, taken)
-        rest = tosses._untaken(np.repeat(np.flatnonzero(tosses.members), [4, 2]), before, taken)
+        first = tosses._fresh_members(classes, before, taken)
+        rest = tosses._fresh_members(np.repeat(np.flatnonzero(tosses.members), [4, 2]), before, taken)
         assert sorted([*first, *rest]) == list(range(11))
 
 
@@ -73,8 +73,8 @@ def test_a_head_whose_other_coins_failed_is_not_tossed_again(monkeypatch) -> Non
         return classes
 
     monkeypatch.setattr(module, "uniforms_below", lambda bound, count, noise: np.array(next(drawn)))
-    monkeypatch.setattr(module._Tosses, "_untaken", untaken)
-    monkeypatch.setattr(module._Tosses, "_kept", lambda tosses, places: (0, 0) if len(looked_at) == 4 else None)
+    monkeypatch.setattr(module._Tosses, "_fresh_members", untaken)
+    monkeypatch.setattr(module._Tosses, "_accepted", lambda tosses, places: (0, 0) if len(looked_at) == 4 else None)
     module._Tosses(HandSearch([4] * 6, [list(range(6))]), RATE, SeededNoise(1)).first()
     assert looked_at == [3, 1, 0, 2]
 
