@@ -1,7 +1,4 @@
-"""Bisection: the cells of a few ordered attributes as leaves of a binary tree of boxes, each half of the one above.
-
-Merged: a matrix over buckets, applied to the cells that lie in them.
-"""
+"""Partitions of cells: `Bisection`, a binary tree of boxes, and `Merged`, a matrix over the buckets of a partition."""
 
 from __future__ import annotations
 
@@ -31,26 +28,26 @@ class Boxes:
 
     @property
     def cells(self) -> IntArray:
-        """Cells a box, shape (boxes,)."""
+        """Number of cells of each box, shape (boxes,)."""
         counts: IntArray = (self.stops - self.starts).prod(axis=1)
         return counts
 
 
 @dataclass(frozen=True)
 class Bisection:
-    """Every axis is filled up to a power of two and halved again and again, the axis that is longest by then first.
+    """A binary tree of boxes: axes are padded to powers of two, and the axis that is longest at a level is halved.
 
     On one axis the boxes are aligned dyadic intervals; on two they are those of a quadtree with a level in between,
     and the leaves' order is a space-filling curve (Morton 1966). Public: it follows from the sizes alone.
 
-    shape: cells an axis, as the attributes' order has them.
+    shape: cells of each axis, in the order of the attributes.
     """
 
     shape: tuple[int, ...]
 
     @cached_property
     def axes(self) -> tuple[int, ...]:
-        """Which axis each level halves, from the root down."""
+        """The axis that each level halves, from the root down."""
         left = [(size - 1).bit_length() for size in self.shape]
         order = []
         while any(left):
@@ -65,7 +62,7 @@ class Bisection:
         return len(self.axes)
 
     def places(self, level: int) -> IntArray:
-        """The box of every cell on `level`; shape (cells,), cells in C order."""
+        """Return the number of every cell's box on `level`, shape (cells,), cells in C order."""
         heights = [(size - 1).bit_length() for size in self.shape]
         grids = np.indices(self.shape, sparse=True)
         found = np.zeros(self.shape, dtype=np.int64)
@@ -75,7 +72,7 @@ class Bisection:
         return found.reshape(-1)
 
     def boxes(self, level: int, places: IntArray) -> Boxes:
-        """The boxes of that level at `places`, cut at the ends of the axes (they may then hold no cell)."""
+        """Return the boxes of these numbers on `level`, cut at the ends of the axes (they may then hold no cell)."""
         heights = [(size - 1).bit_length() for size in self.shape]
         starts = np.zeros((len(places), len(self.shape)), dtype=np.int64)
         for step, axis in enumerate(self.axes[:level]):
@@ -88,12 +85,12 @@ class Bisection:
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """Row r weighs every cell as `inner`'s row r weighs the cell's bucket.
+    """A matrix over buckets, applied to cells: a cell has the coefficients of its bucket.
 
-    inner: over the buckets; buckets: of every cell, shape (cells,), int64. A bucket may have no cell.
+    inner: over the buckets. buckets: of every cell, shape (cells,), int64. A bucket may have no cell.
 
-    The columns are those of `inner`, some of them repeated, so no column norm or distance exceeds `inner`'s: what one
-    record moves is what it moves in the histogram of the buckets.
+    The columns are those of `inner`, some of them repeated, so no column norm or distance exceeds `inner`'s: one
+    record changes the answers by as much as it changes those on the histogram of the buckets.
     """
 
     inner: IntMatrix
@@ -114,12 +111,12 @@ class Merged:
 
     @property
     def runs(self) -> list[tuple[int, int]]:
-        """Buckets along the cells, each with how many cells in a row lie in it."""
+        """Buckets along the cells, each with the length of its run of cells."""
         starts = [0, *(np.flatnonzero(np.diff(self.buckets)) + 1).tolist(), len(self.buckets)]
         return [(int(self.buckets[start]), stop - start) for start, stop in pairwise(starts)]
 
     def merge(self, tensor: AnyArray) -> AnyArray:
-        """Sums over the buckets: shape (cells, k) to (buckets, k). Integers stay exact."""
+        """Sum over the buckets: shape (cells, k) to (buckets, k). Integers stay exact."""
         sums = np.zeros((self.inner.cells, *tensor.shape[1:]), dtype=tensor.dtype)
         np.add.at(sums, self.buckets, tensor)
         return sums

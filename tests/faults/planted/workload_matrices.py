@@ -188,8 +188,8 @@ FAULTS = (
             "a tree's norm is not squared",
         ),
         (
-            "taken = square * inside + taken / (1.0 + square * before[level][:, None])",
-            "taken = square * inside",
+            "correction = square * inside + correction / (1.0 + square * before[level][:, None])",
+            "correction = square * inside",
             "what the groups above take off is forgotten",
         ),
         (
