@@ -1,7 +1,4 @@
-"""Marginals: many sums of one tensor, every attribute summed out once for all the groups that lack it.
-
-Passes: many marginals from few walks over the data, each giving a joint marginal that several are sums of.
-"""
+"""Many marginals together: shared sums of one tensor, and few passes over data that does not fit into one."""
 
 from __future__ import annotations
 
@@ -14,12 +11,14 @@ from dpqr.data.arrays import AnyArray, Axes
 
 
 def marginals(tensor: AnyArray, groups: Sequence[Axes]) -> Iterator[tuple[Axes, AnyArray]]:
-    """Each distinct group of axes and its marginal, in the order of its axes; the dtype is kept.
+    """Yield each distinct group of axes with its marginal, in the order of its axes; the dtype is kept.
 
-    Attribute by attribute the groups are parted in those that lack it, which go on with a smaller tensor, and those
-    that have it. So 1,820 groups of four of sixteen two-valued attributes take a fiftieth of the additions of as many
-    sums by themselves. Integers whose total fits their type stay exact; the order of floating-point sums depends on
-    the groups.
+    Attribute by attribute the groups are split into those without it, which continue with a smaller tensor, and those
+    with it, so sums are shared. Integers whose total fits their type stay exact; the order of floating-point sums
+    depends on the groups.
+
+    >>> {axes: sums.tolist() for axes, sums in marginals(np.array([[1, 2], [3, 4]]), [(0,), (1,)])}
+    {(1,): [4, 6], (0,): [3, 7]}
     """
     yield from _walk(np.asarray(tensor), 0, 0, list(dict.fromkeys(groups)))
 
@@ -55,15 +54,15 @@ def _ordered(tensor: AnyArray, axes: Axes) -> AnyArray:
 
 
 LARGEST_JOINT = 2**17
-"""Cells of a joint marginal that is worth making: small enough for a fast cache."""
+"""Cells of the largest joint marginal; it fits into the processor's cache."""
 
 
 def passes(shape: tuple[int, ...], groups: Sequence[Axes]) -> Iterator[tuple[Axes, tuple[Axes, ...]]]:
-    """Cut `groups` into walks: (joint axes, the groups that are sums of that joint marginal).
+    """Divide `groups` into passes over the data: the axes of a joint marginal, and the groups that are sums of it.
 
-    Every distinct group comes once. Greedy: a walk starts with the first group left, and takes in, one by one, the
-    attribute that completes most of the other groups while the joint marginal stays within LARGEST_JOINT cells.
-    A function of public shapes only.
+    Every distinct group comes once. Greedy: a pass starts with the first remaining group, and adds, one by one, the
+    attribute that completes most other groups while the joint marginal stays within LARGEST_JOINT cells. Public: a
+    function of shapes only.
     """
     wanted = list(dict.fromkeys(groups))
     holds = np.zeros((len(wanted), len(shape)), dtype=np.float32)
@@ -78,7 +77,7 @@ def passes(shape: tuple[int, ...], groups: Sequence[Axes]) -> Iterator[tuple[Axe
 
 
 def _grown(shape: tuple[int, ...], seed: Axes, holds: AnyArray) -> Axes:
-    """The seed's axes and those that were taken in; holds: which group that is left has which attribute."""
+    """The seed's axes and those that were added; holds: flags of the attributes of every remaining group."""
     joint, complete = list(seed), len(seed)
     lacking = holds.copy()
     lacking[:, joint] = 0

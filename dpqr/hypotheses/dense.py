@@ -1,7 +1,4 @@
-"""DenseDistribution: a probability for every cell of the domain, and a number of records.
-
-SignedVector: a real number for every cell, negative ones included: the perceptron's state.
-"""
+"""Hypotheses with a number for every cell: `DenseDistribution`, and `SignedVector`, the state of the perceptron."""
 
 from __future__ import annotations
 
@@ -22,9 +19,11 @@ class DenseDistribution:
     """A histogram of `total` records, spread over the domain by `probabilities`.
 
     probabilities: shape = domain shape, non-negative, sum 1, read-only.
-    total: records, at least 0; 0 until something public or released tells it.
-    potentials: the update rule's own parameters, kept so that its next fit starts where this one ended. They never
-    change an answer.
+    total: records, at least 0; 0 until a public fact or a release gives it.
+    potentials: parameters of the update rule, the warm start of its next fit. They never change an answer.
+
+    >>> DenseDistribution.uniform((2, 2), total=8.0).marginal((0,)).tolist()
+    [4.0, 4.0]
     """
 
     probabilities: FloatArray
@@ -34,7 +33,7 @@ class DenseDistribution:
 
     @classmethod
     def uniform(cls, shape: tuple[int, ...], total: float) -> DenseDistribution:
-        """Every cell alike: the distribution of largest entropy."""
+        """Return the uniform distribution, which has the largest entropy."""
         cells = np.full(shape, 1.0)
         cells /= cells.size
         cells.flags.writeable = False
@@ -46,7 +45,7 @@ class DenseDistribution:
         return self.probabilities.shape
 
     def marginal(self, axes: Axes) -> FloatArray:
-        """Records, shape = sizes of `axes` in that order; () for the total. Kept, for rounds ask for the same again."""
+        """Return records, shape = sizes of `axes` in that order; () for the total. Cached for later rounds."""
         if axes not in self._kept:
             tensor = dense_marginal(self.probabilities, axes) if axes else np.ones(())
             self._kept[axes] = tensor * self.total
@@ -62,16 +61,15 @@ class DenseDistribution:
         return answers
 
     def weights(self) -> FloatArray:
-        """Records a cell, shape = domain shape."""
+        """Return records per cell, shape = domain shape."""
         return self.probabilities * self.total
 
     def rows(self, count: int, seed: int) -> CodeArray:
-        """`count` synthetic records in random order; cell codes, shape (count, attributes).
+        """Draw `count` synthetic records in random order; cell codes, shape (count, attributes).
 
-        Every cell gets its expected number rounded down or up: the whole part for sure, the rest by systematic
-        sampling along a random order of the cells. Why: each cell stays unbiased, so queries that nobody measured
-        keep the model's answers, with less spread than independent draws would have; and the random order keeps the
-        sampling step from falling in with the order of an attribute's codes.
+        Every cell gets its expected number rounded down or up: the whole part, and the rest by systematic sampling
+        along a random order of the cells. Each cell is unbiased, with less variance than under independent draws. The
+        random order keeps the sampling step from aligning with the order of an attribute's codes.
         """
         generator = public_generator(seed)
         expected = self.probabilities.reshape(-1) * count
@@ -79,7 +77,7 @@ class DenseDistribution:
         order = generator.permutation(expected.size)
         edges = np.cumsum((expected - counts)[order])
         short = count - int(counts.sum())
-        # The edges end at `short` but for rounding; points beyond the last edge belong to the last cell.
+        # The edges end at `short` but for rounding: points beyond the last edge belong to the last cell.
         points = np.minimum(np.arange(short) + generator.random(), edges[-1])
         picks = np.searchsorted(edges, points, side="left")
         np.add.at(counts, order[picks], 1)
@@ -89,12 +87,15 @@ class DenseDistribution:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SignedVector:
-    """`total` records times a vector D on the universe that need be no distribution.
+    """`total` records times a vector D on the universe that need not be a distribution.
 
-    cells: D, shape = domain shape, read-only; a fraction of the records a cell.
+    cells: D, shape = domain shape, read-only, in fractions of the records.
 
-    Why `answer` does not clip: the perceptron's mistake bound follows |D - x/n|, and the distinguisher must see the
-    gap f(x) - f(D) that it speaks of. Clipping every round would hide overshoots that the next step should undo.
+    Why `answer` does not clip: the perceptron's mistake bound uses |D - x/n|, so the distinguisher must see the gap
+    f(x) - f(D). Clipping every round would hide overshoots that the next step should undo.
+
+    >>> SignedVector(cells=np.array([0.5, -0.25]), total=8.0).marginal((0,)).tolist()
+    [4.0, -2.0]
     """
 
     cells: FloatArray
@@ -108,7 +109,7 @@ class SignedVector:
         return self._kept[axes]
 
     def answer(self, block: QueryBlock) -> FloatArray:
-        """Raw answers in units of the block's grid, shape (block.rows,): what the loop compares and updates by."""
+        """Return unclipped answers in units of the block's grid, shape (block.rows,)."""
         answers: FloatArray = block.answer(self)
         return answers
 
@@ -118,13 +119,12 @@ class SignedVector:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ClippedVector:
-    """A signed vector as it is released: answers between what 0 and `total` times a query's extremes allow.
+    """A signed vector as it is released: answers clipped to `total` times the range of a query's coefficients.
 
-    For a query in [0, 1] that is [0, 1] x total. Why the guarantee survives: with a public n the true answer lies in
-    that interval, and moving an estimate to the nearest point of an interval that holds the truth takes it no further
-    away. Where n is private, with n0 for n, a truth above the interval is missed by at most |n - n0|, which
-    SOURCES section N bounds by alpha n0 / 8. A certificate may be tighter than that, so certified answers are then
-    released as they are.
+    For a query in [0, 1] that is [0, total]. Why the guarantee holds: with a public n the true answer lies in that
+    interval, and the nearest point of an interval that holds the truth is no further away. If n is private, with n0 for
+    n, a truth above the interval is missed by at most |n - n0|, which SOURCES section N bounds by alpha n0 / 8. A
+    certificate may be tighter than that, so certified answers are then released unclipped.
     """
 
     vector: SignedVector
@@ -134,15 +134,15 @@ class ClippedVector:
         return self.vector.total
 
     def answer(self, block: QueryBlock) -> FloatArray:
-        """Clipped answers in units of the block's grid, shape (block.rows,)."""
+        """Return clipped answers in units of the block's grid, shape (block.rows,)."""
         low, high = row_extremes(block)
         return np.clip(self.vector.answer(block), low * self.total, high * self.total)
 
 
 def row_extremes(block: QueryBlock) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest coefficient of every query, each of shape (block.rows,).
+    """Return the smallest and largest coefficient of every query, each of shape (block.rows,).
 
-    A product of factors is extreme at extremes of the factors; with negative ones any corner can be it.
+    A product of factors is extreme at extremes of the factors; with negative ones at any corner.
     """
     low = high = np.ones(1, dtype=np.int64)
     for factor in block.factors:

@@ -1,7 +1,4 @@
-"""Net: a set of small databases that answers by its median member.
-
-PolytopeSample: points of the polytope of histograms that the answers so far allow, answering by their median.
-"""
+"""Hypotheses of the median mechanism: a `Net` of small databases, or a `PolytopeSample` of consistent histograms."""
 
 from __future__ import annotations
 
@@ -18,11 +15,14 @@ from dpqr.workload.block import QueryBlock
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Net:
-    """Every database of `size` records that the answers so far allow.
+    """All databases of `size` records that are consistent with the answers so far.
 
-    members: records a cell, one column a member, shape (|X|, members), a small integer type; cells in C order.
-    Cell by cell, and not member by member, for a query then adds up a few long rows.
-    total: the records that the hypothesis stands for.
+    members: records per cell, one column per member, shape (|X|, members), a small integer type; cells in C order, so
+    that a query adds a few long rows. total: the records that the hypothesis stands for.
+
+    >>> net = Net(members=every_database(1, 2), size=1, total=10.0, shape=(2,))
+    >>> net.members.tolist()
+    [[0, 1], [1, 0]]
     """
 
     members: AnyArray
@@ -32,12 +32,12 @@ class Net:
     _kept: dict[QueryBlock, IntArray] = field(default_factory=dict, repr=False)
 
     def answer(self, block: QueryBlock) -> FloatArray:
-        """The members' median answer, scaled from `size` to `total` records; shape (block.rows,)."""
+        """Return the members' median answers, scaled from `size` to `total` records; shape (block.rows,)."""
         answers: FloatArray = self.medians(block).astype(np.float64) * (self.total / self.size)
         return answers
 
     def medians(self, block: QueryBlock) -> IntArray:
-        """The lower median over the members, in records of a member; exact, shape (block.rows,).
+        """Return the lower median over the members, in records of a member; exact, shape (block.rows,).
 
         Any median serves the halving argument: at least half of the members answer no less, at least half no more.
         """
@@ -49,7 +49,7 @@ class Net:
         return self._kept[block]
 
     def member_answers(self, row: IntArray) -> AnyArray:
-        """Every member's answer to one query, given by its coefficients on the cells; shape (members,)."""
+        """Return every member's answer to one query, given by its coefficients on the cells; shape (members,)."""
         bound = self.size * int(np.abs(row).max(initial=0))
         answers = np.zeros(self.members.shape[1], dtype=_smallest_type(bound))
         for cell in np.flatnonzero(row):
@@ -57,12 +57,12 @@ class Net:
         return answers
 
     def only(self, kept: AnyArray) -> Net:
-        """The net of the members where the boolean `kept`, shape (members,), is true."""
+        """Return the net of the members with a true flag in `kept`, shape (members,)."""
         return Net(members=self.members[:, kept], size=self.size, total=self.total, shape=self.shape)
 
 
 def every_database(size: int, cells: int) -> AnyArray:
-    """All databases of `size` records on `cells` cells, one a column: shape (cells, C(size + cells - 1, size))."""
+    """Return all databases of `size` records on `cells` cells as columns: shape (cells, C(size + cells - 1, size))."""
     kind = _smallest_type(size)
     left = np.array([size], dtype=kind)
     columns: list[AnyArray] = []
@@ -77,7 +77,7 @@ def every_database(size: int, cells: int) -> AnyArray:
 
 
 def coefficients_on(block: QueryBlock, shape: tuple[int, ...]) -> IntArray:
-    """Each query's coefficients on all cells of a small universe, int64, shape (block.rows, |X|)."""
+    """Return each query's coefficients on all cells of a small universe, int64, shape (block.rows, |X|)."""
     order = sorted(block.axes)
     absent = tuple(axis for axis in range(len(shape)) if axis not in order)
     rows = []
@@ -88,7 +88,7 @@ def coefficients_on(block: QueryBlock, shape: tuple[int, ...]) -> IntArray:
 
 
 def rounding_size(cells: int, level: Fraction) -> int:
-    """The smallest m > |X| / (4a): then every distribution has a database of m records within a, for all queries.
+    """Return the smallest m > |X| / (4a): every distribution has a database of m records within a, for all queries.
 
     Proof. Round m p by largest remainder: k = the sum of the remainders r_i is whole, and the k largest are rounded
     up. A query in [0, 1] moves by at most the mass that is added, (1/m) times the sum over rounded-up cells of
@@ -107,7 +107,7 @@ def _smallest_type(bound: int) -> type[np.signedinteger]:
 
 
 CUT_SEED = 1_000_003
-"""Keeps the streams of neighbouring public seeds apart from those of neighbouring cuts."""
+"""Separates the random streams of consecutive seeds from those of consecutive cuts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -117,8 +117,11 @@ class PolytopeSample:
     points: shape (count, |X|), each non-negative with sum 1. normals: (cuts, |X|); bounds: (cuts,).
     steps: hit-and-run steps of every point after a cut.
 
-    Why: the halving rule needs "half of all consistent databases"; where they cannot be listed, points spread over
-    their polytope stand for them. How well so many steps mix is not proved, so the mistake bound is a heuristic here.
+    Why: the halving rule needs "half of all consistent databases". If they cannot be listed, points of their polytope
+    represent them. Mixing after so many steps is not proved, so the mistake bound is a heuristic here.
+
+    >>> PolytopeSample.simplex((3,), 9.0, count=5, steps=2, seed=1).points.shape
+    (5, 3)
     """
 
     points: FloatArray
@@ -132,7 +135,7 @@ class PolytopeSample:
 
     @classmethod
     def simplex(cls, shape: tuple[int, ...], total: float, *, count: int, steps: int, seed: int) -> PolytopeSample:
-        """`count` uniform points of all distributions: normalised exponential draws (exact, no walk needed)."""
+        """Draw `count` uniform distributions as normalised exponential draws (exact, without a walk)."""
         cells = int(np.prod(shape, dtype=np.int64))
         points = public_generator(seed).standard_exponential((count, cells))
         points /= points.sum(axis=1, keepdims=True)
@@ -140,14 +143,14 @@ class PolytopeSample:
         return cls(points=points, normals=empty, bounds=np.zeros(0), total=total, shape=shape, seed=seed, steps=steps)
 
     def answer(self, block: QueryBlock) -> FloatArray:
-        """The median over the points, in units of the block's grid (records); shape (block.rows,)."""
+        """Return medians over the points, in units of the block's grid (records); shape (block.rows,)."""
         if block not in self._kept:
             answers = coefficients_on(block, self.shape) @ self.points.T
             self._kept[block] = np.median(answers, axis=1) * self.total
         return self._kept[block]
 
     def cut(self, normals: FloatArray, bounds: FloatArray) -> PolytopeSample | None:
-        """The sample of what is left where also normals p <= bounds; None where nothing is."""
+        """Add the constraints normals p <= bounds; None if no distribution satisfies all."""
         normals = np.concatenate([self.normals, normals])
         bounds = np.concatenate([self.bounds, bounds])
         inside = (self.points @ normals.T < bounds).all(axis=1)
@@ -170,7 +173,7 @@ class PolytopeSample:
 
 
 def _hit_and_run(points: FloatArray, normals: FloatArray, bounds: FloatArray, generator: Any) -> FloatArray:
-    """Every point moves to a uniform place on a random line through it, inside the polytope."""
+    """Move every point to a uniform position on a random line through it, inside the polytope."""
     directions = generator.standard_normal(points.shape)
     directions -= directions.mean(axis=1, keepdims=True)
     slack = np.concatenate([points, np.maximum(bounds - points @ normals.T, 0.0)], axis=1)
@@ -186,7 +189,7 @@ def _hit_and_run(points: FloatArray, normals: FloatArray, bounds: FloatArray, ge
 
 
 def _inner_point(normals: FloatArray, bounds: FloatArray) -> FloatArray | None:
-    """One point well inside, shape (1, |X|), by a linear program that maximises the smallest slack; None if none is."""
+    """Return an inner point, shape (1, |X|), by a linear program that maximises the smallest slack; None if none."""
     from scipy.optimize import linprog
 
     cells = normals.shape[1]

@@ -1,7 +1,4 @@
-"""BoxScores: how badly a hypothesis answers each of very many boxes, searched rather than worked out one by one.
-
-BoxSearch: boxes in pieces of like comparisons, with bounds on their errors and exact errors where they are asked.
-"""
+"""BoxScores: the errors of a hypothesis on many boxes, and `BoxSearch`, which bounds them without scoring all."""
 
 from __future__ import annotations
 
@@ -22,18 +19,18 @@ from dpqr.workload.box_index import BoxIndex, Family, Level
 from dpqr.workload.boxes import Term, combined, group_tables, with_totals
 
 SLICE = 2**17
-"""Queries scored at once."""
+"""Queries per batch."""
 
 ALLOWANCE = 2**20
-"""Sums that refining may form beyond one a query, before all queries are scored instead (8 MB)."""
+"""Sums that refinement may form beyond one per query, before all queries are scored instead (8 MB)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Pieces:
-    """Nodes of one level of a family, each with what is left of the table once its comparisons are made.
+    """Nodes of one level of a family, each with the table that its comparisons select.
 
-    ids: the nodes. tensors: sums over the cells of the attributes that they have not compared yet, int64, shape (rows,
-    cells), and rows: which of them is whose. bounds: on |sum of the cells of a box| over all boxes of those attributes.
+    ids: the nodes. tensors: sums over the cells of the attributes that are not compared yet, int64, shape (rows,
+    cells); rows: the row of every node. bounds: on |sum of the cells of a box| over all boxes of those attributes.
     """
 
     family: int
@@ -63,7 +60,7 @@ class BoxSearch:
         self._line_up()
 
     def _line_up(self) -> None:
-        """Number the pieces one after the other."""
+        """Number the pieces consecutively."""
         levels = [self._level(one) for one in self._pieces]
         firsts = [level.first[one.ids] for level, one in zip(levels, self._pieces, strict=True)]
         self.bounds = np.concatenate([one.bounds for one in self._pieces])
@@ -94,7 +91,7 @@ class BoxSearch:
         return int(self._index.families[family].order[self._firsts[piece] + rank])
 
     def refine(self, pieces: IntArray) -> bool:
-        """Put the pieces' children in their place."""
+        """Replace the pieces by their children."""
         chosen = np.zeros(len(self.bounds), dtype=bool)
         chosen[pieces] = True
         parts = list(zip(self._pieces, np.split(chosen, self._ends[:-1]), strict=True))
@@ -107,7 +104,7 @@ class BoxSearch:
         return True
 
     def _work(self, pieces: Pieces, ids: IntArray) -> int:
-        """Sums that the children of these nodes take."""
+        """Number of sums for the children of these nodes."""
         down = self._level(pieces).down
         if len(down) == 0:
             return 0
@@ -120,13 +117,13 @@ class BoxSearch:
             yield pieces
             return
         if not own.all():
-            yield _taken(pieces, np.flatnonzero(~own))
+            yield _selected(pieces, np.flatnonzero(~own))
         family = self._index.families[pieces.family]
         kids, tensors = _children(family, pieces.depth, pieces.ids[own], pieces.tensors[pieces.rows[own]])
         yield _bounded(pieces.family, family, pieces.depth + 1, kids, tensors)
 
     def evaluate(self) -> IntArray:
-        """Scores of all candidates, in their order; queries that are the same are scored once."""
+        """Return the scores of all candidates in their order; identical queries are scored once."""
         scores = np.empty(self._index.queries, dtype=np.int64)
         for place, family in enumerate(self._index.families):
             first = family.levels[-1].first
@@ -137,7 +134,7 @@ class BoxSearch:
         return scores
 
     def _values(self, place: int, places: IntArray) -> IntArray:
-        """Scores of the queries at these places of a family's order, from running sums of its groups' tables."""
+        """Scores of the queries at these positions of a family's order, from running sums of its groups' tables."""
         family = self._index.families[place]
         if place not in self._sums:
             self._sums[place] = _running(self._tables[place], family.sizes)
@@ -153,7 +150,7 @@ def _last(level: Level) -> bool:
     return len(level.down) == 0
 
 
-def _taken(pieces: Pieces, picks: IntArray) -> Pieces:
+def _selected(pieces: Pieces, picks: IntArray) -> Pieces:
     return Pieces(
         family=pieces.family,
         depth=pieces.depth,
@@ -173,7 +170,7 @@ def _started(place: int, family: Family, tables: IntArray) -> Pieces:
 
 
 def _children(family: Family, depth: int, ids: IntArray, tensors: IntArray) -> tuple[IntArray, IntArray]:
-    """The children of these nodes and what is left of the table for each: sums over their interval's cells."""
+    """The children of these nodes and the table of each: sums over the cells of its interval."""
     down = family.levels[depth].down
     counts = down[ids + 1] - down[ids]
     parents = np.repeat(np.arange(len(ids)), counts)
@@ -191,7 +188,7 @@ def _bounded(place: int, family: Family, depth: int, ids: IntArray, tensors: Int
 
 
 def box_bounds(tensors: IntArray, sizes: tuple[int, ...]) -> IntArray:
-    """For each tensor a bound on |sum over a box|, over all boxes; tensors: flat, shape (n, prod(sizes)).
+    """Return for each tensor a bound on |sum over a box|, over all boxes; tensors: flat, shape (n, prod(sizes)).
 
     One cell: its absolute value. One attribute: the largest difference of two running sums, which some interval
     attains. More: a box's sum lies between those of all negative and of all positive cells, -N and P, and max(P, N) is
@@ -225,14 +222,17 @@ def _running(tables: IntArray, sizes: tuple[int, ...]) -> IntArray:
 class BoxScores:
     """Every box of the index is a candidate: score = |sum over its cells of (2^bits count - expected)|.
 
-    blocks: the boxes, as they are asked; all count alike. expected: the hypothesis' own table in units of 2^-bits
-    records, int64, of the index's sizes, public. So hypothesis and counts meet cell by cell in exact integers, and a
-    bound on many boxes' scores is a sum of cells.
-    Errors: InfeasiblePlan where a score could reach 2^62.
+    blocks: the boxes of the workload, of equal weight. expected: the hypothesis' table in units of 2^-bits records,
+    int64, of the index's sizes, public. Hypothesis and counts are compared cell by cell in exact integers, so a bound
+    on the scores of many boxes is a sum of cells.
 
-    **Privacy.** Expected cells are public, so a score moves by at most 2^bits |f(x) - f(x')|, f the box's count:
-    *add-remove:* 2^bits, *replace:* 2^bits too, for a box holds both cells or one of them; for persons that times
-    their rows. That is 2^bits times the sensitivity of `QueryScores`, whose scores these are on a finer grid.
+    Raises:
+        InfeasiblePlan: a score could reach 2^62.
+
+    Privacy:
+        Expected cells are public, so a score moves by at most 2^bits |f(x) - f(x')|, f the box's count: *add-remove:*
+        2^bits, *replace:* 2^bits too, for a box holds both cells or one of them; for persons that times their rows.
+        That is 2^bits times the sensitivity of `QueryScores`, whose scores these are on a finer grid.
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -252,7 +252,7 @@ class BoxScores:
         return queries_sensitivity(self.blocks, (1,) * len(self.blocks), unit) << self.bits
 
     def search(self, counts: Counts) -> BoxSearch:
-        """What a draw works out no more of than it needs; private."""
+        """Return the search by which a draw computes few scores; private."""
         table = (counts.marginal(self.index.axes) << self.bits) - self.expected
         return BoxSearch(self.index, table)
 

@@ -1,9 +1,4 @@
-"""Fitted: what a mechanism needs of a learner whose sensitivity is proved, and the public grid of its weights.
-
-Function release: the weights of a learned function plus noise, once, for any number of predictions.
-
-Noisy predictions: a learned function at public points, noise and charge for each point.
-"""
+"""Private release of a learned function: its noisy weights once, or noisy predictions with a charge for each point."""
 
 from __future__ import annotations
 
@@ -27,30 +22,33 @@ FINENESS = 2**20
 
 
 class Fitted(Protocol):
-    """Weights of a function that is linear in public features, and how far it moves between neighbours."""
+    """A learner of weights that are linear in public features, with a proved sensitivity."""
 
     @property
     def bound(self) -> Fraction:
-        """How far the weights move in the Euclidean norm, and a value at any public point of norm 1 as it is computed
-        in double precision, divided by the grid's step. Public; the learner's docstring proves it."""
+        """Largest change of the weights in the Euclidean norm between neighbours, and of a value at any public point of
+        norm 1 as it is computed in double precision, divided by the grid's step. Public; proved by the learner."""
         ...
 
     def fit(self, counts: Counts) -> FloatArray: ...
 
 
 def step(bound: Fraction) -> float:
-    """Width of the grid for values that move by at most `bound`."""
+    """Return the step of the grid for values that move by at most `bound`."""
     return float(bound) / FINENESS
 
 
 def squared_sensitivity(width: int) -> int:
-    """Of `width` weights on the grid: FINENESS steps, and half a step a coordinate at either end for the rounding;
-    one more for the grid's step, which is a double itself. What division loses is in the learner's bound."""
+    """Return the squared L2 sensitivity of `width` weights in grid steps.
+
+    It is FINENESS steps, half a step per coordinate at either end for the rounding, and one more for the grid's step,
+    which is a double itself. The error of the division is in the learner's bound.
+    """
     return (FINENESS + isqrt(width) + 2) ** 2
 
 
 def rounded(values: FloatArray, grid: float) -> IntArray:
-    """The nearest multiples, as integers."""
+    """Return the nearest multiples of the grid's step, as integers."""
     return np.rint(values / grid).astype(np.int64)
 
 
@@ -59,17 +57,21 @@ def rounded(values: FloatArray, grid: float) -> IntArray:
 class GaussianWeights:
     """A learner's `width` weights on its grid, each plus normal noise that is rounded to the grid.
 
-    variance: in squared grid steps. Errors: InfeasiblePlan for a variance out of the sampler's range.
+    variance: in squared grid steps.
 
-    **Privacy** Neighbours: those that the learner's bound is proved for. The weights, as real numbers, move by at
-    most `bound` in L2; on a grid of bound / 2^20 by at most 2^20 steps, and rounding moves each coordinate by half a
-    step on either side, sqrt(width) in L2 together. s^2 = `squared_sensitivity`. Integers
-    plus rounded noise are the rounded sum (`RoundedGaussian`), so the draw is a function of one of the Gaussian
-    mechanism: (epsilon, delta)-DP by its exact curve at mu^2 = s^2 / variance (Balle and Wang 2018, Theorem 8), and
-    s^2 / (2 variance)-zCDP (Bun and Steinke 2016, Proposition 1.6). The function is then f + <noise, phi>, a path of a
-    Gaussian process with the kernel <phi, phi> but for the grid (Hall, Rinaldo and Wasserman 2013): the noise is
-    scaled to the norm of the weights, not to the change at one point, so it covers the whole function. One scalar
-    added to all values, as the sources print, would hide one value only.
+    Raises:
+        InfeasiblePlan: the variance is out of the sampler's range.
+
+    Privacy:
+        Neighbours: those that the learner's bound is proved for. The weights, as real numbers, move by at most `bound`
+        in L2; on a grid of bound / 2^20 by at most 2^20 steps, and rounding moves each coordinate by half a step on
+        either side, sqrt(width) in L2 together. s^2 = `squared_sensitivity`. Integers plus rounded noise are the
+        rounded sum (`RoundedGaussian`), so the draw is a function of one of the Gaussian mechanism:
+        (epsilon, delta)-DP by its exact curve at mu^2 = s^2 / variance (Balle and Wang 2018, Theorem 8), and
+        s^2 / (2 variance)-zCDP (Bun and Steinke 2016, Proposition 1.6). The function is then f + <noise, phi>, a path
+        of a Gaussian process with the kernel <phi, phi> but for the grid (Hall, Rinaldo and Wasserman 2013): the noise
+        is scaled to the norm of the weights, not to the change at one point, so it covers the whole function. One
+        scalar added to all values, as the sources print, would protect one value only.
     """
 
     learner: Fitted
@@ -95,10 +97,12 @@ class GaussianWeights:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LaplaceWeights:
-    """The same with discrete Laplace noise, for pure privacy.
+    """A learner's `width` weights on its grid, each plus discrete Laplace noise, for pure privacy.
 
-    **Privacy** In L1 the weights move by at most sqrt(width) times as much as in L2 (Cauchy and Schwarz), and rounding
-    by one step a coordinate: `weights_sensitivity`. (s / scale)-DP: Dwork and Roth 2014, Theorem 3.6.
+    Privacy:
+        Neighbours: those that the learner's bound is proved for. In L1 the weights move by at most sqrt(width) times as
+        much as in L2 (Cauchy and Schwarz), and rounding by one step per coordinate: `weights_sensitivity`.
+        (s / scale)-DP: Dwork and Roth 2014, Theorem 3.6.
     """
 
     learner: Fitted
@@ -125,7 +129,7 @@ class LaplaceWeights:
 
 
 def weights_sensitivity(width: int) -> int:
-    """Largest L1 distance of `width` weights on the grid."""
+    """Return the L1 sensitivity of `width` weights in grid steps."""
     return isqrt(width * FINENESS**2) + 1 + width + 1
 
 
@@ -137,11 +141,10 @@ step each; one more covers the step, which is a double itself."""
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Asked:
-    """A learner and the points at which its function is asked for.
+    """A learner and the points of its predictions.
 
-    points: their features, shape (predictions, width), norms at most 1; None: the learner has `own` points, and what it
-    fits are its values there. limit: predictions are clipped to
-    [-limit, limit]; None: they are not.
+    points: their features, shape (predictions, width), norms at most 1; None: the learner has `own` points, and fits
+    its values there. limit: predictions are clipped to [-limit, limit]; None: they are not.
     """
 
     learner: Fitted
@@ -151,13 +154,13 @@ class Asked:
 
     @property
     def count(self) -> int:
-        """How many predictions."""
+        """Number of predictions."""
         return self.own if self.points is None else len(self.points)
 
     @property
     def bound(self) -> Fraction:
-        """How far one prediction moves, as it is computed: `Fitted.bound`, and at most twice the limit (clipping
-        moves no two values apart)."""
+        """Largest change of one computed prediction: `Fitted.bound`, and at most twice the limit, as clipping moves no
+        two values apart."""
         bound = self.learner.bound
         return bound if self.limit is None else min(bound, Fraction(2 * self.limit))
 
@@ -166,7 +169,7 @@ class Asked:
         return step(self.bound)
 
     def predictions(self, counts: Counts) -> IntArray:
-        """On the grid. Private."""
+        """Return the predictions on the grid, shape (predictions,). Private."""
         fitted = self.learner.fit(counts)
         values = fitted if self.points is None else self.points @ fitted
         if self.limit is not None:
@@ -177,11 +180,12 @@ class Asked:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LaplacePredictions:
-    """Every prediction plus discrete Laplace noise of its own; one event a point.
+    """Every prediction plus discrete Laplace noise of its own; one event per point.
 
-    **Privacy** Neighbours: those of the learner's bound. One prediction moves by at most `PREDICTION` grid steps:
-    (PREDICTION / scale)-DP each (Dwork and Roth 2014, Theorem 3.6); Rana 2019 after Dwork and Feldman 2018, stability
-    plus noise. All of them are charged: noise on one value does not cover a second one.
+    Privacy:
+        Neighbours: those of the learner's bound. One prediction moves by at most `PREDICTION` grid steps:
+        (PREDICTION / scale)-DP each (Dwork and Roth 2014, Theorem 3.6); Rana 2019 after Dwork and Feldman 2018,
+        stability plus noise. All of them are charged: noise on one value does not cover a second one.
     """
 
     asked: Asked
@@ -202,11 +206,13 @@ class LaplacePredictions:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GaussianPredictions:
-    """Every prediction plus normal noise of its own, rounded to the grid; one event a point.
+    """Every prediction plus normal noise of its own, rounded to the grid; one event per point.
 
-    **Privacy** One prediction moves by at most `PREDICTION` grid steps, and integers plus rounded noise are the rounded
-    sum (`RoundedGaussian`): by the Gaussian mechanism's curve at mu = PREDICTION / sqrt(variance) each (Balle and Wang
-    2018, Theorem 8), PREDICTION^2 / (2 variance)-zCDP (Bun and Steinke 2016, Proposition 1.6). mu^2 and rho add up.
+    Privacy:
+        Neighbours: those of the learner's bound. One prediction moves by at most `PREDICTION` grid steps, and integers
+        plus rounded noise are the rounded sum (`RoundedGaussian`): by the Gaussian mechanism's curve at
+        mu = PREDICTION / sqrt(variance) each (Balle and Wang 2018, Theorem 8), PREDICTION^2 / (2 variance)-zCDP (Bun
+        and Steinke 2016, Proposition 1.6). mu^2 and rho add up.
     """
 
     asked: Asked

@@ -1,8 +1,6 @@
-"""Scores: how badly a hypothesis answers each candidate, as integers, for a private selection.
+"""Scores: the error of a hypothesis on each candidate, as integers, for a private selection.
 
-BlockScores: how badly a hypothesis answers whole blocks, as one integer a candidate.
-
-QueryScores: how badly a hypothesis answers each single query, the source's score |f(x) - f(D)| in records.
+A candidate is a group of blocks (`BlockScores`) or a single query (`QueryScores`).
 """
 
 from __future__ import annotations
@@ -32,25 +30,25 @@ class Scores(Protocol):
     def __len__(self) -> int: ...
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
-        """Largest change of any candidate's score between neighbours (one figure for all candidates)."""
+        """Return the largest change of any candidate's score between neighbours."""
         ...
 
     def evaluate(self, counts: Counts) -> IntArray:
-        """One int64 score a candidate, larger is worse answered; private."""
+        """Return one int64 score per candidate, larger is worse answered; private."""
         ...
 
 
 @runtime_checkable
 class SearchableScores(Scores, Protocol):
-    """Scores of which a draw need not work out all."""
+    """Scores of which a draw need not compute all."""
 
     def search(self, counts: Counts) -> Search:
-        """The candidates in pieces, with bounds; private."""
+        """Return the candidates in pieces with bounds; private."""
         ...
 
 
 RESOLUTION = 2**16
-"""Largest sensitivity that multipliers may give the scores: how finely blocks of unlike sensitivities compare."""
+"""Largest sensitivity of scaled scores: the resolution at which blocks of different sensitivities compare."""
 
 Group = tuple[QueryBlock, ...]
 _ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
@@ -63,15 +61,18 @@ class BlockScores:
 
     candidates: groups of blocks that would be measured together; the L1 error sums |true - expected| over all their
     rows, each in its block's own grid. expected: the hypothesis' answers on that grid, integers, public.
-    multipliers, penalties: public; see `fair_multipliers`. A penalty is the error that measuring would leave.
-    Errors: InfeasiblePlan where a score could reach 2^62: sum |true| <= records times the largest column L1 norm (each
-    record adds one column), sum |expected| is public, and the multiplier is applied in unbounded integers.
+    multipliers, penalties: public; see `fair_multipliers`. A penalty is the expected error of the measurement.
 
-    **Privacy.** Expected answers, multipliers and penalties are public, so between neighbours the L1 error moves, by
-    the triangle inequality, by at most the L1 change d_c of the group's true answers, and floor(m (e + d)) lies
-    within ceil(m d) of floor(m e). Sensitivity: max over c of ceil(multiplier_c d_c). *Add-remove:* d_c is the
-    largest column L1 norm (a marginal 1). *Replace:* the largest L1 distance of two columns, a dropped record's zeros
-    among them (a marginal 2).
+    Raises:
+        InfeasiblePlan: a score could reach 2^62: sum |true| <= records times the largest column L1 norm (each record
+            adds one column), sum |expected| is public, and the multiplier is applied in unbounded integers.
+
+    Privacy:
+        Expected answers, multipliers and penalties are public, so between neighbours the L1 error moves, by the
+        triangle inequality, by at most the L1 change d_c of the group's true answers, and floor(m (e + d)) lies within
+        ceil(m d) of floor(m e). Sensitivity: max over c of ceil(multiplier_c d_c). *Add-remove:* d_c is the largest
+        column L1 norm (a marginal 1). *Replace:* the largest L1 distance of two columns, a dropped record's zeros among
+        them (a marginal 2).
     """
 
     candidates: tuple[Group, ...]
@@ -105,20 +106,19 @@ class BlockScores:
 
 
 def scores_sensitivity(candidates: Sequence[Group], multipliers: Sequence[Fraction], unit: PrivacyUnit) -> int:
-    """max over candidates of ceil(multiplier times L1 sensitivity)."""
+    """Return the maximum over candidates of ceil(multiplier times L1 sensitivity)."""
     pairs = zip(candidates, multipliers, strict=True)
     kinds = {(times, sensitivity(group, Norm.L1, unit)) for group, times in pairs}
     return max((math.ceil(times * width) for times, width in kinds), default=0)
 
 
 def fair_multipliers(candidates: Sequence[Group], unit: PrivacyUnit) -> tuple[Fraction, ...]:
-    """Multipliers in the ratio weight / L1 sensitivity, so that candidates compete by error per unit of sensitivity.
+    """Return multipliers in the ratio weight / L1 sensitivity: candidates compete by error per unit of sensitivity.
 
-    Without them the widest candidate's sensitivity would divide everybody's score, and narrow blocks would be drawn
-    almost blindly. Where the exact ratios are integers that keep the sensitivity within RESOLUTION, they are used,
-    free of common factors (marginals of equal weight: all 1). Otherwise the ratios are scaled to a sensitivity of
-    RESOLUTION, and `floor` costs less than 1 / RESOLUTION of it; no candidate's share is lost however unlike they are.
-    A group weighs as much as its heaviest block. Public: a function of the workload.
+    Without them the largest sensitivity would divide every score, and narrow blocks would be selected almost at random.
+    Exact integer ratios within RESOLUTION are used as they are, free of common factors (marginals of equal weight:
+    all 1). Otherwise the ratios are scaled to a sensitivity of RESOLUTION, and `floor` costs less than 1 / RESOLUTION
+    of it. A group's weight is the largest of its blocks. Public: a function of the workload.
     """
     kinds = [(max(block.weight for block in group), max(1, sensitivity(group, Norm.L1, unit))) for group in candidates]
     ratios = {(weight, width): weight / width for weight, width in set(kinds)}
@@ -134,7 +134,7 @@ def fair_multipliers(candidates: Sequence[Group], unit: PrivacyUnit) -> tuple[Fr
 
 
 def largest_total(group: Group, records: int) -> int:
-    """Bound on the sum of all |true answers|: every record adds one column."""
+    """Return a bound on the sum of all |true answers|: every record adds one column."""
     return records * sensitivity(group, Norm.L1, _ADDED)
 
 
@@ -150,17 +150,20 @@ def refuse_large_score(group: Group, times: Fraction, penalty: int, *, expected:
 class QueryScores:
     """Every row of every block is a candidate: score = |ratio true - expected|, all on one common public grid.
 
-    ratios: one positive integer a block, its scale in units of the common grid. expected: the hypothesis' answers on
-    the common grid, int64, shape (candidates,), public. Candidates are numbered block by block.
-    Weights do not enter: the source's loop bounds the largest error, and every query counts the same in it.
-    Errors: InfeasiblePlan where a score could reach 2^62: |true| <= records times the largest coefficient, and
-    |expected| is public.
+    ratios: one positive integer per block, its scale in units of the common grid. expected: the hypothesis' answers on
+    the common grid, int64, shape (candidates,), public. Candidates are numbered block by block. Weights have no effect:
+    the loop bounds the largest error, in which all queries are equal.
 
-    **Privacy.** Expected answers are public, so |ratio f(x) - g| moves by at most ratio |f(x) - f(x')|, and that is
-    *add-remove:* the query's coefficient at the record that comes or goes, *replace:* the difference of two of its
-    coefficients, or one of them where the other record is dropped by a rule. Sensitivity: the largest over all rows
-    of all blocks, ratio times Norm.LARGEST; for queries with coefficients 0 and 1 on the grid of records it is 1
-    under both relations.
+    Raises:
+        InfeasiblePlan: a score could reach 2^62: |true| <= records times the largest coefficient, and |expected| is
+            public.
+
+    Privacy:
+        Expected answers are public, so |ratio f(x) - g| moves by at most ratio |f(x) - f(x')|, and that is
+        *add-remove:* the query's coefficient at the record that is added or removed, *replace:* the difference of two
+        of its coefficients, or one of them where the other record is dropped by a rule. Sensitivity: the largest over
+        all rows of all blocks, ratio times Norm.LARGEST; for queries with coefficients 0 and 1 on the grid of records
+        it is 1 under both relations.
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -179,21 +182,21 @@ class QueryScores:
         return queries_sensitivity(self.blocks, self.ratios, unit)
 
     def evaluate(self, counts: Counts) -> IntArray:
-        """The true answers are worked out once a table and kept with it, inside the seal: rounds ask them again."""
-        truths = counts.recalled(self.blocks, lambda: self._truths(counts))
+        """Return all scores. The true answers are cached beside the counts, inside the seal, for later rounds."""
+        truths = counts.cached(self.blocks, lambda: self._truths(counts))
         scores = np.multiply(truths, row_by_row(self.blocks, self.ratios))
         scores -= self.expected
         return np.abs(scores, out=scores)
 
     def _truths(self, counts: Counts) -> IntArray:
-        """Every block's answers in its own grid, one after the other."""
+        """Every block's answers in its own grid, concatenated."""
         counts.prefetch([block.axes for block in stacked(self.blocks).blocks])
         return all_answers(self.blocks, lambda block: block.answer(counts))
 
 
 @lru_cache(maxsize=16)
 def _largest(blocks: tuple[QueryBlock, ...], ratios: tuple[int, ...], records: int) -> tuple[int, str]:
-    """The largest true answer on the common grid, and whose it is."""
+    """Bound on the true answers on the common grid, and the name of the block that attains it."""
     reached = [ratio * largest_answer(block, records) for block, ratio in zip(blocks, ratios, strict=True)]
     largest = max(reached, default=0)
     return largest, blocks[reached.index(largest)].name if blocks else ""
@@ -201,7 +204,7 @@ def _largest(blocks: tuple[QueryBlock, ...], ratios: tuple[int, ...], records: i
 
 @lru_cache(maxsize=16)
 def row_by_row(blocks: tuple[QueryBlock, ...], figures: tuple[int, ...]) -> IntArray:
-    """One figure a block as one a query, shape (queries,); (1,) where all are alike."""
+    """Repeat one figure per block for each of its queries, shape (queries,); (1,) if all are equal."""
     if len(set(figures)) <= 1:
         return frozen(np.array(figures[:1], dtype=np.int64))
     return frozen(np.repeat(np.array(figures, dtype=np.int64), [block.rows for block in blocks]))
@@ -209,16 +212,16 @@ def row_by_row(blocks: tuple[QueryBlock, ...], figures: tuple[int, ...]) -> IntA
 
 @lru_cache(maxsize=16)
 def queries_sensitivity(blocks: tuple[QueryBlock, ...], ratios: tuple[int, ...], unit: PrivacyUnit) -> int:
-    """Largest change of any query's answer between neighbours, on the common grid."""
+    """Return the largest change of any query's answer between neighbours, on the common grid."""
     pairs = zip(blocks, ratios, strict=True)
     return max((ratio * sensitivity((block,), Norm.LARGEST, unit) for block, ratio in pairs), default=0)
 
 
 def fair_ratios(blocks: tuple[QueryBlock, ...], unit: PrivacyUnit) -> tuple[int, ...]:
-    """Positive integers nearly in the ratio weight / sensitivity of one query (exactly, where small ones are).
+    """Return positive integers nearly in the ratio weight / sensitivity of one query; exact if small ones are.
 
-    The ratio is right within half a unit of the largest sensitivity, which is about RESOLUTION where it is not exact.
-    Public: a function of the workload.
+    Otherwise the largest sensitivity is about RESOLUTION, and the ratio is right within half a unit of it. Public: a
+    function of the workload.
     """
     moves = [max(1, sensitivity((block,), Norm.LARGEST, unit)) for block in blocks]
     shares = [block.weight / move for block, move in zip(blocks, moves, strict=True)]

@@ -1,7 +1,4 @@
-"""ExponentialChoice: the exponential mechanism on integer scores.
-
-PermuteAndFlipChoice: selection that is never worse than the exponential mechanism at the same pure epsilon.
-"""
+"""Private selection on integer scores by the exponential mechanism or by permute-and-flip."""
 
 from __future__ import annotations
 
@@ -24,15 +21,17 @@ from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 class ExponentialChoice:
     """Index of one candidate, Pr[i] proportional to exp(epsilon score_i / (2 s)), s the scores' sensitivity.
 
-    Errors: InfeasiblePlan for an epsilon that is not positive or a list without candidates.
+    Raises:
+        InfeasiblePlan: epsilon is not positive, or there is no candidate.
 
-    **Privacy.** Neighbours: those of `unit`; between them every score moves by at most
-    s = `scores.sensitivity(unit)`, which each `Scores` proves for either relation (*add-remove:* by one column of
-    its matrix, *replace:* by the difference of two). Scores such as |f(x) - f(D)| are not monotonic, one may rise
-    while another falls, so the 2 stays under both relations. epsilon-DP: McSherry and Talwar 2007; Dwork and Roth
-    2014, Theorem 3.10. Bounded range too: log(Pr[i | x] / Pr[i | x']) = rate (score_i - score_i') - log(Z / Z'),
-    and over i the first term stays in an interval of length 2 s rate = epsilon, so it is epsilon^2 / 8-zCDP: Durfee
-    and Rogers 2019; Cesar and Rogers 2021. Arithmetic: integer scores, exact sampler.
+    Privacy:
+        Neighbours: those of `unit`; between them every score moves by at most s = `scores.sensitivity(unit)`, which
+        each `Scores` proves for either relation (*add-remove:* by one column of its matrix, *replace:* by the
+        difference of two). Scores such as |f(x) - f(D)| are not monotonic, one may rise while another falls, so the 2
+        stays under both relations. epsilon-DP: McSherry and Talwar 2007; Dwork and Roth 2014, Theorem 3.10. Bounded
+        range too: log(Pr[i | x] / Pr[i | x']) = rate (score_i - score_i') - log(Z / Z'), and over i the first term
+        stays in an interval of length 2 s rate = epsilon, so it is epsilon^2 / 8-zCDP: Durfee and Rogers 2019; Cesar
+        and Rogers 2021. Arithmetic: integer scores, exact sampler.
     """
 
     scores: Scores
@@ -44,7 +43,7 @@ class ExponentialChoice:
 
     @property
     def rate(self) -> Fraction:
-        """What a unit of score multiplies the log-probability by."""
+        """Factor of a score in the log-probability."""
         return choice_rate(self.scores, self.unit, self.epsilon)
 
     @property
@@ -58,12 +57,12 @@ class ExponentialChoice:
 
 
 def choice_rate(scores: Scores, unit: PrivacyUnit, epsilon: Fraction) -> Fraction:
-    """epsilon / (2 s); scores that cannot move at all are treated as if they moved by 1."""
+    """Return epsilon / (2 s); scores of sensitivity 0 are treated as if it were 1."""
     return epsilon / (2 * max(1, scores.sensitivity(unit)))
 
 
 def refuse_choice(scores: Scores, epsilon: Fraction) -> None:
-    """What makes a selection impossible, from public facts."""
+    """Raise InfeasiblePlan if epsilon is not positive or there is no candidate; both are public."""
     if epsilon <= 0:
         raise InfeasiblePlan("a selection needs a positive epsilon; give the schedule a larger --eps")
     if len(scores) == 0:
@@ -76,14 +75,16 @@ class PermuteAndFlipChoice:
     """Index of one candidate: in random order, take the first whose coin of heads-probability
     exp(epsilon (score_i - largest score) / (2 s)) shows heads.
 
-    Errors: InfeasiblePlan for an epsilon that is not positive or a list without candidates.
+    Raises:
+        InfeasiblePlan: epsilon is not positive, or there is no candidate.
 
-    **Privacy.** Neighbours: those of `unit`; between them every score moves by at most
-    s = `scores.sensitivity(unit)`, which each `Scores` proves for either relation (*add-remove:* by one column of
-    its matrix, *replace:* by the difference of two). epsilon-DP: McKenna and Sheldon 2020, Theorem 1. It is **not**
-    epsilon-bounded range (two candidates whose gap goes from 0 to 2 s: one log-ratio is epsilon, the other
-    log(1/(2 - exp(-epsilon))) on the other side), so only epsilon^2 / 2-zCDP may be claimed: its event is its own.
-    Arithmetic: integer scores, exact sampler.
+    Privacy:
+        Neighbours: those of `unit`; between them every score moves by at most s = `scores.sensitivity(unit)`, which
+        each `Scores` proves for either relation (*add-remove:* by one column of its matrix, *replace:* by the
+        difference of two). epsilon-DP: McKenna and Sheldon 2020, Theorem 1. It is **not** epsilon-bounded range (two
+        candidates whose gap goes from 0 to 2 s: one log-ratio is epsilon, the other log(1/(2 - exp(-epsilon))) on the
+        other side), so only epsilon^2 / 2-zCDP may be claimed: its event is its own. Arithmetic: integer scores, exact
+        sampler.
     """
 
     scores: Scores
@@ -95,7 +96,7 @@ class PermuteAndFlipChoice:
 
     @property
     def rate(self) -> Fraction:
-        """What a unit of score multiplies the log-probability of heads by."""
+        """Factor of a score in the log-probability of heads."""
         return choice_rate(self.scores, self.unit, self.epsilon)
 
     @property

@@ -1,11 +1,7 @@
-"""PrivacyBudget: epsilon and delta as exact rationals, parsed from the decimal text that the user wrote.
+"""Exact privacy figures: the budget of a run, the price of one draw, the cost of a run, and all of them as text.
 
-Price: what one draw may cost, in the currency of the accountant that cut the budget.
-
-Cost: what a run pays, and by which theorem its price was derived.
-
-Privacy figures as floats and as text. Costs are rounded up and what is left of a budget is rounded down, so that no
-output understates the one or overstates the other.
+In text, costs are rounded up and the remaining budget is rounded down, so that no output understates the one or
+overstates the other.
 """
 
 from __future__ import annotations
@@ -26,15 +22,19 @@ LARGEST_EPSILON = Fraction(1000)
 SMALLEST_DELTA = Fraction(1, 10**30)
 LONGEST_TEXT = 100
 BLANKS = " \t"
-"""All that may stand around a number."""
+"""Characters that may surround a number."""
 _DECIMAL = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyBudget:
-    """What a run may spend: (epsilon, delta)-differential privacy; delta 0 is pure.
+    """The budget of a run: (epsilon, delta)-differential privacy, exact; delta 0 is pure.
 
-    Invariant: exact rationals, epsilon > 0 and 0 <= delta < 1.
+    >>> PrivacyBudget.parse("0.1", "1e-9")
+    PrivacyBudget(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000000))
+
+    Raises:
+        UsageFault: not exact, or not epsilon > 0 and 0 <= delta < 1.
     """
 
     epsilon: Fraction
@@ -52,7 +52,11 @@ class PrivacyBudget:
 
     @classmethod
     def parse(cls, epsilon: str, delta: str | None = None) -> PrivacyBudget:
-        """A budget from decimal text; a UsageFault says what is allowed. No delta, or "0": pure."""
+        """Parse decimal text; no delta, or "0", is a pure budget.
+
+        Raises:
+            UsageFault: no plain decimal number, or out of range.
+        """
         eps = decimal(epsilon, option="--eps")
         if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:
             raise UsageFault(
@@ -69,10 +73,14 @@ class PrivacyBudget:
 
 
 def decimal(text: str, *, option: str) -> Fraction:
-    """The exact value of plain decimal text ("0.1", "1e-9").
+    """Return the exact value of plain decimal text ("0.1", "1e-9").
 
-    Everything else is refused with a UsageFault: nan, inf, hex, minus signs, other scripts' digits, control characters
-    and blanks of other kinds around the number, and texts or exponents so long that the exact number would be huge.
+    Args:
+        option: name of the option, for messages.
+
+    Raises:
+        UsageFault: anything else, such as nan, inf, hex, minus signs, digits of other scripts, control characters or
+            other blanks around the number, and texts or exponents so long that the exact number would be huge.
     """
     cleaned = text.strip(BLANKS)
     if len(cleaned) > LONGEST_TEXT:
@@ -87,10 +95,15 @@ ROOT_BITS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """Either pure epsilon, or zero-concentrated rho. Exactly one of the two is set; both are exact and positive.
+    """The price of one draw: either pure epsilon or zero-concentrated rho, exact and positive.
 
-    A draw asks for the figure that its own law needs and gets one that costs at most this price.
-    Errors: InfeasiblePlan for a price that is neither or both, and for rho asked of a pure price.
+    A draw reads the parameter that its own law needs; that parameter costs at most this price.
+
+    >>> Price(rho=Fraction(1, 2)).bounded_range, Price(rho=Fraction(1, 2)).pure
+    (Fraction(2, 1), Fraction(1, 1))
+
+    Raises:
+        InfeasiblePlan: neither or both figures are set, or rho is asked of a pure price.
     """
 
     epsilon: Fraction | None = None
@@ -102,7 +115,7 @@ class Price:
             raise InfeasiblePlan("a price is one exact positive fraction, of epsilon or of rho")
 
     def plus(self, other: Price) -> Price:
-        """Both together. InfeasiblePlan for prices in two currencies."""
+        """Return the sum. InfeasiblePlan for prices in two currencies."""
         if self.epsilon is not None and other.epsilon is not None:
             return Price(epsilon=self.epsilon + other.epsilon)
         if self.rho is not None and other.rho is not None:
@@ -111,12 +124,12 @@ class Price:
 
     @property
     def event(self) -> PrivacyEvent:
-        """Any number of draws that a filter keeps within this price together."""
+        """The event of any number of draws whose sum a filter limits to this price."""
         return PureSumEvent(epsilon=self.epsilon) if self.epsilon is not None else RhoSumEvent(rho=self.concentrated)
 
     @property
     def pure(self) -> Fraction:
-        """Epsilon of a mechanism of which only eps-DP is known (rho = eps^2 / 2)."""
+        """Epsilon of any eps-DP mechanism (rho = eps^2 / 2)."""
         return self.epsilon if self.epsilon is not None else root_below(2 * self.concentrated)
 
     @property
@@ -135,10 +148,10 @@ class Price:
 
 
 def root_below(value: Fraction) -> Fraction:
-    """A rational at most sqrt(value), short of it by a relative 2^-48 or less; value >= 0.
+    """Return a rational at most sqrt(value), below it by a relative 2^-48 or less; value >= 0.
 
-    value 2^shift is above 2^(ROOT_BITS - 1), so dropping its fraction costs a relative 2^-99, and the integer root,
-    at least 2^49, falls short by less than 1.
+    Proof. value 2^shift is above 2^(ROOT_BITS - 1), so dropping its fraction costs a relative 2^-99, and the integer
+    root, at least 2^49, is too small by less than 1.
     """
     if value == 0:
         return Fraction(0)
@@ -154,10 +167,13 @@ NOTHING = Fraction(0)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Cost:
-    """An exact amount of epsilon or rho, and an exact delta where the budget counts deltas.
+    """The cost of a run: an exact amount of epsilon or rho, and an exact delta where the budget counts deltas.
 
-    Ordered by components: one cost is at most another if both figures are. Of two costs neither may be at most the
-    other, so there is no `<`: what does not fit is `not cost <= limit`. A bare number is that amount without a delta.
+    The order is partial: one cost is at most another if both figures are. So there is no `<`; what does not fit is
+    `not cost <= limit`. A bare number is that amount without a delta.
+
+    >>> Cost(Fraction(1), Fraction(1, 10)) <= Cost(Fraction(2)), Cost(Fraction(1)) <= 2
+    (False, True)
     """
 
     amount: Fraction = NOTHING
@@ -197,7 +213,7 @@ NO_COST = Cost()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pricing:
-    """The accountant that proves a run's guarantee, by name, and the delta at which it does."""
+    """The name of the accountant that proves a run's guarantee, and the delta of that proof."""
 
     accountant: str = "basic"
     delta: Fraction = NOTHING
@@ -216,18 +232,18 @@ PLAIN = range(-5, 13)
 
 
 def upward(value: Fraction) -> float:
-    """The smallest float that is at least `value`."""
+    """Return the smallest float that is at least `value`."""
     near = float(value)
     return near if Fraction(near) >= value else math.nextafter(near, math.inf)
 
 
 def upward_text(value: Fraction, digits: int = 12) -> str:
-    """`value` in decimal, rounded up to `digits` significant digits; exact where it has no more of them."""
+    """Write `value` in decimal, rounded up to `digits` significant digits; exact if it has no more of them."""
     return _text(value, Context(prec=digits, rounding=ROUND_CEILING))
 
 
 def downward_text(value: Fraction, digits: int = 12) -> str:
-    """`value` in decimal, rounded down to `digits` significant digits; exact where it has no more of them."""
+    """Write `value` in decimal, rounded down to `digits` significant digits; exact if it has no more of them."""
     return _text(value, Context(prec=digits, rounding=ROUND_FLOOR))
 
 

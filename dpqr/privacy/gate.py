@@ -1,6 +1,6 @@
 """The gate: the one place where a seal is opened. Charge, open, sample, release, in this order.
 
-Mechanism: a randomised function of a private value that knows its own cost.
+A `Mechanism` is a randomised function of a private value that knows its own cost.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ Out = TypeVar("Out", covariant=True)
 
 
 class Mechanism(Protocol[In, Out]):
-    """One draw. `event` is derived from the fields that set the noise, so bill and noise cannot disagree.
+    """One draw. `event` is derived from the fields that set the noise, so cost and noise cannot disagree.
 
-    A mechanism may fail on public grounds only, and those are checked when it is made, before the charge.
+    A mechanism may fail on public grounds only. They are checked when it is constructed, before the charge.
     """
 
     @property
@@ -31,7 +31,7 @@ class Mechanism(Protocol[In, Out]):
 
 
 class Batch(Protocol[In, Out]):
-    """Many draws that are made together, such as one a point: `events` are all of them, each with how often."""
+    """Many draws that are made together, such as one per point; `events` are all of them with their counts."""
 
     @property
     def events(self) -> Composition: ...
@@ -49,10 +49,22 @@ def measure(
 ) -> Released[Drawn]:
     """Pay for one draw and make it.
 
-    Errors: BudgetRefused before anything is opened; MechanismFailed, a constant, if the draw fails. The charge then
-    stands, and the original error is dropped outside its handler, for it may hold private numbers.
+    Args:
+        private: the sealed value.
+        mechanism: what is drawn.
+        accountant: the filter that is charged before anything is opened.
+        noise: source of the mechanism's randomness.
 
-    Privacy: costs exactly `mechanism.event`; nothing else of the private value leaves this function.
+    Returns:
+        The drawn value, with the number of its charge in the run.
+
+    Raises:
+        BudgetRefused: the filter refuses; nothing was opened.
+        MechanismFailed: the draw failed; a constant message. The charge stands, and the original error is dropped
+            outside its handler, for it may hold private numbers.
+
+    Privacy:
+        Costs exactly `mechanism.event`; nothing else of the private value leaves this function.
     """
     return _released(private, mechanism, accountant.charge(mechanism.event), noise)
 
@@ -60,10 +72,13 @@ def measure(
 def measure_together(
     private: Private[Value], batch: Batch[Value, Drawn], *, accountant: PrivacyFilter, noise: NoiseSource
 ) -> Released[Drawn]:
-    """Pay for all draws of a batch, one after the other, and then make them; `charge` is the number of the last.
+    """Pay for all draws of a batch, one after the other, and then make them.
 
-    Errors and privacy: as `measure`. Where the budget ends among the charges, nothing is opened, and those that came
-    before it stand.
+    Args, Raises and Privacy as for `measure`. If the filter refuses one of the charges, nothing is opened, and the
+    charges before it stand.
+
+    Returns:
+        The drawn values, with the number of the last charge.
     """
     charge = -1
     for event, count in batch.events:
@@ -84,10 +99,10 @@ def _released(
 def _attempt(
     private: Private[Value], mechanism: Mechanism[Value, Drawn] | Batch[Value, Drawn], noise: NoiseSource
 ) -> tuple[Drawn] | MechanismFailed | KeyboardInterrupt:
-    """The draw, or a fresh error with nothing of the one it stands for: no context, cause or frames.
+    """Return the draw, or a new error without context, cause or frames of the original one.
 
-    Why everything is caught: an exit or an interrupt carries the frames and the chain of what was going on. Why
-    warnings are silenced: whether one appears may depend on the table, and standard error is an output.
+    Why everything is caught: an exit or an interrupt carries frames and earlier errors too. Why warnings are silenced:
+    whether one appears may depend on the table, and standard error is an output.
     """
     try:
         with warnings.catch_warnings():

@@ -1,6 +1,6 @@
-"""Private and Released: the type, not the name, says whether a value is private.
+"""Private and Released: the type says whether a value is private.
 
-The seal answers mistakes, not malice: Python cannot stop code that means to reach inside.
+The seal prevents mistakes, not malice: Python cannot stop code that deliberately reaches inside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class SealKey:
-    """Held by the gate alone (an architecture test looks for the name)."""
+    """Held by the gate alone (an architecture test searches for the name)."""
 
     __slots__ = ()
 

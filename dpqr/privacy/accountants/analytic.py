@@ -1,7 +1,4 @@
-"""Analytic composition: the exact privacy curve of Gaussian noise, beside pure draws that add up.
-
-The tail of the normal law in sixty decimal digits, with an error that is proved.
-"""
+"""Analytic composition: the exact privacy curve of Gaussian noise, with pure draws added by basic composition."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ NEGLIGIBLE = Decimal("1e-62")
 
 
 def upper_tail(x: Decimal) -> Decimal:
-    """Q(x) = 1 - Phi(x), within a relative 10^-40 for |x| <= 10^9; in a context of sixty digits.
+    """Return Q(x) = 1 - Phi(x) within a relative 10^-40 for |x| <= 10^9; in a context of sixty digits.
 
     Up to 6: 1/2 - phi(x) times the series of x^(2n+1) / (1 3 ... (2n+1)) (Abramowitz and Stegun 26.2.11), whose
     terms have one sign: some 200 of them, each off by a relative 10^-57, in a product of at most 1/2; what is left out
@@ -75,8 +72,8 @@ class Analytic:
     and Su 2019, Corollary 3.3). Pure draws beside them (a count, a choice) add their epsilons and no delta (Dwork and
     Roth 2014, Theorem 3.16). Discrete Gaussian noise is another law, whose curve this is not: it has no price here.
 
-    Shares of a cut are shares of epsilon; those of Gaussian portions together buy one mu, which they divide by mu^2
-    (as rho = mu^2 / 2, the currency of Gaussian noise). No claim is made for prices that are chosen on the way.
+    Shares of a cut are shares of epsilon. Gaussian portions together buy one mu and divide mu^2 by their shares (as
+    rho = mu^2 / 2, the currency of Gaussian noise). No claim is made for adaptive prices.
     """
 
     name: ClassVar[str] = "analytic"
@@ -122,20 +119,22 @@ def _gaussian(portion: Portion) -> bool:
 
 @lru_cache(maxsize=64)
 def most_rho(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The largest mu^2 / 2, but for a relative 2^-26, whose curve is at most `delta` at `epsilon`, a little below."""
+    """Return the largest mu^2 / 2, but for a relative 2^-26, whose curve is at most `delta` just below `epsilon`."""
     start = largest_rho(PrivacyBudget(epsilon, delta))
     return largest(lambda rho: curve(rho, epsilon * ROOM) <= delta, start)
 
 
 @lru_cache(maxsize=256)
 def smallest(rho: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less; or where floats of
-    any length would be too short, the one that rho-zCDP proves."""
+    """Return an epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less.
+
+    Beyond FARTHEST it is the epsilon that rho-zCDP proves.
+    """
     return lowest(lambda epsilon: curve(rho, epsilon) <= delta, converted(rho, delta))
 
 
 def curve(rho: Fraction, epsilon: Fraction) -> Fraction:
-    """delta(epsilon) of the class's docstring at mu = sqrt(2 rho) > 0, rounded up; 1 where nothing better is known.
+    """Return delta(epsilon) of `Analytic` at mu = sqrt(2 rho) > 0, rounded up; 1 if nothing better is known.
 
     With Q = 1 - Phi, a = epsilon / mu - mu / 2 and b = a + mu it is Q(a) - e^epsilon Q(b), and the second term is at
     most the first. Errors, relative to Q(a): each Q is off by 10^-40 (`upper_tail`). mu and so a and b are off by a

@@ -5,7 +5,7 @@ P against Q, for all neighbours x, x' and every real a. Pairs compose, whatever 
 of dominating pairs dominates the draws together (Zhu, Dong and Wang 2022, Theorem 10). By the same induction a pair
 may be taken from any list in any order, for a product of laws of losses is a convolution, which knows no order.
 
-A pair is kept as the law of its loss ln(P / Q) under P, moved to multiples of a step. A loss between two multiples is
+A pair is stored as the law of its loss ln(P / Q) under P, moved to multiples of a step. A loss between two multiples is
 split between them so that neither its mass under P nor the one under Q changes. Merging the two gives the old pair
 back, so the new one dominates it (Doroshenko et al. 2022, "Connect the dots"). All pairs here are symmetric: (Q, P) has
 the same law of losses, so one direction speaks for both.

@@ -1,9 +1,4 @@
-"""Filters: what stands between a run and its data once the plan is fixed.
-
-Portions: the arithmetic of shares that all cuts have in common, and what may not be cut.
-
-EveryFilter: what several filters guard together, and a record of it.
-"""
+"""Filters that admit or refuse the draws of a run, and the checks that all accountants make of shares and plans."""
 
 from __future__ import annotations
 
@@ -37,7 +32,7 @@ SHOWN = 6
 
 
 def require_pure(event: PrivacyEvent) -> Fraction:
-    """The pure epsilon of an event; BudgetRefused where it has none."""
+    """Return the pure epsilon of an event; BudgetRefused if it has none."""
     epsilon = pure_epsilon(event)
     if epsilon is None:
         raise BudgetRefused(
@@ -50,14 +45,15 @@ def require_pure(event: PrivacyEvent) -> Fraction:
 @final
 @dataclass(slots=True, kw_only=True)
 class SumFilter:
-    """Admits events while the exact sum of their costs stays within `limit`: of draws from kept records, and by itself
-    of draws from records that are left out (`in_parallel`).
+    """Admits events while the exact sum of their costs is at most `limit`; left-out records have a sum of their own.
 
-    Why this is sound when costs and their number are chosen on the way, by what was released before: pure epsilons
-    bound the likelihood ratio of every whole path, and on no path do they pass the limit (Rogers, Roth, Ullman and
-    Vadhan 2016); for rho see Feldman and Zrnic 2021 and Whitehouse, Ramdas, Rogers and Wu 2023.
-    Either group stays within the limit on every path, and a pair of neighbours differs in one group alone.
-    cost: exact cost of one draw, BudgetRefused where it has none. unit: its name in messages.
+    cost: exact cost of one draw, BudgetRefused if it has none. unit: its name in messages.
+
+    Privacy:
+        Costs and their number may be chosen adaptively: pure epsilons bound the likelihood ratio of every whole path,
+        and on no path do they pass the limit (Rogers, Roth, Ullman and Vadhan 2016); for rho see Feldman and Zrnic 2021
+        and Whitehouse, Ramdas, Rogers and Wu 2023. Either group stays within the limit on every path, and a pair of
+        neighbours differs in one group alone (`in_parallel`).
     """
 
     limit: Fraction
@@ -88,12 +84,12 @@ class SumFilter:
 @final
 @dataclass(slots=True, kw_only=True)
 class PlanFilter:
-    """Admits the planned events, each once, in any order; a cheaper event of the same kind may stand in for one.
+    """Admits the planned events, each once, in any order; a cheaper event of the same kind may replace one.
 
-    Why not a sum: theorems for a schedule that is fixed in advance say nothing of costs chosen on the way. Here every
-    event spends a planned one that costs at least as much: the smallest such that is left, so that a dear one is
-    never wasted on a cheap event. Costs are pure epsilons; of rounded Gaussian noise, which has none, they are rhos: a
-    smaller one is the same curve after more normal noise. A draw from left-out records stands in for such a one only.
+    Why not a sum: theorems for a schedule that is fixed in advance do not cover adaptive costs. Every event uses up a
+    planned one that costs at least as much: the cheapest such that remains. Costs are pure epsilons; of rounded
+    Gaussian noise, which has none, they are rhos: a smaller one is the same curve after more normal noise. A draw from
+    left-out records replaces a draw from left-out records only.
     """
 
     planned: Composition
@@ -123,7 +119,7 @@ class PlanFilter:
         return self._charged - 1
 
     def _dearest(self, kind: Kind) -> Fraction:
-        """The largest epsilon that is left of a kind; below any price where nothing is."""
+        """Return the largest cost that remains of a kind; -1 if none does."""
         costs = self._costs.get(kind)
         return costs[-1] if costs else Fraction(-1)
 
@@ -140,11 +136,11 @@ class PlanFilter:
 
 
 def beside_other_runs(events: Composition) -> Composition:
-    """Draws that stand for one run where runs are priced together: no theorem proves less for the run than for them.
+    """Return draws that bound one run's cost where several runs are priced together, under every theorem.
 
     A record may be kept in one run and left out in another, so the groups of `in_parallel` are not merged over runs.
-    Where the one draw from left-out records costs no more, under every theorem, than some draw from kept ones, the
-    kept ones stand for both; elsewhere all draws count one after the other.
+    If there is one draw from left-out records, and it costs no more under every theorem than some draw from kept ones,
+    the kept ones bound both; otherwise all draws are composed.
     """
     kept, left_out = in_parallel(events)
     if not left_out:
@@ -155,14 +151,14 @@ def beside_other_runs(events: Composition) -> Composition:
 
 
 def _covers(event: PrivacyEvent, other: PrivacyEvent) -> bool:
-    """Whether `other` costs no more than `event` under every theorem: one of its kinds, and no dearer."""
+    """Whether `other` costs no more than `event` under every theorem: of one of its kinds, and no more expensive."""
     gaussian = DiscreteGaussianEvent | RoundedGaussianEvent
     cost = concentrated_rho if isinstance(event, gaussian) else require_pure
     return _kinds(event)[0] in _kinds(other) and cost(other) <= cost(event)
 
 
 def _unwrapped(event: PrivacyEvent) -> tuple[Draw, bool]:
-    """The draw, and whether it is from left-out records."""
+    """Return the draw, and whether it is from left-out records."""
     return (event.event, True) if isinstance(event, LeftOutEvent) else (event, False)
 
 
@@ -172,7 +168,7 @@ def _cost(event: PrivacyEvent) -> Fraction:
 
 
 def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
-    """Its own kind, then those whose draws cost at least as much at the same epsilon, under every theorem.
+    """Return its own kind, then those whose draws cost at least as much at the same epsilon, under every theorem.
 
     Laplace noise on the one integer that moves has a curve of its own, which depends on how far it moves; a smaller
     epsilon at the same sensitivity is that curve after more independent noise (the ratio of the two characteristic
@@ -186,7 +182,11 @@ def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
 
 
 def weigh(accountant: Accountant, budget: PrivacyBudget, portions: Sequence[Portion]) -> Fraction:
-    """Sum of share times count, positive. InfeasiblePlan: the theorem does not cover the budget or the shares."""
+    """Return the sum of share times count over all portions, positive.
+
+    Raises:
+        InfeasiblePlan: the theorem does not cover the budget or the shares, or there is no draw.
+    """
     refusal = accountant.refusal(budget)
     if refusal:
         raise InfeasiblePlan(refusal)
@@ -201,7 +201,7 @@ def weigh(accountant: Accountant, budget: PrivacyBudget, portions: Sequence[Port
 
 
 def require_affordable(accountant: Accountant, budget: PrivacyBudget, planned: Composition) -> None:
-    """BudgetRefused unless the accountant proves the planned events to stay within the budget."""
+    """Raise BudgetRefused unless the accountant proves that the planned events stay within the budget."""
     refusal = accountant.refusal(budget)
     if refusal:
         raise BudgetRefused(refusal)
@@ -226,7 +226,7 @@ def guard_plan(accountant: Accountant, budget: PrivacyBudget, planned: Compositi
 
 
 def needs_delta(name: str, budget: PrivacyBudget) -> str | None:
-    """The one-line refusal of a theorem that holds for delta above 0 only."""
+    """Return the refusal of a theorem that holds for delta above 0 only; None for a budget with a delta."""
     if budget.pure:
         return f"the {name} accountant needs a delta above 0; add --delta 1e-9, or choose --accountant basic"
     return None
@@ -235,7 +235,10 @@ def needs_delta(name: str, budget: PrivacyBudget) -> str | None:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EveryFilter:
-    """Admits what all of `filters` admit. Where one refuses, those before it have charged in vain: never too little."""
+    """Admits what all of `filters` admit, and records it.
+
+    If one refuses, the filters before it have charged for nothing: the sums are never too small.
+    """
 
     filters: tuple[PrivacyFilter, ...]
     charged: list[PrivacyEvent] = field(default_factory=list)
@@ -249,5 +252,5 @@ class EveryFilter:
 
     @property
     def events(self) -> Composition:
-        """All that was admitted, with how often."""
+        """All admitted events with their counts."""
         return tuple(Counter(self.charged).items())

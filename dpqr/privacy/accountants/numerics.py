@@ -1,10 +1,7 @@
-"""Rounding: transcendental figures in sixty decimal digits, given away as exact fractions rounded up.
+"""Numerics of the accountants: sixty decimal digits with proved rounding, and searches that err on the safe side.
 
-Why decimals: their exp, ln and sqrt are correctly rounded by specification, so the error of a formula can be counted;
-nothing is known of the accuracy of the platform's floating-point functions.
-
-Search: the largest multiplier that fits, and the smallest epsilon that holds, always from the safe side; and a place
-where safety does not depend on finding it.
+Why decimals: their exp, ln and sqrt are correctly rounded by specification, so the error of a formula can be bounded.
+No bound is known for the platform's floating-point functions.
 """
 
 from __future__ import annotations
@@ -22,25 +19,25 @@ EXACT_FACTORIALS = 256
 
 
 def sixty_digits() -> AbstractContextManager[Context]:
-    """A decimal context of 60 digits, each operation within a relative 10^-59, without overflow or underflow."""
+    """Return a decimal context of 60 digits, each operation within a relative 10^-59, without over- or underflow."""
     return localcontext(Context(prec=DIGITS, Emin=MIN_EMIN, Emax=MAX_EMAX))
 
 
 def decimal(value: Fraction) -> Decimal:
-    """`value` to 60 digits."""
+    """Return `value` to 60 digits."""
     return Decimal(value.numerator) / Decimal(value.denominator)
 
 
 def upward(value: Decimal) -> Fraction:
-    """A multiple of 10^-24 above `value`, by one to two steps: room for an error of 10^-24 in `value`."""
+    """Return a multiple of 10^-24 above `value`, by one to two steps: room for an error of 10^-24 in `value`."""
     return Fraction(math.ceil(Fraction(value) * GRID) + 1, GRID)
 
 
 def log_factorial(n: int) -> Decimal:
-    """ln n! within 10^-20.
+    """Return ln n! within 10^-20.
 
-    Stirling's series envelops its limit: the error is smaller than the first term left out, here 1 / (1680 n^7), and
-    so below 10^-20 for n >= 256 (Whittaker and Watson, section 12.33). Smaller factorials are taken exactly.
+    Stirling's series envelops its limit: the error is smaller than the first omitted term, here 1 / (1680 n^7), and so
+    below 10^-20 for n >= 256 (Whittaker and Watson, section 12.33). Smaller factorials are exact.
     """
     if n < EXACT_FACTORIALS:
         return Decimal(math.factorial(n)).ln()
@@ -53,14 +50,17 @@ PRECISION = Fraction(1, 2**26)
 EPSILON_PRECISION = Fraction(1, 2**36)
 GOLDEN = (math.sqrt(5) - 1) / 2
 ROOM = 1 - Fraction(1, 2**30)
-"""A cut aims this far below the budget, so that the 2^-36 of `lowest` cannot lift its price above it."""
+"""A cut aims this far below the budget, so that the 2^-36 of `lowest` cannot raise its price above it."""
 
 
 def largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
-    """A positive x with fits(x), short of the largest one by a relative 2^-26 or less.
+    """Return a positive x with fits(x), below the largest one by a relative 2^-26 or less.
 
-    fits: true below some positive bound and false above it. start: any positive guess.
     Whatever the shape of `fits`, the x that is returned was tried and fits.
+
+    Args:
+        fits: true below some positive bound and false above it.
+        start: any positive guess.
     """
     low = start
     while not fits(low):
@@ -75,9 +75,11 @@ def largest(fits: Callable[[Fraction], bool], start: Fraction) -> Fraction:
 
 
 def lowest(holds: Callable[[Fraction], bool], proved: Fraction) -> Fraction:
-    """An x with holds(x), above the smallest one from 0 on by a relative 2^-36 or less.
+    """Return an x with holds(x), above the smallest one from 0 on by a relative 2^-36 or less.
 
-    holds: false below some bound and true above it. proved: an x that another proof allows; it is not tried.
+    Args:
+        holds: false below some bound and true above it.
+        proved: an x that another proof allows; it is not tried.
     """
     low, high = Fraction(0), proved
     if holds(low):
@@ -89,9 +91,12 @@ def lowest(holds: Callable[[Fraction], bool], proved: Fraction) -> Fraction:
 
 
 def crossing(level: Callable[[Fraction], float], start: Fraction) -> Fraction:
-    """`largest` where level(x) <= 0 says whether x fits, level rises smoothly, and one look at it is dear.
+    """Return what `largest` does for an expensive, smoothly rising level, where x fits if level(x) <= 0.
 
-    start: an x that fits by another proof. Brent's method finds the place; what is returned was tried, or is `start`.
+    Brent's method finds the root; the x that is returned was tried, or is `start`.
+
+    Args:
+        start: an x that fits by another proof.
     """
     from scipy.optimize import brentq
 
@@ -107,8 +112,8 @@ def crossing(level: Callable[[Fraction], float], start: Fraction) -> Fraction:
     return found if level(found) <= 0 else largest(lambda x: level(x) <= 0, low)
 
 
-def trough(value: Callable[[float], float], low: float, high: float, steps: int) -> float:
-    """Nearly where `value`, which falls and then rises between `low` and `high`, is least, by golden sections."""
+def golden_section(value: Callable[[float], float], low: float, high: float, steps: int) -> float:
+    """Return nearly the minimiser of `value`, which falls and then rises between `low` and `high`."""
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = value(left), value(right)
     for _ in range(steps):

@@ -1,10 +1,9 @@
 """Privacy loss distributions: the losses of a fixed schedule added up as random variables, nearly without slack.
 
-The law of a sum of losses, as an upper bound of delta(epsilon): convolution by dp-accounting, errors accounted for.
-
-Floats and their Fourier transforms are exact to some 10^-15 of the whole mass only, far above the deltas that matter.
-So all laws are tilted first, Pr[l] -> Pr[l] e^(theta l) / M(theta), which makes losses near epsilon the likely ones,
-and tilted back afterwards: absolute errors of the transform then become errors relative to Chernoff's bound of delta.
+The law of the sum is computed by dp-accounting's convolution, with its errors bounded. Floats and their Fourier
+transforms are exact to some 10^-15 of the whole mass only, far above the deltas that matter. So all laws are tilted
+first, Pr[l] -> Pr[l] e^(theta l) / M(theta), which makes losses near epsilon the likely ones, and tilted back
+afterwards: absolute errors of the transform become errors relative to Chernoff's bound of delta.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from dpqr.privacy.accountants.composition import Advanced, advanced_epsilon
 from dpqr.privacy.accountants.dominating_pairs import LossLaw, Pair, PurePair, RangedPair, dominating_pair
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
 from dpqr.privacy.accountants.losses import larger, pure_losses
-from dpqr.privacy.accountants.numerics import ROOM, crossing, lowest, trough
+from dpqr.privacy.accountants.numerics import ROOM, crossing, golden_section, lowest
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
 
@@ -77,8 +76,12 @@ class LossSum:
 
 
 def grid_step(epsilons: list[Fraction], exact: Fraction) -> float:
-    """A step of which `exact`, one of the epsilons, is a multiple (but for a float's rounding up), and of which the
-    smallest epsilon has at least FINENESS. Checked: no grid may be coarser than a fifth of the smallest."""
+    """Return a step that divides `exact`, one of the epsilons (but for a float's rounding up), and the smallest epsilon
+    at least FINENESS times.
+
+    Raises:
+        ArithmeticError: the step is coarser than a fifth of the smallest epsilon.
+    """
     smallest = min(epsilons)
     parts = math.ceil(exact / smallest * FINENESS)
     step = math.nextafter(float(exact / parts), math.inf)
@@ -88,7 +91,7 @@ def grid_step(epsilons: list[Fraction], exact: Fraction) -> float:
 
 
 def summed(pairs: Mapping[Pair, int], step: float, delta: float) -> LossSum | None:
-    """The law of the sum of all losses, tilted to serve at `delta`; None where it would not fit into the limits."""
+    """Return the law of the sum of all losses, tilted for use at `delta`; None beyond MOST_DRAWS or MOST_CELLS."""
     draws = sum(pairs.values())
     spread = math.sqrt(math.fsum(count * (float(pair.epsilon) / step) ** 2 for pair, count in pairs.items()))
     longest = max(float(pair.epsilon) / step for pair in pairs)
@@ -100,10 +103,10 @@ def summed(pairs: Mapping[Pair, int], step: float, delta: float) -> LossSum | No
 
 
 def _best_tilt(laws: Laws, step: float, delta: float) -> float:
-    """Nearly the minimiser of Chernoff's epsilon for the delta of a sum, by golden sections.
+    """Return nearly the minimiser of Chernoff's epsilon for the delta of a sum, by golden sections.
 
-    Any tilt gives a valid figure, so floats may choose it. It aims at MILDER times the delta: a tilt that is too steep
-    for the epsilon in question costs more digits than one that is too flat. At 8 / step nearly all of a law lies on its
+    Any tilt gives a valid figure, so floats may choose it. The target is MILDER times the delta: a tilt that is too
+    steep for the epsilon costs more digits than one that is too flat. At 8 / step nearly all of a law lies on its
     largest loss, and no more is gained; more than STEEPEST for the whole sum would cost digits.
     """
     aim = math.log(MILDER * delta)
@@ -114,7 +117,7 @@ def _best_tilt(laws: Laws, step: float, delta: float) -> float:
         tilt = math.exp(log_tilt)
         return (_scale(laws, step, tilt) + _log_peak(tilt) - aim) / tilt
 
-    return math.exp(trough(epsilon, top - 30, top, SEARCH_STEPS))
+    return math.exp(golden_section(epsilon, top - 30, top, SEARCH_STEPS))
 
 
 def _log_peak(tilt: float) -> float:
@@ -163,7 +166,7 @@ def _convolved(laws: Laws, step: float, tilt: float) -> LossSum:
 
 
 def _trimmed(masses: FloatArray) -> tuple[int, FloatArray]:
-    """Without ends of at most TRUNCATED together, and how many cells went below: windows are several times too wide."""
+    """Cut both ends, of at most TRUNCATED mass; returns the number of cells cut below, and the rest."""
     rising, falling = np.cumsum(masses), np.cumsum(masses[::-1])
     first = int(np.searchsorted(rising, TRUNCATED / 2, side="right"))
     last = masses.size - int(np.searchsorted(falling, TRUNCATED / 2, side="right"))
@@ -178,12 +181,12 @@ LEVELS = 700.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyLossDistribution:
     """The curve delta(epsilon) of the planned draws together, from the law of their summed privacy losses (Meiser and
-    Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw standing for its dominating pair; or advanced
+    Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw replaced by its dominating pair; or advanced
     composition where that is less.
 
-    The exponential mechanism counts by its bounded range, Laplace noise on one integer that moves by its own curve,
-    every other eps-DP draw as randomised response. A discrete Gaussian is left to zcdp. The order of the draws and
-    what they ask may be chosen on the way, their number and prices may not.
+    The exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own curve, every
+    other eps-DP draw as randomised response. A discrete Gaussian has no price here; use zcdp. The order of the draws
+    and their queries may be adaptive, their number and prices may not.
     """
 
     name: ClassVar[str] = "pld"
@@ -227,7 +230,7 @@ def installed() -> bool:
 
 
 def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
-    """The smallest epsilon that the curve proves for draws from the same records, or advanced composition if less."""
+    """Return the smallest epsilon that the curve, or advanced composition, proves for draws from the same records."""
     losses = pure_losses(events)
     if losses is None or not installed():
         return None
@@ -242,13 +245,13 @@ def _smallest(events: Composition, delta: Fraction) -> Fraction | None:
 
 
 def _pair(portion: Portion, epsilon: Fraction) -> Pair:
-    """Of what a portion's draw will be recorded as; of any eps-DP draw where the portion does not say."""
+    """Return the pair of a portion's event; that of any eps-DP draw if the portion states none."""
     pair = None if portion.event is None else dominating_pair(portion.event(Price(epsilon=epsilon)))
     return PurePair(epsilon=epsilon) if pair is None else pair
 
 
 def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | None:
-    """The law of all losses that are not nothing. The grid suits the smallest bounded range, which must end on it."""
+    """Return the law of all non-zero losses. The grid fits the smallest bounded range, which must end on it."""
     paid = {pair: count for pair, count in pairs.items() if count and pair.epsilon}
     if not paid:
         return None

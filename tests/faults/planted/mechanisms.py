@@ -174,8 +174,8 @@ FAULTS = (
             "the event states half of what was drawn",
         ),
         (
-            'of heads by."""\n        return choice_rate(self.scores, self.unit, self.epsilon)',
-            'of heads by."""\n        return choice_rate(self.scores, PrivacyUnit(), self.epsilon)',
+            'of heads."""\n        return choice_rate(self.scores, self.unit, self.epsilon)',
+            'of heads."""\n        return choice_rate(self.scores, PrivacyUnit(), self.epsilon)',
             "the unit is forgotten",
         ),
         (
@@ -207,8 +207,8 @@ FAULTS = (
             "the smallest block's sensitivity serves for all",
         ),
         (
-            "counts.recalled(self.blocks, lambda",
-            "counts.recalled(len(self.blocks), lambda",
+            "counts.cached(self.blocks, lambda",
+            "counts.cached(len(self.blocks), lambda",
             "other blocks' answers are found in the cache",
         ),
         (

@@ -13,11 +13,11 @@ from dpqr.privacy.accountants.numerics import (
     PRECISION,
     crossing,
     decimal,
+    golden_section,
     largest,
     log_factorial,
     lowest,
     sixty_digits,
-    trough,
     upward,
 )
 
@@ -114,4 +114,4 @@ def test_a_crossing_of_a_ragged_level_was_tried_all_the_same():
 
 @pytest.mark.parametrize("place", [-3.5, 0.0, 2.25])
 def test_a_trough_is_found(place):
-    assert trough(lambda x: abs(x - place) ** 1.5, -4.0, 3.0, 60) == pytest.approx(place, abs=1e-6)
+    assert golden_section(lambda x: abs(x - place) ** 1.5, -4.0, 3.0, 60) == pytest.approx(place, abs=1e-6)
