@@ -25,7 +25,6 @@ NOUNS = (
     "dpqr.hypotheses.factored.junction_tree:JunctionTree",
     "dpqr.hypotheses.linear_estimate:LinearEstimate",
     "dpqr.hypotheses.piecewise:PiecewiseDistribution",
-    "dpqr.hypotheses.refined:RefinedDistribution",
     "dpqr.hypotheses.small_databases:Net",
     "dpqr.hypotheses.small_databases:PolytopeSample",
     "dpqr.mechanisms.noisy_answers:GaussianAnswers",

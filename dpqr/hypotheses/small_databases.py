@@ -69,10 +69,10 @@ def every_database(size: int, cells: int) -> AnyArray:
     for _ in range(cells - 1):
         choices = left.astype(np.int64) + 1
         starts = np.repeat(np.cumsum(choices) - choices, choices)
-        taken = (np.arange(int(choices.sum())) - starts).astype(kind)
+        counts = (np.arange(int(choices.sum())) - starts).astype(kind)
         columns = [np.repeat(column, choices) for column in columns]
-        left = np.repeat(left, choices) - taken
-        columns.append(taken)
+        left = np.repeat(left, choices) - counts
+        columns.append(counts)
     return np.stack([*columns, left])
 
 

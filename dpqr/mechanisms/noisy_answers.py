@@ -65,6 +65,10 @@ class LaplaceAnswers:
 
     scale: in units of the blocks' grids. records: declared cap on the number of records.
 
+    >>> count = QueryBlock(name="all")
+    >>> LaplaceAnswers(blocks=(count,), unit=PrivacyUnit(), scale=Fraction(2)).event
+    DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2, 1), coordinates=1)
+
     Raises:
         InfeasiblePlan: an answer on that many records could reach 2^62, or the scale is out of range.
 
@@ -111,6 +115,10 @@ class GaussianAnswers:
     """Answers of `blocks` together, each plus discrete Gaussian noise Pr[k] proportional to exp(-k^2 / (2 variance)).
 
     variance: in squared units of the blocks' grids. records: declared cap on the number of records.
+
+    >>> count = QueryBlock(name="all")
+    >>> GaussianAnswers(blocks=(count,), unit=PrivacyUnit(), variance=Fraction(9)).event
+    DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9, 1))
 
     Raises:
         InfeasiblePlan: an answer on that many records could reach 2^62, or the variance is out of range.

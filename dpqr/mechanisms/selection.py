@@ -21,6 +21,13 @@ from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 class ExponentialChoice:
     """Index of one candidate, Pr[i] proportional to exp(epsilon score_i / (2 s)), s the scores' sensitivity.
 
+    >>> from dpqr.mechanisms.scores import BlockScores
+    >>> from dpqr.workload.block import QueryBlock
+    >>> scores = BlockScores(candidates=((QueryBlock(name="all"),),), expected=((),), multipliers=(1,), penalties=(0,))
+    >>> choice = ExponentialChoice(scores=scores, unit=PrivacyUnit(), epsilon=Fraction(1))
+    >>> choice.rate, choice.event
+    (Fraction(1, 2), ExponentialEvent(epsilon=Fraction(1, 1)))
+
     Raises:
         InfeasiblePlan: epsilon is not positive, or there is no candidate.
 
@@ -72,8 +79,14 @@ def refuse_choice(scores: Scores, epsilon: Fraction) -> None:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermuteAndFlipChoice:
-    """Index of one candidate: in random order, take the first whose coin of heads-probability
-    exp(epsilon (score_i - largest score) / (2 s)) shows heads.
+    """Index of the candidate whose coin, of heads-probability exp(epsilon (score_i - largest score) / (2 s)), is the
+    first in random order to show heads.
+
+    >>> from dpqr.mechanisms.scores import BlockScores
+    >>> from dpqr.workload.block import QueryBlock
+    >>> scores = BlockScores(candidates=((QueryBlock(name="all"),),), expected=((),), multipliers=(1,), penalties=(0,))
+    >>> PermuteAndFlipChoice(scores=scores, unit=PrivacyUnit(), epsilon=Fraction(1)).event
+    PermuteAndFlipEvent(epsilon=Fraction(1, 1))
 
     Raises:
         InfeasiblePlan: epsilon is not positive, or there is no candidate.

@@ -118,11 +118,11 @@ class Cells:
         return bracket
 
     def of(self, sizes: IntArray, words: WordArray) -> IntArray:
-        """The cells of x, as `bernoulli_below` asks for them. words: the first 64 bits of each u.
+        """Return the cells of x for `bernoulli_below`. words: the first 64 bits of each u.
 
-        In floats u is off by less than 2^-52 and z = (y - centre) unit by less than 2^-46 (1 + |z|), v being at least
-        1/64; so where x < 46, 2^14 x is off by less than 2^-24, far below the half cell that is taken off: the cell is
-        at most 2^14 x, and within 2 of it. A larger x stays above 45 and is put in the last cell.
+        The float u has an error below 2^-52 and z = (y - centre) unit one below 2^-46 (1 + |z|), v being at least 1/64;
+        so for x < 46 the error of 2^14 x is below 2^-24, far below the half cell that is subtracted: the cell is at
+        most 2^14 x, and within 2 of it. A larger x stays above 45 and goes to the last cell.
         """
         rest = (words >> np.uint64(WORD_BITS - _FLOAT_BITS)).astype(np.float64)
         rest *= 2.0**-_FLOAT_BITS

@@ -124,12 +124,12 @@ class _Tosses:
         for one in np.unique(classes).tolist():
             own = np.flatnonzero(classes == one)
             places[own] = before[one] + uniforms_below(int(self.members[one]), len(own), self.noise)
-        for turn, place in enumerate(places.tolist()):
+        for position, place in enumerate(places.tolist()):
             while place in used:
-                one = int(classes[turn])
+                one = int(classes[position])
                 place = int(before[one]) + uniform_below(int(self.members[one]), self.noise)
             used.add(place)
-            places[turn] = place
+            places[position] = place
         return places
 
     def _accepted(self, places: IntArray) -> tuple[int, int] | None:
@@ -139,10 +139,10 @@ class _Tosses:
         ranks = places - (self.reached[picks] - self.search.counts[pieces])
         bounds = self.search.bounds[pieces]
         heads = below_bounds(bounds, self.search.score(pieces, ranks), self.rate, self.noise)
-        for turn in heads.nonzero()[0].tolist():
-            exponent, times = self.rate * (self.best - int(bounds[turn])), int(self.halvings[pieces[turn]])
+        for trial in heads.nonzero()[0].tolist():
+            exponent, times = self.rate * (self.best - int(bounds[trial])), int(self.halvings[pieces[trial]])
             if LazyUniform(self.noise).below(partial(share_kept, exponent, times, 1)):
-                return int(pieces[turn]), int(ranks[turn])
+                return int(pieces[trial]), int(ranks[trial])
         return None
 
 

@@ -32,9 +32,9 @@ class NoiseSource(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class SystemNoise:
-    """The operating system's generator, asked anew at each call.
+    """The operating system's generator, called for every draw.
 
-    Why: no state in user space means nothing to seed, to save, or to share after a fork.
+    Why: without state in user space there is nothing to seed, to save, or to share after a fork.
     """
 
     @property

@@ -57,6 +57,9 @@ class RoundedGaussianEvent:
     """Integers plus independent normal noise of `variance`, rounded to the nearest integers.
 
     squared_sensitivity: largest squared L2 distance between neighbours, an integer.
+
+    >>> RoundedGaussianEvent(squared_sensitivity=1, variance=Fraction(9)).squared_sensitivity
+    1
     """
 
     squared_sensitivity: int
@@ -69,7 +72,11 @@ class RoundedGaussianEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialEvent:
-    """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range."""
+    """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range.
+
+    >>> ExponentialEvent(epsilon=Fraction(1, 2)).epsilon
+    Fraction(1, 2)
+    """
 
     epsilon: Fraction
 
@@ -79,7 +86,11 @@ class ExponentialEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermuteAndFlipEvent:
-    """A draw by permute-and-flip with the same scores: eps-DP, but not eps-bounded range."""
+    """A draw by permute-and-flip with the same scores: eps-DP, but not eps-bounded range.
+
+    >>> PermuteAndFlipEvent(epsilon=Fraction(1, 2)).epsilon
+    Fraction(1, 2)
+    """
 
     epsilon: Fraction
 
@@ -92,6 +103,9 @@ class PureSumEvent:
     """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum.
 
     A plan states it if its draws are not known in advance; a run is charged for the draws themselves.
+
+    >>> PureSumEvent(epsilon=Fraction(1)).epsilon
+    Fraction(1, 1)
     """
 
     epsilon: Fraction
@@ -102,7 +116,11 @@ class PureSumEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RhoSumEvent:
-    """Any number of adaptively priced draws whose rhos a filter limits to `rho` in sum."""
+    """Any number of adaptively priced draws whose rhos a filter limits to `rho` in sum.
+
+    >>> RhoSumEvent(rho=Fraction(1, 8)).rho
+    Fraction(1, 8)
+    """
 
     rho: Fraction
 

@@ -22,6 +22,9 @@ class Private(Generic[T]):
     """An opaque private value: no printing, comparing, hashing, copying, pickling or converting.
 
     Why no refusing `__float__`, `__len__`, `__iter__`: a type checker would then believe that they are allowed.
+
+    >>> Private(42)
+    Private(...)
     """
 
     __slots__ = ("__value",)
@@ -61,7 +64,11 @@ class Private(Generic[T]):
 @final
 @dataclass(frozen=True, slots=True)
 class Released(Generic[T]):
-    """A value that was paid for; `charge` is the number of the event that paid."""
+    """A value that was paid for; `charge` is the number of its event in the run.
+
+    >>> Released(7, charge=0).value
+    7
+    """
 
     value: T
     charge: int

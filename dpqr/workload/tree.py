@@ -145,7 +145,7 @@ class Tree:
         """1^T T^-1 1 of every group, T = A^T A of its own subtree: before its own row is counted in, and after.
 
         Adding the row w 1^T to T changes T^-1 by -w^2 u u^T / (1 + w^2 z), u = T^-1 1 and z = 1^T u (Sherman and
-        Morrison), so z becomes z / (1 + w^2 z). A lone cell has no row before its own: only `after` speaks of it.
+        Morrison), so z becomes z / (1 + w^2 z). A single cell has no row before its own, so only `after` has its value.
         """
         before: list[FloatArray] = [np.full(self.size, np.inf)]
         after = [np.full(self.size, float(self.weights[-1]) ** -2)]

@@ -115,6 +115,11 @@ class Measurement:
 
     values: one int64 array per block, shape (rows,), in units of the block's grid.
     law: of the noise of every entry, in the same units.
+
+    >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
+    >>> law = DiscreteLaplace(Fraction(2))
+    >>> Measurement(blocks=(QueryBlock(name="all"),), values=(np.array([41]),), law=law).values[0].tolist()
+    [41]
     """
 
     blocks: tuple[QueryBlock, ...]

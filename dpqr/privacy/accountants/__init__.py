@@ -1,1 +1,1 @@
-"""Accountants: one composition theorem a file; they price events and guard a run, and never see data."""
+"""Accountants: composition theorems that price events and guard a run; they never see data."""

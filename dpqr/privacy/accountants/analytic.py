@@ -27,11 +27,11 @@ def upper_tail(x: Decimal) -> Decimal:
     """Return Q(x) = 1 - Phi(x) within a relative 10^-40 for |x| <= 10^9; in a context of sixty digits.
 
     Up to 6: 1/2 - phi(x) times the series of x^(2n+1) / (1 3 ... (2n+1)) (Abramowitz and Stegun 26.2.11), whose
-    terms have one sign: some 200 of them, each off by a relative 10^-57, in a product of at most 1/2; what is left out
-    is below 10^-60 of the sum. So Q is off by less than 10^-54, and it is above 10^-10.
+    terms have one sign: some 200 of them, each with a relative error of 10^-57, in a product of at most 1/2; the
+    omitted rest is below 10^-60 of the sum. So the error of Q is below 10^-54, and Q is above 10^-10.
     From 6 on: phi(x) / (x + 1 / (x + 2 / (x + 3 / ...))) (26.2.14). All numbers are positive, so convergents lie on
     either side of the limit in turn; at x = 6 the 119th and the 120th differ by a relative 10^-48, and by less for
-    larger x. phi(x) is off by x^2 10^-59, at most 10^-41.
+    larger x. The relative error of phi(x) is x^2 10^-59, at most 10^-41.
     """
     if x < 0:
         return 1 - upper_tail(-x)
@@ -74,6 +74,10 @@ class Analytic:
 
     Shares of a cut are shares of epsilon. Gaussian portions together buy one mu and divide mu^2 by their shares (as
     rho = mu^2 / 2, the currency of Gaussian noise). No claim is made for adaptive prices.
+
+    >>> draws = ((RoundedGaussianEvent(squared_sensitivity=1, variance=Fraction(50)), 10),)
+    >>> round(float(Analytic().epsilon(draws, Fraction(1, 10**9))), 3)
+    2.583
     """
 
     name: ClassVar[str] = "analytic"
@@ -137,7 +141,7 @@ def curve(rho: Fraction, epsilon: Fraction) -> Fraction:
     """Return delta(epsilon) of `Analytic` at mu = sqrt(2 rho) > 0, rounded up; 1 if nothing better is known.
 
     With Q = 1 - Phi, a = epsilon / mu - mu / 2 and b = a + mu it is Q(a) - e^epsilon Q(b), and the second term is at
-    most the first. Errors, relative to Q(a): each Q is off by 10^-40 (`upper_tail`). mu and so a and b are off by a
+    most the first. Errors, relative to Q(a): 10^-40 for each Q (`upper_tail`). mu and so a and b have an error of a
     relative 10^-58 of b, which moves a Q by (b + 1) b 10^-58 of itself, and e^epsilon by epsilon 10^-59, where
     epsilon <= b^2 / 2: below 10^-39 for b up to 10^9, beyond which the answer is 1. The margin covers all of it.
     """

@@ -34,6 +34,10 @@ class Basic:
     """Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
 
     Holds at every delta, adaptively, and as a filter. All figures are exact rationals.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> Basic().epsilon(((ExponentialEvent(epsilon=Fraction(1, 10)), 20),), Fraction(0))
+    Fraction(2, 1)
     """
 
     name: ClassVar[str] = "basic"
@@ -44,7 +48,7 @@ class Basic:
         return None
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Shares of epsilon; what they cost together is the budget's epsilon, to the last digit."""
+        """Divide epsilon by the shares; the prices add up to the budget's epsilon exactly."""
         whole = weigh(self, budget, portions)
         return tuple(Price(epsilon=budget.epsilon * portion.share / whole) for portion in portions)
 
@@ -62,7 +66,7 @@ class Basic:
 
 
 def total(losses: Losses) -> Fraction:
-    """The sum of all epsilons, exact."""
+    """Return the sum of all epsilons, exact."""
     return sum((epsilon * count for epsilon, count in losses), Fraction(0))
 
 
@@ -77,8 +81,13 @@ class Advanced:
 
     Proof: the privacy loss of an eps-DP draw lies in [-eps, eps] and has mean at most eps (e^eps - 1) / (e^eps + 1),
     that of randomised response; so by Azuma's inequality the sum exceeds its mean by t with probability at most
-    exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Nothing but the two sums enters, so the order of
-    the planned draws may be chosen on the way.
+    exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Only the two sums enter, so the order of the planned
+    draws may be adaptive.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> draws = ((ExponentialEvent(epsilon=Fraction(1, 100)), 1000),)
+    >>> round(float(Advanced().epsilon(draws, Fraction(1, 10**9))), 3)
+    2.086
     """
 
     name: ClassVar[str] = "advanced"
@@ -89,7 +98,7 @@ class Advanced:
         return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Epsilons in the ratio of the shares, their common multiplier found by bisection."""
+        """Return epsilons in the ratio of the shares, with their common multiplier found by bisection."""
         whole = weigh(self, budget, portions)
 
         def fits(multiplier: Fraction) -> bool:
@@ -121,7 +130,7 @@ def advanced_epsilon(losses: Losses, delta: Fraction) -> Fraction:
 
 
 def _mean_loss(step: Decimal) -> Decimal:
-    """eps tanh(eps / 2). The difference below is off by 10^-59 at most, so the product by eps 10^-59."""
+    """eps tanh(eps / 2). The error of the difference below is at most 10^-59, so that of the product eps 10^-59."""
     growth = step.exp()
     return step * (growth - 1) / (growth + 1)
 
@@ -135,10 +144,15 @@ class Optimal:
 
         delta(eps) = sum over l of C(k, l) max(0, e^((k-l) eps0) - e^(eps + l eps0)) / (1 + e^eps0)^k,
 
-    which at eps = (k - 2i) eps0 is the theorem's delta_i and between two of those is used as it stands.
+    which at eps = (k - 2i) eps0 is the theorem's delta_i; the formula holds between two of those as well.
     Unequal draws are priced as if each cost the largest of their epsilons (an eps-DP draw is eps'-DP for eps' > eps),
-    or by advanced composition where that is less; a cut asks for equal shares. Beyond 10^7 draws, more than a run can
-    make, advanced composition answers alone.
+    or by advanced composition if that is less; a cut needs equal shares. Beyond 10^7 draws, more than a run can make,
+    the price is that of advanced composition.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> draws = ((ExponentialEvent(epsilon=Fraction(1, 100)), 1000),)
+    >>> round(float(Optimal().epsilon(draws, Fraction(1, 10**9))), 3)
+    1.783
     """
 
     name: ClassVar[str] = "optimal"
@@ -149,7 +163,7 @@ class Optimal:
         return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """One epsilon for all draws, found by bisection on the curve's delta at the budget's epsilon."""
+        """Return one epsilon for all draws, found by bisection on the curve's delta at the budget's epsilon."""
         weigh(self, budget, portions)
         draws = sum(portion.count for portion in portions)
 
@@ -179,7 +193,7 @@ def optimal_epsilon(losses: Losses, delta: Fraction) -> Fraction:
 
 
 def smallest(draws: int, step: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less."""
+    """Return an epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less."""
     return lowest(lambda epsilon: curve(draws, step, epsilon) <= delta, draws * step)
 
 
@@ -189,8 +203,8 @@ def curve(draws: int, step: Fraction, epsilon: Fraction) -> Fraction:
     The terms run down from the last positive one, or from 8 sqrt(k) above their mean, beyond which they add up to less
     than e^-128 < 10^-55 (Hoeffding). Each is its neighbour times a ratio, and the ratios fall; once they are below 1,
     the rest is less than a geometric series, and once that is below 10^-18 of the sum, it is left out.
-    Errors: the first weight is off by a relative 10^-19 (three log-factorials); each of the at most 10^6 terms adds
-    roundings of 10^-59; 1 - pull is off by 10^-58 in a sum of weights of at most 1. The two margins cover all of it.
+    Errors: the first weight has a relative error of 10^-19 (three log-factorials); each of the at most 10^6 terms adds
+    roundings of 10^-59; 1 - pull has an error of 10^-58 in a sum of weights of at most 1. The two margins cover all.
     """
     last = math.ceil((draws - epsilon / step) / 2) - 1
     if last < 0:

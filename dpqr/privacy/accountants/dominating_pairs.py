@@ -3,12 +3,12 @@
 A pair (P, Q) dominates a mechanism M if sup over events E of Pr[M(x) in E] - e^a Pr[M(x') in E] is at most that of
 P against Q, for all neighbours x, x' and every real a. Pairs compose, whatever a later draw depends on: the product
 of dominating pairs dominates the draws together (Zhu, Dong and Wang 2022, Theorem 10). By the same induction a pair
-may be taken from any list in any order, for a product of laws of losses is a convolution, which knows no order.
+may come from any list in any order, for the law of a sum of losses is a convolution, which is commutative.
 
 A pair is stored as the law of its loss ln(P / Q) under P, moved to multiples of a step. A loss between two multiples is
 split between them so that neither its mass under P nor the one under Q changes. Merging the two gives the old pair
 back, so the new one dominates it (Doroshenko et al. 2022, "Connect the dots"). All pairs here are symmetric: (Q, P) has
-the same law of losses, so one direction speaks for both.
+the same law of losses, so one direction covers both.
 """
 
 from __future__ import annotations

@@ -187,6 +187,9 @@ class PrivacyLossDistribution:
     The exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own curve, every
     other eps-DP draw as randomised response. A discrete Gaussian has no price here; use zcdp. The order of the draws
     and their queries may be adaptive, their number and prices may not.
+
+    >>> PrivacyLossDistribution().refusal(PrivacyBudget.parse("1")) is None
+    False
     """
 
     name: ClassVar[str] = "pld"

@@ -26,7 +26,12 @@ class ZeroConcentrated:
     """Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016, Lemma 1.7); a filter too.
 
     Shares of a cut are shares of rho, and one rho buys different epsilons: an exponential mechanism of eps costs
-    eps^2 / 8, any other pure draw eps^2 / 2. A schedule that wants the same eps for both asks for shares of 1 to 4.
+    eps^2 / 8, any other pure draw eps^2 / 2. A schedule with the same eps for both states shares of 1 to 4.
+
+    >>> from dpqr.privacy.events import DiscreteGaussianEvent
+    >>> draws = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(50)), 10),)
+    >>> round(float(ZeroConcentrated().epsilon(draws, Fraction(1, 10**9))), 3)
+    2.715
     """
 
     name: ClassVar[str] = "zcdp"
