@@ -22,6 +22,7 @@ UNMIRRORED = {
     "run by the tests of the commands": (
         "app/documents.py",
         "app/evaluate.py",
+        "app/guide.py",
         "app/predict.py",
         "app/predict_draws.py",
         "app/predict_planning.py",
@@ -36,7 +37,6 @@ UNMIRRORED = {
         "cli/schema.py",
         "cli/screen.py",
         "cli/streams.py",
-        "report/facts.py",
         "report/prediction_view.py",
     ),
     "run by the tests of the conformance kit": (
@@ -64,20 +64,10 @@ UNMIRRORED = {
         "evaluation/told.py",
     ),
     "run by the tests of documents, of ledgers and of tables": (
-        "io/documents/entries/coefficient_arrays.py",
-        "io/documents/entries/coefficient_form.py",
-        "io/documents/entries/coefficient_table.py",
-        "io/documents/entries/frame.py",
-        "io/documents/entries/npz_members.py",
-        "io/ledger/cost_codec.py",
-        "io/ledger/policy_codec.py",
-        "io/ledger/standing.py",
-        "io/outputs/exact_parts.py",
+        "io/documents/coefficient_arrays.py",
+        "io/outputs/document_parts.py",
         "io/outputs/prediction_document.py",
-        "io/outputs/prediction_files.py",
-        "io/outputs/provenance.py",
         "io/outputs/read_release.py",
-        "io/outputs/size_parts.py",
         "io/tables/batches.py",
         "io/tables/parquet/column.py",
         "io/tables/parts.py",
@@ -211,8 +201,10 @@ def test_every_package_has_a_floor_and_an_introduction_and_nothing_else():
 def test_every_source_file_has_tests_of_its_own_or_stands_in_the_list():
     base = Path(__file__).parent
     tests = {path.relative_to(base).as_posix() for path in base.rglob("test_*.py")}
-    listed = [path for paths in UNMIRRORED.values() for path in paths]
-    assert untested(product(), tests) == sorted(listed)
+    listed = {path for paths in UNMIRRORED.values() for path in paths}
+    lacking = set(untested(product(), tests))
+    assert lacking - listed == set(), "give these files tests, or list them with the reason"
+    assert listed - lacking == set(), "these files have tests by now, or are gone: take them off the list"
 
 
 def test_a_module_without_tests_is_missed_and_a_protocol_is_not():

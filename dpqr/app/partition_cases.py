@@ -21,7 +21,7 @@ from dpqr.evaluation.draws import numbers
 from dpqr.evaluation.neighbours import records
 from dpqr.evaluation.outcomes import Shown
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.laplace import Laplace

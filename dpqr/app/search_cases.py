@@ -22,7 +22,7 @@ from dpqr.evaluation.draws import numbers
 from dpqr.evaluation.neighbours import records
 from dpqr.evaluation.outcomes import Shown
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private

@@ -10,7 +10,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import converted, total_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition

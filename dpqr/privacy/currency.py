@@ -9,7 +9,7 @@ from typing import Protocol
 
 from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho

@@ -54,9 +54,9 @@ ACCOUNTANTS = Registry(
     group="dpqr.accountants",
     protocol="dpqr.privacy.accountant:Accountant",
     builtins={
-        "basic": "dpqr.privacy.accountants.composition:Basic",
-        "advanced": "dpqr.privacy.accountants.composition:Advanced",
-        "optimal": "dpqr.privacy.accountants.composition:Optimal",
+        "basic": "dpqr.privacy.accountants.basic:Basic",
+        "advanced": "dpqr.privacy.accountants.advanced:Advanced",
+        "optimal": "dpqr.privacy.accountants.optimal:Optimal",
         "zcdp": "dpqr.privacy.accountants.zcdp:ZeroConcentrated",
         "pld": "dpqr.privacy.accountants.pld:PrivacyLossDistribution",
     },

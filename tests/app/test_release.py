@@ -15,7 +15,7 @@ from dpqr.errors import BudgetRefused, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 
 REQUEST = PlanRequest(queries="q.json", epsilon="1")
 STEPS = (

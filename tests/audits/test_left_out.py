@@ -15,7 +15,7 @@ from audits.neighbours import Breach
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LeftOut, on_left_out
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED

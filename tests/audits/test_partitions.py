@@ -20,7 +20,7 @@ from universes import problem
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.designs.bucket_design import merged_block

@@ -8,7 +8,7 @@ from handmade import make_plan, make_theory_plan
 
 from dpqr.construction.costs import phases, priced_phases
 from dpqr.construction.sentences import choice_words
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent

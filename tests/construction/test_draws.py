@@ -16,7 +16,7 @@ from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import MechanismFailed
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent, LeftOutEvent
 from dpqr.privacy.sealed import Private

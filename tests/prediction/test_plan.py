@@ -19,7 +19,7 @@ from dpqr.prediction.planner import Wanted, least_spread
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.target import Target
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 

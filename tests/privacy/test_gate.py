@@ -9,7 +9,7 @@ import pytest
 
 from dpqr.errors import BudgetRefused, MechanismFailed
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.gate import measure, measure_together

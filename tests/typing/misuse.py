@@ -11,7 +11,9 @@ from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
-from dpqr.privacy.accountants.composition import Advanced, Basic, Optimal
+from dpqr.privacy.accountants.advanced import Advanced
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, PrivacyBudget

@@ -1,1 +1,1 @@
-"""Accountants: composition theorems that price events and guard a run; they never see data."""
+"""Accountants: one composition theorem per file; they price events and guard a run, and never see data."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.composition import total
+from dpqr.privacy.accountants.basic import total
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
 from dpqr.privacy.accountants.losses import larger, pure_losses
 from dpqr.privacy.accountants.numerics import HALF_LOG_TWO_PI, ROOM, decimal, largest, lowest, sixty_digits

@@ -6,8 +6,10 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from dpqr.privacy.accountant import Accountant
+from dpqr.privacy.accountants.advanced import Advanced
 from dpqr.privacy.accountants.analytic import Analytic
-from dpqr.privacy.accountants.composition import Advanced, Basic, Optimal
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution, installed
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 

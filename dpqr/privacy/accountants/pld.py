@@ -20,7 +20,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.composition import Advanced, advanced_epsilon
+from dpqr.privacy.accountants.advanced import Advanced, advanced_epsilon
 from dpqr.privacy.accountants.dominating_pairs import LossLaw, Pair, PurePair, RangedPair, dominating_pair
 from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
 from dpqr.privacy.accountants.losses import larger, pure_losses

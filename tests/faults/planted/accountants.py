@@ -67,7 +67,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/composition.py",
+        "privacy/accountants/basic.py",
         ("sum((epsilon * count for", "sum((epsilon for", "repeated draws cost once"),
         (
             "return SumFilter(limit=budget.epsilon,",
@@ -175,7 +175,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/composition.py",
+        "privacy/accountants/advanced.py",
         ("(-2 * decimal(delta).ln() * squares)", "(-1 * decimal(delta).ln() * squares)", "the spread misses its 2"),
         ("count * step**2 for", "step**2 for", "repeated draws spread once"),
         ("upward(drift + spread)", "upward(spread)", "the drift is forgotten"),

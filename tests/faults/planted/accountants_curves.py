@@ -30,7 +30,7 @@ FAULTS = (
         ('NEGLIGIBLE = Decimal("1e-62")', 'NEGLIGIBLE = Decimal("1e-20")', "the series of the tail ends early"),
     ),
     *planted_in(
-        "privacy/accountants/composition.py",
+        "privacy/accountants/optimal.py",
         (
             "max(epsilon for epsilon, count in losses if count)",
             "min(epsilon for epsilon, count in losses if count)",

@@ -6,7 +6,7 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.filters import (
     EveryFilter,
     PlanFilter,

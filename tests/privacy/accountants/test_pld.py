@@ -12,7 +12,7 @@ from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.accountants import pld
 from dpqr.privacy.accountants import pld as loss_sum
-from dpqr.privacy.accountants.composition import Advanced
+from dpqr.privacy.accountants.advanced import Advanced
 from dpqr.privacy.accountants.dominating_pairs import PurePair, RangedPair, ShiftPair
 from dpqr.privacy.accountants.known import ACCOUNTANTS, available
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution, grid_step, summed

@@ -9,7 +9,9 @@ import pytest
 from universes import marginal, problem
 
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.privacy.accountants.composition import Advanced, Basic, Optimal
+from dpqr.privacy.accountants.advanced import Advanced
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.checks.gaussian import Gaussian

@@ -11,7 +11,7 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.composition import Basic
+from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.accountants.losses import pure_epsilon
 from dpqr.privacy.budget import PrivacyBudget

@@ -1,4 +1,4 @@
-"""Basic, advanced and optimal composition of pure draws."""
+"""Optimal composition: the exact privacy curve of equal pure draws."""
 
 from __future__ import annotations
 
@@ -10,16 +10,10 @@ from fractions import Fraction
 from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.filters import (
-    SumFilter,
-    guard_plan,
-    needs_delta,
-    require_affordable,
-    require_pure,
-    weigh,
-)
+from dpqr.privacy.accountants.advanced import advanced_epsilon
+from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
 from dpqr.privacy.accountants.losses import Losses, larger_pure
-from dpqr.privacy.accountants.numerics import ROOM, decimal, largest, log_factorial, lowest, sixty_digits, upward
+from dpqr.privacy.accountants.numerics import ROOM, decimal, largest, log_factorial, lowest, sixty_digits
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
 
@@ -27,112 +21,6 @@ MOST_DRAWS = 10**7
 TRUNCATION = Decimal("1e-18")
 RELATIVE_MARGIN = Decimal("1e-15")
 ABSOLUTE_MARGIN = Decimal("1e-50")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Basic:
-    """Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
-
-    Holds at every delta, adaptively, and as a filter. All figures are exact rationals.
-
-    >>> from dpqr.privacy.events import ExponentialEvent
-    >>> Basic().epsilon(((ExponentialEvent(epsilon=Fraction(1, 10)), 20),), Fraction(0))
-    Fraction(2, 1)
-    """
-
-    name: ClassVar[str] = "basic"
-    homogeneous: ClassVar[bool] = False
-    concentrated: ClassVar[bool] = False
-
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return None
-
-    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Divide epsilon by the shares; the prices add up to the budget's epsilon exactly."""
-        whole = weigh(self, budget, portions)
-        return tuple(Price(epsilon=budget.epsilon * portion.share / whole) for portion in portions)
-
-    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        return larger_pure(events, total)
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """Whatever adds up to the budget's epsilon: the planned events, or others that cost no more."""
-        require_affordable(self, budget, planned)
-        return self.filter(budget)
-
-    def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
-        """Whatever adds up to the budget's epsilon."""
-        return SumFilter(limit=budget.epsilon, cost=require_pure, unit="epsilon")
-
-
-def total(losses: Losses) -> Fraction:
-    """Return the sum of all epsilons, exact."""
-    return sum((epsilon * count for epsilon, count in losses), Fraction(0))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Advanced:
-    """The better of basic composition and
-
-        sum of eps_i (e^eps_i - 1) / (e^eps_i + 1)  +  sqrt(2 log(1 / delta) sum of eps_i^2)
-
-    (Kairouz, Oh and Viswanath 2015, Theorem 3.5, and 3.4 for equal draws: the first and the third of the bounds there;
-    with cruder constants Dwork, Rothblum and Vadhan 2010).
-
-    Proof: the privacy loss of an eps-DP draw lies in [-eps, eps] and has mean at most eps (e^eps - 1) / (e^eps + 1),
-    that of randomised response; so by Azuma's inequality the sum exceeds its mean by t with probability at most
-    exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Only the two sums enter, so the order of the planned
-    draws may be adaptive.
-
-    >>> from dpqr.privacy.events import ExponentialEvent
-    >>> draws = ((ExponentialEvent(epsilon=Fraction(1, 100)), 1000),)
-    >>> round(float(Advanced().epsilon(draws, Fraction(1, 10**9))), 3)
-    2.086
-    """
-
-    name: ClassVar[str] = "advanced"
-    homogeneous: ClassVar[bool] = False
-    concentrated: ClassVar[bool] = False
-
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return needs_delta(self.name, budget)
-
-    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Return epsilons in the ratio of the shares, with their common multiplier found by bisection."""
-        whole = weigh(self, budget, portions)
-
-        def fits(multiplier: Fraction) -> bool:
-            losses = tuple((multiplier * portion.share, portion.count) for portion in portions)
-            return advanced_epsilon(losses, budget.delta) <= budget.epsilon
-
-        multiplier = largest(fits, budget.epsilon / whole)
-        return tuple(Price(epsilon=multiplier * portion.share) for portion in portions)
-
-    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        return larger_pure(events, lambda losses: advanced_epsilon(losses, delta))
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        return guard_plan(self, budget, planned)
-
-
-def advanced_epsilon(losses: Losses, delta: Fraction) -> Fraction:
-    """The class's bound, rounded up. At delta 0 only its basic part is finite."""
-    straight = total(losses)
-    if not straight or not delta:
-        return straight
-    with sixty_digits():
-        steps = [(decimal(epsilon), count) for epsilon, count in losses]
-        drift = sum((count * _mean_loss(step) for step, count in steps), Decimal(0))
-        squares = sum((count * step**2 for step, count in steps), Decimal(0))
-        spread = (-2 * decimal(delta).ln() * squares).sqrt()
-        return min(straight, upward(drift + spread))
-
-
-def _mean_loss(step: Decimal) -> Decimal:
-    """eps tanh(eps / 2). The error of the difference below is at most 10^-59, so that of the product eps 10^-59."""
-    growth = step.exp()
-    return step * (growth - 1) / (growth + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
