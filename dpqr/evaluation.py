@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.events import PrivacyEvent

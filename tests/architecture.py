@@ -5,7 +5,7 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
@@ -234,7 +234,17 @@ def has_code(source: str) -> bool:
     return any(not isinstance(statement, bare) for function in functions for statement in function.body)
 
 
-def untested(files: dict[str, str], tests: set[str]) -> list[str]:
-    """Modules with code that have no test file in the same place under tests."""
-    expected = {path: "/".join([*path.split("/")[:-1], f"test_{path.split('/')[-1]}"]) for path in files}
-    return sorted(path for path, test in expected.items() if has_code(files[path]) and test not in tests)
+def mirrors(path: str, tests: Iterable[str]) -> list[str]:
+    """The test files of one source file: FOLDER/test_NAME.py, and those in the folder FOLDER/NAME.
+
+    tests: paths below tests/.
+    """
+    place = path.removesuffix(".py")
+    folder, _, name = place.rpartition("/")
+    own = f"{folder}/test_{name}.py".lstrip("/")
+    return sorted(test for test in tests if test == own or test.startswith(f"{place}/test_"))
+
+
+def untested(files: dict[str, str], tests: Collection[str]) -> list[str]:
+    """Modules with code that have no test file of their own."""
+    return sorted(path for path, source in files.items() if has_code(source) and not mirrors(path, tests))

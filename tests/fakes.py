@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.fitted import step
+from dpqr.mechanisms.learned_functions import step
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass

@@ -17,9 +17,8 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.rounds import Rounds
@@ -27,8 +26,7 @@ from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 DOMAIN = Domain(
     (

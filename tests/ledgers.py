@@ -26,8 +26,7 @@ from dpqr.errors import DpqrError
 from dpqr.io.ledger.chain import Anchor, seal
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.noise.source import SystemNoise
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import PURE, Pricing
+from dpqr.privacy.budget import PURE, Pricing, PrivacyBudget
 from dpqr.privacy.currency import currency
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.ledger import DataKind, Terms

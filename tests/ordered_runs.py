@@ -11,9 +11,9 @@ from dpqr.construction.release import assemble
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.source import SeededNoise
+from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.every_filter import EveryFilter
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace

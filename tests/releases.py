@@ -16,7 +16,7 @@ from dpqr.app.request import PlanRequest
 from dpqr.errors import DpqrError
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
-from dpqr.privacy.cost import PURE
+from dpqr.privacy.budget import PURE
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 

@@ -11,8 +11,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.strategies.problem import Level, Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 
 @dataclass(frozen=True)

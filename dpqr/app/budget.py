@@ -13,8 +13,7 @@ from dpqr.io.ledger.chain import Anchor
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
 from dpqr.io.ledger.location import anchor_path, is_unanchored, ledger_path
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
-from dpqr.privacy.budget import SMALLEST_DELTA, PrivacyBudget, decimal
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import SMALLEST_DELTA, Cost, PrivacyBudget, decimal
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms

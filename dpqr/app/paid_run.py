@@ -24,9 +24,9 @@ from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
-from dpqr.privacy.every_filter import EveryFilter
 from dpqr.privacy.ledger import DEFAULT, Ledger, Reservation
 from dpqr.privacy.policy import Policy
 from dpqr.strategies.guard import guarded

@@ -12,8 +12,7 @@ from dpqr.app.public_facts import fact_notes, require_agreement
 from dpqr.app.request import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
 from dpqr.data.attribute import Codes, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.faults import failing_attributes, may_leave_out, unstated_faults
+from dpqr.data.domain import Domain, failing_attributes, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain

@@ -41,7 +41,7 @@ from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import without
 from dpqr.prediction.target import read_target
 from dpqr.privacy.accountants.known import PREDICTING, available
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.budget import Pricing
 from dpqr.privacy.policy import Policy
 
 

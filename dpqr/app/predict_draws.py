@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.mechanisms.fitted import FINENESS, step
+from dpqr.data.histogram import Counts
+from dpqr.mechanisms.learned_functions import FINENESS, step
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm

@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from dpqr.app.budget import configured_ledger
 from dpqr.app.paid_run import LedgerRequest
 from dpqr.data.attribute import Rule
-from dpqr.data.domain import Domain
-from dpqr.data.faults import failing_attributes
+from dpqr.data.domain import Domain, failing_attributes
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DEFAULT

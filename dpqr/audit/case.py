@@ -15,19 +15,17 @@ import numpy as np
 from dpqr.audit.claim import Claim
 from dpqr.audit.law import Laws
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.events import Composition, PrivacyEvent, in_parallel
-from dpqr.privacy.gate import measure
-from dpqr.privacy.mechanism import Mechanism
+from dpqr.privacy.gate import Mechanism, measure
 from dpqr.privacy.sealed import Private
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 Numbers = tuple[int, ...]
 Shown = tuple[Numbers, Numbers, Numbers]

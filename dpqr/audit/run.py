@@ -27,7 +27,7 @@ from dpqr.audit.cases.searches import search_cases
 from dpqr.audit.claim import Claim
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.privacy.figures import upward
+from dpqr.privacy.budget import upward
 
 ALARM = Fraction(1, 10**6)
 """Probability, at most, that an audit reports any breach of a build that keeps all its claims."""

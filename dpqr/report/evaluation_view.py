@@ -11,7 +11,7 @@ from rich.text import Text
 from dpqr.audit.attack import Loss
 from dpqr.audit.claim import Claim
 from dpqr.evaluation import Accuracy, BlockError
-from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.wording import amount, counted, plain
 
 

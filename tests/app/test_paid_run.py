@@ -41,7 +41,7 @@ from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.io.tables.limits import Limits
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.cost import Cost, Pricing
+from dpqr.privacy.budget import Cost, Pricing
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.sealed import SealKey

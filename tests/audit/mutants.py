@@ -6,16 +6,16 @@ from functools import cache
 from typing import Any
 
 from dpqr.audit.case import Case, Draws, numbers
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.hypotheses.dense_distribution import DenseDistribution
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
+from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.mechanisms.selection import ExponentialChoice
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.gate import measure
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

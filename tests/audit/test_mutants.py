@@ -29,8 +29,8 @@ from dpqr.audit.cases.schedules import PartitionTrial
 from dpqr.audit.run import ALARM, known_cases
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.left_out import LeftOut
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
+from dpqr.mechanisms.noisy_answers import LeftOut
+from dpqr.mechanisms.selection import PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace

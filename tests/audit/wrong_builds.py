@@ -9,20 +9,19 @@ from unittest.mock import patch
 
 import numpy as np
 
-from dpqr.mechanisms import exponential_choice, noisy_answers, permute_and_flip_choice, votes
-from dpqr.mechanisms.block_scores import BlockScores
+from dpqr.mechanisms import noisy_answers, selection, votes
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.query_scores import QueryScores
+from dpqr.mechanisms.scores import BlockScores, QueryScores
 from dpqr.mechanisms.votes import ExponentialVotes
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 
 DRAWS = (
-    (exponential_choice, "draw_exponential"),
-    (exponential_choice, "search_exponential"),
-    (permute_and_flip_choice, "draw_permute_and_flip"),
-    (permute_and_flip_choice, "search_permute_and_flip"),
+    (selection, "draw_exponential"),
+    (selection, "search_exponential"),
+    (selection, "draw_permute_and_flip"),
+    (selection, "search_permute_and_flip"),
     (votes, "draw_exponential"),
 )
 
@@ -108,9 +107,9 @@ def steeper(module: Any, draw: str, width: Fraction) -> Iterator[None]:
 
 @contextmanager
 def doubled_choice() -> Iterator[None]:
-    sound = exponential_choice.choice_rate
+    sound = selection.choice_rate
     with ExitStack() as stack:
-        for module in (exponential_choice, permute_and_flip_choice):
+        for module in (selection,):
             stack.enter_context(patch.object(module, "choice_rate", lambda *given: 2 * sound(*given)))
         yield
 

@@ -9,7 +9,7 @@ from ledgers import by, draws, ledger_in, reserve, tamper
 
 from dpqr.cli.main import main
 from dpqr.io.ledger import record as proofs
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.budget import Pricing
 
 
 @pytest.fixture

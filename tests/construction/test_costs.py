@@ -10,9 +10,8 @@ from dpqr.construction.costs import phases, priced_phases
 from dpqr.construction.sentences import choice_words
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
-from dpqr.privacy.price import Price
 
 COUNT = (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(50), coordinates=1), 1)
 

@@ -15,7 +15,7 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.transcript import Round, Transcript
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

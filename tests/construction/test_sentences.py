@@ -19,7 +19,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.schedules.dropped_count import DROPPED
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 def test_the_guarantee_names_the_definition_its_figures_and_the_unit():

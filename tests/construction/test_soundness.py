@@ -8,8 +8,7 @@ from universes import dense, marginal, measured, problem
 
 from dpqr.construction.soundness import require_answers, started, updated
 from dpqr.errors import HypothesisFailed, InfeasiblePlan
-from dpqr.hypotheses.dense_distribution import DenseDistribution
-from dpqr.hypotheses.signed_vector import SignedVector
+from dpqr.hypotheses.dense import DenseDistribution, SignedVector
 
 SHAPE = (2, 2)
 FACTS = problem(SHAPE)

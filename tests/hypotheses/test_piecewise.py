@@ -7,7 +7,7 @@ from universes import dense, marginal
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses import piecewise
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.hypothesis import prepare
 from dpqr.hypotheses.piecewise import PiecewiseDistribution
 from dpqr.workload.block import Factor, QueryBlock

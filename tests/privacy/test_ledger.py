@@ -5,7 +5,7 @@ import pytest
 from ledgers import draws, terms
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.currency import currency
 from dpqr.privacy.ledger import Account, Reservation
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 from ledgers import draws, terms
 from rich.console import Console
 
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.policy import Policy
 from dpqr.report.budget_view import account_view, accounts_view, history_view

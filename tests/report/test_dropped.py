@@ -9,7 +9,7 @@ from printed import printed
 
 from dpqr.construction.dropped import DroppedCount
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
 from dpqr.report.release_view import receipt_view
 from dpqr.strategies.schedules.dropped_count import DROPPED

@@ -5,7 +5,7 @@ import pytest
 from handmade import BLOCKS, Stub, make_theory_plan
 from printed import printed
 
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
 from dpqr.strategies.plan import BlockForecast
 

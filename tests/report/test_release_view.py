@@ -4,8 +4,8 @@ from fractions import Fraction
 from handmade import make_stopped_release
 from printed import printed
 
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import PureSumEvent
-from dpqr.privacy.price import Price
 from dpqr.report.release_view import answers_view, receipt_view
 
 ROUNDS = """\

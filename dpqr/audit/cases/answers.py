@@ -10,13 +10,13 @@ import numpy as np
 from dpqr.audit.case import Case, Draws, Pair, worst_pair
 from dpqr.audit.law import IntegerGaussian, Law, Laws, TwoSidedGeometric
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import available
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, PrivacyEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED

@@ -16,8 +16,8 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.scores import Scores
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.distinguishers.interface import Distinguisher

@@ -11,21 +11,20 @@ import numpy as np
 from dpqr.audit.case import Case, Draws, records
 from dpqr.audit.cases.answers import noisy
 from dpqr.audit.law import Laws
-from dpqr.data.counts import Counts
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.left_out import on_left_out
+from dpqr.mechanisms.noisy_answers import on_left_out
 from dpqr.noise.source import NoiseSource
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import PrivacyEvent
-from dpqr.privacy.mechanism import Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.gate import Mechanism
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 KEPT, LEFT_OUT = 0, 1
 SHAPE = (2, 2)

@@ -13,12 +13,17 @@ from dpqr.audit.claim import Claim
 from dpqr.audit.law import Coin, IntegerGaussian, Selection, TwoSidedGeometric
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.attribute import Attribute, Bins
-from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.fitted import squared_sensitivity, step
-from dpqr.mechanisms.function_release import GaussianWeights
-from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked, LaplacePredictions
+from dpqr.mechanisms.learned_functions import (
+    PREDICTION,
+    Asked,
+    GaussianWeights,
+    LaplacePredictions,
+    squared_sensitivity,
+    step,
+)
 from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import RidgeBase
@@ -32,8 +37,7 @@ from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import total_rho
 from dpqr.privacy.events import Composition
-from dpqr.privacy.gate import measure_together
-from dpqr.privacy.mechanism import Batch
+from dpqr.privacy.gate import Batch, measure_together
 from dpqr.privacy.sealed import Private
 
 DELTA = Fraction(1, 100)

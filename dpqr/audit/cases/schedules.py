@@ -18,8 +18,8 @@ from dpqr.audit.claim import Claim
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountants.basic import Basic
@@ -36,7 +36,7 @@ from dpqr.strategies.schedules.ordered import Ordered
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Workload
 
 CELLS = 8

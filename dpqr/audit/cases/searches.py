@@ -15,8 +15,8 @@ from dpqr.audit.claim import Claim
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.data.attribute import Attribute, Codes
-from dpqr.data.counts import Counts
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountants.basic import Basic

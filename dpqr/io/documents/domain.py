@@ -14,8 +14,7 @@ from typing import Any
 from msgspec import UNSET
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.faults import possible_faults
+from dpqr.data.domain import Domain, possible_faults
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
 from dpqr.io.documents.decoding import Location, decode, spoken
 from dpqr.io.documents.forms import DOMAIN_VERSION, Field, Sizes, TableSchema

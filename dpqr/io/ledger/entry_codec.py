@@ -8,8 +8,7 @@ from typing import Any
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.event_codec import cost_document, decode_cost, decode_events, encode_events, exact_text, parse_exact
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.policy import Policy
 

@@ -20,9 +20,8 @@ from dpqr.audit.cases.predictions import (
 )
 from dpqr.audit.run import ALARM
 from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.fitted import rounded, step
-from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked, LaplacePredictions
-from dpqr.noise.exponential_draw import draw_exponential
+from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
+from dpqr.noise.selection import draw_exponential
 from dpqr.noise.source import SeededNoise
 
 CASES = {case.name: case for case in predict_cases()}

@@ -15,7 +15,7 @@ from dpqr.io.ledger.refusals import (
     require_text,
     require_unit,
 )
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Account
 
 

@@ -8,7 +8,7 @@ from fakes import Says, measured
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.known import CHECKS
 from dpqr.workload.block import Factor, QueryBlock

@@ -7,7 +7,7 @@ import pytest
 from fakes import Says, measured
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.known import CHECKS
 from dpqr.workload.block import Factor, QueryBlock

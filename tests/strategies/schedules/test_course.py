@@ -14,8 +14,8 @@ from dpqr.strategies.schedules import course
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement
 
 
 def test_many_records_are_told_by_the_strategy_without_bias() -> None:

@@ -8,7 +8,7 @@ from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.cost import PURE, Cost
+from dpqr.privacy.budget import PURE, Cost
 from dpqr.privacy.ledger import Entry
 
 
