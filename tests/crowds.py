@@ -24,9 +24,9 @@ from races import race
 from releases import Unwatched, request, run, transcript, unsound
 
 from dpqr.app import release as release_module
-from dpqr.app.release import OutputRequest, release
+from dpqr.app.release import release
+from dpqr.app.requests import OutputRequest, ReleaseRequest
 from dpqr.errors import DpqrError
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 
 MEMORY = Path("/dev/shm")
@@ -178,13 +178,12 @@ def full(directory, rooms):
 
 
 def warm(directory):
-    """One release that no ledger pays for, so that all is imported; then its plan and prices serve every job."""
+    """One release that no ledger pays for, so that all is imported; then its prices serve every job."""
     source = TableSource(paths=(str(directory / "table.csv"),))
     output = OutputRequest(directory=str(directory / "warm"))
-    made = release(source, request(directory, **ASKED), output, Limits(), Unwatched())
+    made = release(ReleaseRequest(source=source, plan=request(directory, **ASKED), output=output), Unwatched())
     shutil.rmtree(directory / "warm")
     prices = release_module._prices(made.plan)
-    release_module.dry_run = lambda *_: made.plan
     release_module._prices = lambda _: prices
     ledger_in(directory).account("survey")
 

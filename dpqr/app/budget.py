@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from dpqr.app.requests import BudgetRequest
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.chain import Anchor
@@ -19,29 +20,7 @@ from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
 from dpqr.privacy.pair_currency import PAIR
-from dpqr.privacy.policy import Policy, PolicyChange
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetRequest:
-    """A budget for life, as its owner asks for it; epsilon, delta and cap are decimal text.
-
-    accountant: basic or zcdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
-    epsilon and delta. cap, cap_delta: epsilon and delta of the largest release.
-    unit: column that names persons, whose budget it then is; None: of rows. policy: how the table is read;
-    its count column makes it a budget of records.
-    """
-
-    dataset: str
-    epsilon: str
-    delta: str | None = None
-    accountant: str | None = None
-    cap: str | None = None
-    cap_delta: str | None = None
-    neighbours: str = Neighbours.ADD_REMOVE.value
-    unit: str | None = None
-    kind: str = DataKind.PRIVATE.value
-    policy: Policy = field(default_factory=Policy)
+from dpqr.privacy.policy import PolicyChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpqr.app.planning import read_documents
+from dpqr.app.requests import EvaluateRequest
 from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
@@ -32,38 +32,7 @@ NOT_FOR_RELEASE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRequest:
-    """truth, release: paths. rows: judge synthetic rows, the release's or a table's, instead of its answers.
-
-    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. most_error, most_l1: goals for
-    the largest error of any answer and for the mean L1 error of a block, both over n.
-    """
-
-    truth: str
-    release: str
-    queries: str
-    domain: str | None = None
-    rows: bool = False
-    dataset: str | None = None
-    ledger: str | None = None
-    anchor: str | None = None
-    delimiter: str | None = None
-    count_column: str | None = None
-    most_error: float | None = None
-    most_l1: float | None = None
-
-    @property
-    def true_table(self) -> TableSource:
-        return TableSource(paths=(self.truth,), delimiter=self.delimiter, count_column=self.count_column)
-
-    @property
-    def sources(self) -> dict[str, TableSource]:
-        """Whatever is compared, by path."""
-        return {self.truth: self.true_table, self.release: TableSource(paths=(self.release,))}
-
-
-def evaluate(request: EvaluationRequest, limits: Limits | None = None) -> Accuracy:
+def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy:
     """Compare a release, or rows, with the true table; every row of it counts, whatever the release's unit kept.
 
     Order: whether the tables may be looked at at all, then everything else that is public, then tables are opened.
@@ -83,7 +52,7 @@ def evaluate(request: EvaluationRequest, limits: Limits | None = None) -> Accura
     return compare(blocks, true_answers(load_table(source, asked.domain, limits).counts, blocks), answers)
 
 
-def require_public(request: EvaluationRequest, environment: Mapping[str, str] = os.environ) -> None:
+def require_public(request: EvaluateRequest, environment: Mapping[str, str] = os.environ) -> None:
     """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger is there and cannot tell.
 
     How a table is recognised: by name, the one that is given and those whose budgets paid for what lies there
@@ -100,7 +69,7 @@ def require_public(request: EvaluationRequest, environment: Mapping[str, str] = 
         raise UsageFault(f"{origin} names a ledger, and not which dataset the true table is: add --dataset NAME")
 
 
-def _refuse_private(request: EvaluationRequest, names: list[str], paid: Mapping[str, str]) -> None:
+def _refuse_private(request: EvaluateRequest, names: list[str], paid: Mapping[str, str]) -> None:
     from dpqr.app.budget import configured_ledger
 
     ledger = configured_ledger(request.ledger, request.anchor)
@@ -126,7 +95,7 @@ def _kind(ledger: Ledger, name: str, path: str | None) -> DataKind:
         raise UsageFault(f"{fault}\n{told}") from None
 
 
-def require_goals(request: EvaluationRequest, found: Accuracy) -> None:
+def require_goals(request: EvaluateRequest, found: Accuracy) -> None:
     """GoalMissed where an error is above its goal."""
     goals = (("--max-error", request.most_error, found.largest), ("--max-l1", request.most_l1, found.mean_l1))
     missed = [f"{name} {most:g}: it is {reached:.6g}" for name, most, reached in goals if most and reached > most]
@@ -139,7 +108,7 @@ def document(found: Accuracy, top: int | None) -> dict[str, Any]:
     return {"dpqr": "evaluation/1", "for_release": False, "notice": NOT_FOR_RELEASE, **found.document(top)}
 
 
-def _files(request: EvaluationRequest) -> ReleaseFiles | None:
+def _files(request: EvaluateRequest) -> ReleaseFiles | None:
     """The release that is judged: the one that is named, or that holds the named file. None: a table of rows is judged.
 
     With --rows, of a release's files only its synthetic rows stand for it; another one is a table like any.
@@ -159,7 +128,7 @@ def _answers(files: ReleaseFiles | None, asked: QueriesDocument) -> list[FloatAr
 
 
 def _rows(
-    request: EvaluationRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
+    request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
 ) -> list[FloatArray]:
     """Answers counted from rows: a release's own, or those of a table with the domain's columns."""
     domain, path, records = asked.domain, request.release, 1.0

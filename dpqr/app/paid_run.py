@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from dpqr.app.budget import configured_ledger
+from dpqr.app.requests import LedgerRequest
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
@@ -36,16 +37,6 @@ ENDING = ".transcript"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
 _FIRST_LINE = 2**16
 """Characters of a transcript that are looked at without being checked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRequest:
-    """Whose budget pays. ledger, anchor: paths; None: as configured. resume: continue the run that was killed."""
-
-    dataset: str
-    ledger: str | None = None
-    anchor: str | None = None
-    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TypeVar
 
 from dpqr.app.public_facts import fact_notes, require_agreement
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
 from dpqr.data.attribute import Codes, Rule
 from dpqr.data.domain import Domain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpqr.app.budget import configured_ledger
-from dpqr.app.paid_run import LedgerRequest
+from dpqr.app.requests import LedgerRequest
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain
 from dpqr.data.faults import failing_attributes

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.app.release_cases import ABSENT, ADDED, DELTA, Unwatched
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import chosen_schedule, chosen_wishes, settled
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction

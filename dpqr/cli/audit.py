@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli.number import Whole
+from dpqr.cli.options import Whole
 
 if TYPE_CHECKING:
     from dpqr.app.audit import Audit, Finding

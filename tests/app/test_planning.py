@@ -8,7 +8,7 @@ import pytest
 from desk import DOMAIN, QUERIES
 
 from dpqr.app.planning import plan_release
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
 from dpqr.io.tables.limits import Limits

@@ -14,7 +14,7 @@ import pytest
 from desk import DOMAIN, PRIVATE
 from refusals import assert_refusal
 
-from dpqr.cli.main import NO_MEMORY, UNEXPECTED
+from dpqr.cli.endings import NO_MEMORY, UNEXPECTED
 from dpqr.errors import BudgetRefused
 
 DPQR = (sys.executable, "-m", "dpqr")
