@@ -25,6 +25,7 @@ COMMANDS = {
     "strategies": "List the strategies that can be named, and what each is for.",
     "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
     "audit": "Attack this build and compare what is lost with what is claimed.",
+    "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
 SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
 """Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
