@@ -36,9 +36,16 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     """Compare a release, or rows, with the true table; every row of it counts, whatever the release's unit kept.
 
     Order: whether the tables may be looked at at all, then everything else that is public, then tables are opened.
-    Errors: BudgetRefused for a private dataset; UsageFault, DocumentError, DataError.
 
-    Privacy: none. Who may be evaluated so is decided by the names of datasets alone, `require_public`.
+    Returns:
+        Errors of each block, worst first, in records.
+
+    Raises:
+        BudgetRefused: a dataset is private by the ledger.
+        UsageFault, DocumentError, DataError: request, documents or tables are faulty.
+
+    Privacy:
+        None: exact errors. `require_public` decides by the names of datasets alone who may be evaluated.
     """
     limits = limits or Limits()
     require_public(request)
@@ -53,12 +60,12 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
 
 
 def require_public(request: EvaluateRequest, environment: Mapping[str, str] = os.environ) -> None:
-    """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger is there and cannot tell.
+    """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger does not know it.
 
     How a table is recognised: by name, the one that is given and those whose budgets paid for what lies there
-    (`payers`), on either side: synthetic rows in the truth's place would tell the errors as well. A table's content is
-    not compared with anything: a ledger keeps no trace of tables, and a trace would itself be one of private data.
-    Where no name is known and no ledger is configured, the caller's word is taken.
+    (`payers`), on either side: synthetic rows in the truth's place would disclose the errors as well. A table's content
+    is not compared with anything: a ledger keeps no trace of tables, and a trace would itself be one of private data.
+    Where no name is known and no ledger is configured, the caller is trusted.
     """
     paid = {name: path for path, source in request.sources.items() for name in payers(source)}
     names = [name for name in dict.fromkeys((request.dataset, *paid)) if name is not None]
@@ -82,17 +89,17 @@ def _refuse_private(request: EvaluateRequest, names: list[str], paid: Mapping[st
 
 
 def _kind(ledger: Ledger, name: str, path: str | None) -> DataKind:
-    """What the ledger says of a dataset. UsageFault where it cannot tell: then a name that nobody gave is explained.
+    """The kind of a dataset, by the ledger. UsageFault where the ledger does not know it.
 
-    path: what it paid for, where that is how it is known.
+    path: what it paid for, where the name is known from a record; the fault then says so.
     """
     try:
         return ledger.account(name).terms.kind
     except UsageFault as fault:
         if path is None or "\n" in str(fault):
             raise
-        told = f"{path}: dataset {name!r} paid for this release; name its ledger with --ledger FILE"
-        raise UsageFault(f"{fault}\n{told}") from None
+        paid = f"{path}: dataset {name!r} paid for this release; name its ledger with --ledger FILE"
+        raise UsageFault(f"{fault}\n{paid}") from None
 
 
 def require_goals(request: EvaluateRequest, found: Accuracy) -> None:
@@ -137,8 +144,8 @@ def _rows(
         domain, path = _titled(domain) if titled else domain, str(place)
     source = TableSource(paths=(path,), delimiter=request.delimiter)
     check_table(source, domain, limits)
-    told = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
-    return [counted * records for counted in told.answers]
+    counted = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
+    return [answers * records for answers in counted.answers]
 
 
 def _titled(domain: Domain) -> Domain:

@@ -45,7 +45,7 @@ USES = {
     "zcdp": "for many draws with a delta, Gaussian ones too",
     "pld": "for a schedule fixed in advance, with a delta: the tightest sum of unlike draws",
 }
-"""What each of the house's strategies is for."""
+"""What each built-in strategy is for."""
 
 
 def list_strategies() -> list[dict[str, str]]:
@@ -77,7 +77,7 @@ USUAL_ALPHA = Fraction(1, 10)
 
 
 def explain(request: PlanRequest) -> Explanation:
-    """Plans every schedule of the house; nothing is drawn, and no table is opened.
+    """Plan every built-in schedule; nothing is drawn, and no table is opened.
 
     request: the length of update sequences is bounded at its `alpha`; None: the smallest that `theory` promises.
     Errors: UsageFault, DocumentError.

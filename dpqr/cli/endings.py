@@ -95,7 +95,7 @@ def _say_notes(error: BaseException) -> None:
 
 
 def _usage_words(error: click.ClickException) -> str:
-    """click's sentence in the house's form: no capital, no full stop, one line, and where to read on."""
+    """click's sentence as dpqr prints errors: no capital, no full stop, one line, and where to read on."""
     said = _unknown_option(error) if isinstance(error, click.NoSuchOption) else error.format_message()
     words = " ".join(said.split()).rstrip(".")
     words = words.replace("integer range", "whole number").replace("float range", "number")

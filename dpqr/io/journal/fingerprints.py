@@ -58,7 +58,7 @@ _TAGS: dict[type, str] = {
     PIdentity: "p-identity",
     Stacked: "stacked",
 }
-"""How the digest calls the house's types, whatever they are called elsewhere. Of others it takes module and name."""
+"""How the digest names dpqr's types, whatever their classes are called; other types have module and name."""
 
 
 def plan_digest(plan: Plan) -> str:
@@ -81,7 +81,7 @@ def _digest(thing: Any) -> str:
 
 
 def _parts(thing: Any) -> Iterator[bytes]:
-    """A value as a sequence of byte strings from which it could be told apart from any other."""
+    """A value as a sequence of byte strings; different values have different sequences."""
     if isinstance(thing, np.ndarray):
         yield f"{thing.dtype.str} {thing.shape}".encode()
         yield np.ascontiguousarray(thing).tobytes()
@@ -117,15 +117,24 @@ CHUNK = 2**20
 def table_mark(source: TableSource, key: bytes) -> str | None:
     """HMAC-SHA256 of the table's files, and of how they are read, under a key that never leaves the ledger.
 
-    None for standard input, which cannot be read twice. Errors: DataError.
+    Args:
+        source: the private table.
+        key: of the run's reservation, 32 random bytes.
 
-    **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
-    that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
-    share a key, so two marks do not tell whether the table has changed between them; and the key is erased when the
-    run is settled. What can be told from a continued run is one bit, whether two tables are the same. The release is
-    a function of one table, by the curator's declaration, and on one table the bit is constant: it tells neighbours
-    nothing apart. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
-    there is one such bit at most for each reservation, told to nobody but the holder of both tables and of the ledger.
+    Returns:
+        64 hexadecimal digits; None for standard input, which cannot be read twice.
+
+    Raises:
+        DataError: a file cannot be read.
+
+    Privacy:
+        A plain digest would let anybody who guesses the table in full test the guess. Under a random key that nobody
+        else has, the mark is indistinguishable from random bits, whatever the table. No two reservations share a key,
+        so two marks do not reveal whether the table has changed between them, and the key is erased when the run is
+        settled. A continued run reveals one bit, whether two tables are the same. The release is a function of one
+        table, by the curator's declaration, and on one table the bit is constant: it does not distinguish neighbours.
+        Where the declaration is false, the run is refused, and closed with all that it has reserved: so there is at
+        most one such bit for each reservation, revealed only to the holder of both tables and of the ledger.
     """
     if source.from_stdin:
         return None
