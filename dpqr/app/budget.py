@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from dpqr.app.requests import BudgetRequest
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
 from dpqr.io.ledger.chain import Anchor
@@ -21,6 +20,9 @@ from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import PolicyChange
+
+if TYPE_CHECKING:  # brings numpy, which looking at a ledger does not need
+    from dpqr.app.requests import BudgetRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,6 +15,7 @@ from dpqr.cli.streams import product, product_json, rendered, require_output, sa
 
 if TYPE_CHECKING:
     from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+    from dpqr.privacy.policy import Policy, PolicyChange
 
 MEMORY = 2**28
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -52,6 +53,27 @@ class Reading:
     bytes: int | None
     memory: int | None
     delimiter: str | None
+
+    def policy(self, counts: str | None, fail: bool) -> Policy:
+        """The policy of a new budget."""
+        from dpqr.privacy.policy import Policy
+
+        return Policy(
+            records=self.records,
+            bytes=self.bytes,
+            memory=self.memory,
+            delimiter=self.delimiter,
+            counts=counts,
+            fail=fail,
+        )
+
+    def change(self, fail: bool | None) -> PolicyChange:
+        """What a later policy states."""
+        from dpqr.privacy.policy import PolicyChange
+
+        return PolicyChange(
+            records=self.records, bytes=self.bytes, memory=self.memory, delimiter=self.delimiter, fail=fail
+        )
 
 
 def reading(command: Decorated) -> Decorated:
@@ -126,7 +148,6 @@ def init(
     """
     from dpqr.app.budget import open_budget
     from dpqr.app.requests import BudgetRequest
-    from dpqr.privacy.policy import Policy
 
     require_output()
     asked = BudgetRequest(
@@ -139,14 +160,7 @@ def init(
         neighbours=neighbours,
         unit=unit,
         kind=kind,
-        policy=Policy(
-            records=reading.records,
-            bytes=reading.bytes,
-            memory=reading.memory,
-            delimiter=reading.delimiter,
-            counts=counts,
-            fail=fail,
-        ),
+        policy=reading.policy(counts, fail),
     )
     opened = open_budget(files.opened(), asked)
     _show((opened,), opened.document() if as_json else None)
@@ -165,16 +179,8 @@ def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, a
     policies existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
     """
     from dpqr.app.budget import restrict
-    from dpqr.privacy.policy import PolicyChange
 
-    change = PolicyChange(
-        records=reading.records,
-        bytes=reading.bytes,
-        memory=reading.memory,
-        delimiter=reading.delimiter,
-        fail=fail,
-    )
-    changed = restrict(files.opened(), dataset, change)
+    changed = restrict(files.opened(), dataset, reading.change(fail))
     _show((changed,), changed.document() if as_json else None)
 
 

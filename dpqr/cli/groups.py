@@ -12,6 +12,7 @@ import click
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered, named, under
 
 if TYPE_CHECKING:
+    from dpqr.app.requests import LedgerRequest
     from dpqr.io.tables.limits import Limits
     from dpqr.io.tables.source import TableSource
 
@@ -197,6 +198,12 @@ class Payer:
     dataset: str | None
     ledger: str | None
     anchor: str | None
+
+    def request(self, resume: bool = False) -> LedgerRequest | None:
+        """Who pays; None: no ledger is named or configured. UsageFault for a ledger without a dataset."""
+        from dpqr.app.paid_run import ledger_request
+
+        return ledger_request(self.dataset, self.ledger, self.anchor, resume)
 
 
 def payer(

@@ -142,7 +142,7 @@ def _plan(given: Given, screen: Screen) -> None:
     usual = USUAL_PREDICTIONS if asked.points is None and asked.form == "predictions" else None
     request = given.request(asked.predictions or usual, None)
     if given.payer.dataset:
-        request = replace(request, payer=_payer(given))
+        request = replace(request, payer=given.payer.request())
     screen.prediction_plan(*planned_prediction(request))
 
 
@@ -150,7 +150,7 @@ def _learned(given: Given, screen: Screen, display: groups.Display) -> None:
     from dpqr.app.predict import predict
     from dpqr.cli.progress import progress
 
-    payer = _payer(given)
+    payer = given.payer.request()
     if given.asked.predictions is not None:
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
     request = given.request(None, payer)
@@ -159,12 +159,6 @@ def _learned(given: Given, screen: Screen, display: groups.Display) -> None:
     with progress(display.progress, color=screen.color) as observer:
         finished = predict(request, observer)
     screen.prediction_release(finished, given.out)
-
-
-def _payer(given: Given) -> LedgerRequest | None:
-    from dpqr.app.paid_run import ledger_request
-
-    return ledger_request(given.payer.dataset, given.payer.ledger, given.payer.anchor, False)
 
 
 def plan_request(given: Given, predictions: int | None) -> PredictionPlanRequest:

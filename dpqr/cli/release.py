@@ -83,7 +83,6 @@ def command(
     dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/
     dpqr release data.csv --queries q.json --eps 1 --dry-run
     """
-    from dpqr.app.paid_run import ledger_request
     from dpqr.app.release import dry_run as planned
     from dpqr.app.release import release
     from dpqr.app.requests import ReleaseRequest
@@ -96,14 +95,13 @@ def command(
         plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
         output=output_request(output),
         limits=table.limits,
-        payer=ledger_request(payer.dataset, payer.ledger, payer.anchor, resume),
+        payer=payer.request(resume),
     )
     if dry_run:
         screen.plan(planned(request))
         return
-    room = partial(screen.require_room, directory=output.out)
     with progress(display.progress, color=screen.color) as observer:
-        finished = release(request, observer, planned=room)
+        finished = release(request, observer, planned=partial(screen.require_room, directory=output.out))
     screen.release(finished, output.out)
 
 
