@@ -2,7 +2,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, ledger_in, reserve
+from support.ledger_jobs import draws, ledger_in, reserve
 
 from dpqr.app.budget import (
     budgets,

@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from crowds import MEMORY, command
-from desk import DOMAIN, TABLE
-from ledgers import ledger_in
 from pyarrow import parquet
-from releases import (
+from support.command_desk import DOMAIN, TABLE
+from support.concurrent_releases import MEMORY, command
+from support.ledger_jobs import ledger_in
+from support.paid_releases import (
     QUERIES,
     Unwatched,
     begun,

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import pyarrow.parquet as pq
 import pytest
-from desk import DOMAIN, QUERIES
+from support.command_desk import DOMAIN, QUERIES
 
 from dpqr.app.planning import plan_release
 from dpqr.app.requests import PlanRequest

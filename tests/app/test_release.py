@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field, replace
 
 import pytest
-from desk import PRIVATE
+from support.command_desk import PRIVATE
 
 from dpqr.app import release as module
 from dpqr.app.release import dry_run, release

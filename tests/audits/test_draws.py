@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audits.choices import Claim, exponential_law
-from fakes import OpenFilter, Says
 from scipy.stats import chisquare
+from support.fakes import OpenFilter, Says
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit

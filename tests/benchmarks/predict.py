@@ -32,7 +32,7 @@ import pyarrow.csv as pc
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tables_of_prediction import LOSSES, measured_online_shares, measured_shares
+from support.prediction_tables import LOSSES, measured_online_shares, measured_shares
 
 from dpqr.app.predict import apply_model, predict
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest

@@ -11,8 +11,8 @@ import time
 from pathlib import Path
 
 import pytest
-from desk import DOMAIN, PRIVATE
-from refusals import assert_refusal
+from support.command_desk import DOMAIN, PRIVATE
+from support.refusal_form import assert_refusal
 
 from dpqr.cli.endings import NO_MEMORY, UNEXPECTED
 from dpqr.errors import BudgetRefused

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from desk import TABLE
+from support.command_desk import TABLE
 
 from dpqr.errors import STAYS_SPENT
 

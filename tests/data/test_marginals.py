@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from rounding import summed
+from support.rounding_error import summed
 
 from dpqr.data.marginals import dense_marginal, marginals
 

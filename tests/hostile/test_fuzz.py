@@ -2,8 +2,8 @@
 
 import json
 
-from desk import PRIVATE
 from hostile.fuzz import fuzz
+from support.command_desk import PRIVATE
 
 COUNT, MEGABYTES = 300, 3000
 

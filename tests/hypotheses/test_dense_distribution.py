@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.hypotheses.dense_distribution import DenseDistribution
 from dpqr.hypotheses.hypothesis import Sampleable

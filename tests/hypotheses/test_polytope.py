@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from universes import dense
+from support.small_universes import dense
 
 from dpqr.hypotheses.polytope import PolytopeSample
 

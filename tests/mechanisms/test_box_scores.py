@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from audits.neighbours import pairs
-from persons import largest_move, person
+from support.brute_force_persons import largest_move, person
 from workload.test_box_index import BLOCKS, SHAPE, boxes
 
 from dpqr.data.histogram import DenseHistogram

@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from handsearch import HandSearch
+from support.handmade_search import HandSearch
 
 from dpqr.noise import envelope
 from dpqr.noise.envelope import Envelope, below_bounds

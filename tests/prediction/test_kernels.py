@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rounding import EPS, SOLVED, summed
-from tables_of_prediction import domain
+from support.prediction_tables import domain
+from support.rounding_error import EPS, SOLVED, summed
 
 from dpqr.errors import UsageFault
 from dpqr.noise.public import public_normals

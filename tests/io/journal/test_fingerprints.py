@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import make_plan
 from scipy.sparse import csr_array
+from support.handmade_release import make_plan
 
 from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.data.domain import Domain

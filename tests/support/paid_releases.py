@@ -6,9 +6,6 @@ import signal
 import warnings
 from dataclasses import replace
 
-from desk import DOMAIN, TABLE
-from ledgers import ledger_in, terms
-
 from dpqr.app import paid_run as module
 from dpqr.app.release import release
 from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
@@ -18,6 +15,8 @@ from dpqr.io.tables.source import TableSource
 from dpqr.privacy.cost import PURE
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
+from support.command_desk import DOMAIN, TABLE
+from support.ledger_jobs import ledger_in, terms
 
 QUERIES = {
     "dpqr": "queries/1",
