@@ -87,8 +87,8 @@ def _listed(as_json: bool) -> None:
 
 
 def _explained(as_json: bool, asked: Explained) -> None:
+    from dpqr.app.explain import explain, explanation_document
     from dpqr.app.requests import PlanRequest
-    from dpqr.app.strategies import explain, explanation_document
     from dpqr.cli.screen import Screen
 
     if asked.queries is None:

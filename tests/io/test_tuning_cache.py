@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from dpqr.app import release as module
+from dpqr.app.explain import explain
 from dpqr.app.release import OutputRequest, dry_run
 from dpqr.app.requests import PlanRequest
-from dpqr.app.strategies import explain
 from dpqr.io import tuning_cache
 from dpqr.io.journal.fingerprints import plan_digest
 from dpqr.io.tables.limits import Limits

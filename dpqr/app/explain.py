@@ -1,0 +1,124 @@
+"""The explanation of strategies: which of them suit a workload, and why, from public documents alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from fractions import Fraction
+from typing import Any
+
+from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents, unit_of
+from dpqr.app.requests import PlanRequest
+from dpqr.app.roles import settled
+from dpqr.app.strategies import USES
+from dpqr.data.unit import Neighbours
+from dpqr.errors import InfeasiblePlan
+from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.tuning_cache import cached_tunings
+from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
+from dpqr.strategies.known import SCHEDULES, UPDATES
+from dpqr.strategies.problem import Level, Problem, Variant
+from dpqr.strategies.updates.interface import UnlikeBound
+
+VARIANTS: tuple[Variant, ...] = ("printed", "sharp")
+USUAL_ALPHA = Fraction(1, 10)
+"""Where neither the user states an alpha nor the theory promises one."""
+
+
+def explain(request: PlanRequest) -> Explanation:
+    """Plan every built-in schedule; nothing is drawn, and no table is opened.
+
+    request: the length of update sequences is bounded at its `alpha`; None: the smallest that `theory` promises.
+    Errors: UsageFault, DocumentError.
+    """
+    document = read_documents(request.queries, request.domain)
+    stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
+    chosen, reasons = settled(asked, document.workload)
+    with cached_tunings():
+        forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
+    promised = {rule: dict(_promised(asked, document, rule)) for rule in UPDATES.builtins}
+    smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)
+    problem = Problem(
+        domain=document.domain,
+        workload=document.workload,
+        unit=unit_of(request.neighbours, None, None),
+        n=request.n,
+        alpha=stated or smallest,
+    )
+    return Explanation(
+        cells=document.domain.size,
+        queries=document.workload.rows,
+        blocks=len(document.workload.blocks),
+        n=request.n,
+        chosen=chosen.schedule,
+        reason=" ".join(reasons) or USES[chosen.schedule],
+        schedules=forecasts,
+        alpha=stated or smallest,
+        rules=tuple(_bounds(problem, name, promised[name]) for name in UPDATES.builtins),
+    )
+
+
+def explanation_document(explanation: Explanation) -> dict[str, Any]:
+    """The explanation as plain JSON."""
+    best = explanation.best
+    named = {"update": best[0], "variant": best[1], "alpha": float(best[2])} if best else None
+    return {
+        **asdict(explanation),
+        "alpha": float(explanation.alpha),
+        "rules": [_plain(rule) for rule in explanation.rules],
+        "theory": named,
+    }
+
+
+def _plain(rule: RuleBounds) -> dict[str, Any]:
+    return {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
+
+
+def _asked(request: PlanRequest, schedule: str) -> PlanRequest:
+    """The request with that schedule; under add-remove a declared n goes only to those that use one."""
+    idle = request.neighbours == Neighbours.ADD_REMOVE.value and schedule in WITHOUT_N
+    return replace(request, schedule=schedule, n=None if idle else request.n)
+
+
+def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> ScheduleForecast:
+    try:
+        plan = plan_release(_asked(request, name), document)
+    except InfeasiblePlan as refusal:
+        return ScheduleForecast(name=name, use=USES[name], refusal=str(refusal))
+    alpha = None if plan.threshold is None or plan.problem.alpha is None else float(plan.problem.alpha)
+    return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=plan.noise, alpha=alpha)
+
+
+def _promised(request: PlanRequest, document: QueriesDocument, rule: str) -> Iterator[tuple[Variant, Fraction]]:
+    """The smallest alpha of `theory` with that update rule, by whose constants; nothing where it promises none."""
+    for variant in VARIANTS:
+        try:
+            plan = plan_release(replace(_asked(request, "theory"), update=rule, variant=variant), document)
+        except InfeasiblePlan:
+            continue
+        if plan.problem.alpha is not None:
+            yield variant, plan.problem.alpha
+
+
+def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> RuleBounds:
+    """The rule at the problem's alpha; the loop of `theory` runs it at half of that."""
+    rule, half = UPDATES.load(name)(), (problem.alpha or USUAL_ALPHA) / 2
+    mistakes = {variant: rule.mistakes(problem, Level(value=half, variant=variant)) for variant in VARIANTS}
+    footprint = rule.footprint(problem)
+    if footprint.refusal:  # halving needs a level
+        footprint = rule.footprint(replace(problem, level=Level(value=half)))
+    return RuleBounds(
+        name=name,
+        use=USES[name],
+        mistakes=mistakes,
+        unlike=_unlike(rule, problem, half),
+        alphas=promised,
+        bytes=footprint.bytes,
+        refusal=footprint.refusal or "",
+    )
+
+
+def _unlike(rule: Any, problem: Problem, half: Fraction) -> dict[Variant, int | None]:
+    if not isinstance(rule, UnlikeBound):
+        return {}
+    return {variant: rule.mistakes_unlike(problem, Level(value=half, variant=variant)) for variant in VARIANTS}
