@@ -1,4 +1,4 @@
-"""Evaluations as text: exact errors of a release, the worst blocks first, and what an audit proved of each claim."""
+"""Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim."""
 
 from __future__ import annotations
 

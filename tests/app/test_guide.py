@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.pages import GUIDE
+from support.guide_pages import GUIDE
 
 from dpqr.app.guide import TOPICS, Hit, read_topic, search_guide, summary
 from dpqr.errors import UsageFault

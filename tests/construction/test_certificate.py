@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import Says
+from support.fakes import Says
 
 from dpqr.construction.certificate import certify
 from dpqr.construction.loop import Outcome

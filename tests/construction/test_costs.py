@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from handmade import make_plan, make_theory_plan
+from support.handmade_release import make_plan, make_theory_plan
 
 from dpqr.construction.costs import phases, priced_phases
 from dpqr.construction.sentences import choice_words

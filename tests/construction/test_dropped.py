@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from fakes import OpenFilter
-from handmade import make_plan
+from support.fakes import OpenFilter
+from support.handmade_release import make_plan
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import DroppedCount, count_dropped

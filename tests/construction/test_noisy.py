@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import BLOCKS, make_plan
+from support.handmade_release import BLOCKS, make_plan
 
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.sentences import INTERVALS

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
+from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import assemble

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.construction.soundness import require_answers, started, updated
 from dpqr.errors import HypothesisFailed, InfeasiblePlan

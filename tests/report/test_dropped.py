@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from fakes import measured
-from printed import printed
+from support.fakes import measured
+from support.plain_screen import printed
 
 from dpqr.construction.dropped import DroppedCount
 from dpqr.data.unit import Neighbours, PrivacyUnit

@@ -2,8 +2,8 @@ import io
 from fractions import Fraction
 
 import pytest
-from printed import printed
 from rich.console import Console
+from support.plain_screen import printed
 
 from dpqr.audit.attack import Loss
 from dpqr.audit.claim import Claim

@@ -2,8 +2,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from handmade import BLOCKS, Stub, make_theory_plan
-from printed import printed
+from support.handmade_release import BLOCKS, Stub, make_theory_plan
+from support.plain_screen import printed
 
 from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view

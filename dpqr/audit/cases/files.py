@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.app.release import OutputRequest, release
-from dpqr.app.request import PlanRequest
+from dpqr.app.release import release
+from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.audit.case import Numbers, Outcomes, Shown
 from dpqr.audit.cases.releases import Unwatched
 from dpqr.audit.claim import Claim
@@ -24,7 +24,6 @@ from dpqr.audit.law import Laws
 from dpqr.io.outputs.read_release import file_text
 from dpqr.io.outputs.table_files import TableFormat, write_table
 from dpqr.io.outputs.tidy import Column, Texts, Tidy
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource
 
@@ -83,7 +82,8 @@ class FileCase:
         out = desk / "out"
         request = PlanRequest(queries=str(queries), **self.given)
         output = OutputRequest(directory=str(out), **self.output)
-        release(TableSource(paths=(str(table),)), request, output, Limits(), Silent(), noise=noise)
+        source = TableSource(paths=(str(table),))
+        release(ReleaseRequest(source=source, plan=request, output=output), Silent(), noise=noise)
         try:
             return published(out)
         finally:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import chosen_schedule, chosen_wishes, settled
 from dpqr.audit.case import Case, Shown, numbers, records
 from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, Unwatched

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import make_release
+from support.handmade_release import make_release
 
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from ordered_runs import WIDE, crowd, names, planned, released, table
-from universes import marginal
+from support.ordered_releases import WIDE, crowd, names, planned, released, table
+from support.small_universes import marginal
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.strategies.schedules import course

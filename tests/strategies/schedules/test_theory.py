@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ordered_runs import Quiet
-from printed import printed
+from support.ordered_releases import Quiet
+from support.plain_screen import printed
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction

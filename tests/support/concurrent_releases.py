@@ -19,15 +19,14 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from ledgers import ledger_in
-from races import race
-from releases import Unwatched, request, run, transcript, unsound
-
 from dpqr.app import release as release_module
-from dpqr.app.release import OutputRequest, release
+from dpqr.app.release import release
+from dpqr.app.requests import OutputRequest, ReleaseRequest
 from dpqr.errors import DpqrError
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
+from support.ledger_jobs import ledger_in
+from support.paid_releases import Unwatched, request, run, transcript, unsound
+from support.process_races import race
 
 MEMORY = Path("/dev/shm")
 """Where syncs take no time, so that most kills meet the code and crowds are fast; a kill loses no page either way."""
@@ -43,7 +42,12 @@ OFTEN = 10
 def command(*arguments):
     """Run this file as a command; its JSON."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", __file__, *map(str, arguments)], capture_output=True, text=True, check=False
+        [sys.executable, "-W", "error", "-m", "support.concurrent_releases", *map(str, arguments)],
+        capture_output=True,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])},
+        text=True,
+        check=False,
     )
     if done.returncode:
         raise AssertionError(done.stderr)
@@ -178,13 +182,12 @@ def full(directory, rooms):
 
 
 def warm(directory):
-    """One release that no ledger pays for, so that all is imported; then its plan and prices serve every job."""
+    """One release that no ledger pays for, so that all is imported; then its prices serve every job."""
     source = TableSource(paths=(str(directory / "table.csv"),))
     output = OutputRequest(directory=str(directory / "warm"))
-    made = release(source, request(directory, **ASKED), output, Limits(), Unwatched())
+    made = release(ReleaseRequest(source=source, plan=request(directory, **ASKED), output=output), Unwatched())
     shutil.rmtree(directory / "warm")
     prices = release_module._prices(made.plan)
-    release_module.dry_run = lambda *_: made.plan
     release_module._prices = lambda _: prices
     ledger_in(directory).account("survey")
 

@@ -19,8 +19,6 @@ from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
-from races import race
-
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DpqrError
 from dpqr.io.ledger.chain import Anchor, seal
@@ -31,6 +29,7 @@ from dpqr.privacy.currency import currency
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.ledger import DataKind, Terms
 from dpqr.privacy.pair_currency import PAIR
+from support.process_races import race
 
 UNIT = PrivacyUnit()
 PAGE = 4096
@@ -124,7 +123,12 @@ def forge(path, make):
 def command(*arguments):
     """Run this file as a command; its JSON."""
     done = subprocess.run(
-        [sys.executable, "-W", "error", __file__, *map(str, arguments)], capture_output=True, text=True, check=True
+        [sys.executable, "-W", "error", "-m", "support.ledger_jobs", *map(str, arguments)],
+        capture_output=True,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])},
+        text=True,
+        check=True,
     )
     return json.loads(done.stdout)
 

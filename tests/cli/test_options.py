@@ -3,7 +3,7 @@ import pytest
 from click.testing import CliRunner
 
 from dpqr.cli.main import main
-from dpqr.cli.number import Positive, Whole
+from dpqr.cli.options import Positive, Whole
 from dpqr.errors import UsageFault
 
 ODD = [

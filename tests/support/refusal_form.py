@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desk import DOMAIN, PRIVATE, QUERIES
 
 from dpqr.errors import STAYS_SPENT
+from support.command_desk import DOMAIN, PRIVATE, QUERIES
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from universes import domain
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
@@ -26,6 +25,7 @@ from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Workload
+from support.small_universes import domain
 
 SHAPE = (16, 3)
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(16,), matrix=Prefix(16)),))

@@ -6,19 +6,17 @@ import signal
 import warnings
 from dataclasses import replace
 
-from desk import DOMAIN, TABLE
-from ledgers import ledger_in, terms
-
 from dpqr.app import paid_run as module
-from dpqr.app.paid_run import LedgerRequest
-from dpqr.app.release import OutputRequest, release
-from dpqr.app.request import PlanRequest
+from dpqr.app.release import release
+from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.errors import DpqrError
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import PURE
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
+from support.command_desk import DOMAIN, TABLE
+from support.ledger_jobs import ledger_in, terms
 
 QUERIES = {
     "dpqr": "queries/1",
@@ -60,14 +58,14 @@ def request(directory, **more):
 
 def run(directory, *, out="out", resume=False, table="table.csv", observer=None, limits=None, counts=None, **more):
     """One release of the desk."""
-    return release(
-        TableSource(paths=(table if table == "-" else str(directory / table),), count_column=counts),
-        request(directory, **more),
-        OutputRequest(directory=None if out is None else str(directory / out)),
-        limits or Limits(),
-        observer or Unwatched(),
+    asked = ReleaseRequest(
+        source=TableSource(paths=(table if table == "-" else str(directory / table),), count_column=counts),
+        plan=request(directory, **more),
+        output=OutputRequest(directory=None if out is None else str(directory / out)),
+        limits=limits or Limits(),
         payer=payer(directory, resume=resume),
     )
+    return release(asked, observer or Unwatched())
 
 
 def killed_at(directory, moment, **more):
