@@ -44,4 +44,4 @@ def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
     if plan.dropped is None:
         return None
     drawn = dropped.measure(plan, (DROPPED,), plan.dropped)
-    return None if drawn is None else DroppedCount(measurement=drawn.value, charge=drawn.charge)
+    return None if drawn.value is None else DroppedCount(measurement=drawn.value, charge=drawn.charge)

@@ -65,7 +65,7 @@ class Plan:
     problem: Problem
     budget: PrivacyBudget
     roles: Roles
-    schedule: Schedule
+    schedule: Schedule[Any]
     opening: tuple[Candidate, ...] = ()
     opening_price: Price | None = None
     rounds: int = 0

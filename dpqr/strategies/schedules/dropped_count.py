@@ -16,9 +16,7 @@ from dpqr.privacy.price import Price
 from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Schedule
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.block import QueryBlock
 
 DROPPED = QueryBlock(name="records left out")
@@ -48,7 +46,7 @@ class WithDroppedCount:
     at most K, the draws are one adaptive sequence, whose prices add up like any others'.
     """
 
-    schedule: Schedule
+    schedule: Planner
     share: Fraction | None = None
 
     @property
@@ -70,9 +68,6 @@ class WithDroppedCount:
         if self.share is None:
             return self.schedule.plan(problem, budget, roles)
         return self._set_aside(problem, budget, roles, self.share)
-
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        return self.schedule.next(plan, transcript)
 
     def _free(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The schedule's own plan, and a count that leaves its prices as they are."""

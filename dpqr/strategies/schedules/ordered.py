@@ -15,6 +15,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.course import RECORDS, Leg, course, parts
 from dpqr.strategies.schedules.rounds import proved
 from dpqr.strategies.schedules.scouting import Scouting, unit_error
+from dpqr.strategies.schedules.state import Released
 from dpqr.strategies.schedules.strategy import Strategy, forecast
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Round, Transcript
@@ -90,16 +91,23 @@ class Ordered:
             return replace(direct, notes=(*direct.notes, f"no buckets: {'; '.join(sorted(map(str, refusals)))}"))
         return replace(staged, forecast=_forecast(staged), notes=(*direct.notes, _announced(staged)))
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
+    def start(self, plan: Plan) -> Released:
+        return Released()
+
+    def next(self, plan: Plan, state: Released) -> Step | None:
         """The count; then the strategy, or the boxes and the buckets that these suggest."""
-        leg = next(islice(course(plan, transcript), len(transcript.rounds), None), None)
+        leg = next(islice(course(plan, state.rounds), len(state.rounds), None), None)
         return None if leg is None else leg.step
+
+    def after(self, state: Released, finished: Round) -> Released:
+        return state.after(finished)
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
         """What was chosen, and why: from public and released figures."""
         if not plan.stages:
             return ()
-        taken = zip(transcript.rounds, course(plan, transcript), strict=False)
+        released = [finished.measurement for finished in transcript.rounds]
+        taken = zip(transcript.rounds, course(plan, released), strict=False)
         return tuple(sentence for finished, leg in taken for sentence in _told(leg, finished))
 
 

@@ -18,8 +18,9 @@ from dpqr.strategies.candidates import Candidate, QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import forecast_row, proved
+from dpqr.strategies.schedules.state import Progress
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 
 ROUNDS = {1.0: 2, 1e2: 4, 1e3: 8, 1e4: 12, 1e5: 60, 1e6: 80, 1e7: 140}
@@ -101,25 +102,30 @@ class Queries:
             f"the prices here are those of {rounds}",
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        done = len(transcript.rounds)
+    def start(self, plan: Plan) -> Progress:
+        return Progress()
+
+    def next(self, plan: Plan, state: Progress) -> Step | None:
+        done = state.rounds
         if done < len(plan.opening) and plan.opening_price:
             return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price)
         if plan.select is None or plan.measure is None:
             return None
-        rounds = self._told(plan, transcript)
+        rounds = self._told(plan, state)
         if done >= len(plan.opening) + rounds:
             return None
         candidates = _candidates(plan.problem.workload.blocks, plan.problem.unit)
         select, measure = (_spread(price, plan.rounds, rounds) for price in (plan.select, plan.measure))
         return Step(candidates=candidates, select=select, measure=measure)
 
-    def _told(self, plan: Plan, transcript: Transcript) -> int:
+    def after(self, state: Progress, finished: Round) -> Progress:
+        return state.after(finished)
+
+    def _told(self, plan: Plan, state: Progress) -> int:
         """T; by the released total where that was bought for it. A total that was lost in a crash tells the fewest."""
         if self.rounds is not None or plan.problem.n is not None:
             return plan.rounds
-        first = transcript.rounds[0].measurement
-        total = int(first.values[0][0]) if first is not None else 0
+        total = int(state.first.values[0][0]) if state.first is not None else 0
         return default_rounds(max(total, 0), plan.budget.epsilon)
 
 

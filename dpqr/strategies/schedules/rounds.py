@@ -15,8 +15,9 @@ from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates, Candidate
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.state import Released
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 
 OPENING_SHARE = Fraction(1, 5)
@@ -82,15 +83,21 @@ class Rounds:
             forecast=tuple(forecast(problem, roles, block, paid) for block in blocks) if paid else (),
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        done = len(transcript.rounds)
+    def start(self, plan: Plan) -> Released:
+        return Released()
+
+    def next(self, plan: Plan, state: Released) -> Step | None:
+        done = len(state.rounds)
         if done < len(plan.opening) and plan.opening_price:
             last = done == len(plan.opening) - 1
-            mend = last or not plan.roles.update.cumulative
-            return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price, mend=mend)
+            refit = last or not plan.roles.update.cumulative
+            return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price, refit=refit)
         if done >= len(plan.opening) + plan.rounds or plan.measure is None:
             return None
-        return Step(candidates=_unmeasured(plan, transcript), select=plan.select, measure=plan.measure)
+        return Step(candidates=_unmeasured(plan, state), select=plan.select, measure=plan.measure)
+
+    def after(self, state: Released, finished: Round) -> Released:
+        return state.after(finished)
 
 
 def default_rounds(epsilon: Fraction) -> int:
@@ -157,12 +164,12 @@ def _whole(problem: Problem) -> tuple[Candidate, ...]:
     return (*total, *((block,) for block in blocks))
 
 
-def _unmeasured(plan: Plan, transcript: Transcript) -> BlockCandidates:
+def _unmeasured(plan: Plan, state: Released) -> BlockCandidates:
     """A block that was measured, or that the hypothesis has no room for, is left out of later draws.
 
     Public rules, and no draw is repeated. Where nothing is left, what was measured may be chosen again.
     """
-    measured = [block for measurement in transcript.measurements for block in measurement.blocks]
+    measured = [block for measurement in state.measurements for block in measurement.blocks]
     names = {block.name for block in measured}
     blocks, fits = plan.problem.workload.blocks, plan.roles.update.fits
     left = tuple(one for one in blocks if one.name not in names and fits(plan.problem, measured, (one,)))

@@ -17,8 +17,9 @@ from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import proved
+from dpqr.strategies.schedules.state import Progress
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.groups import by_home, home
 from dpqr.workload.recovery import on_single_axes, query_variances, scaled
@@ -76,10 +77,16 @@ class Strategy:
             notes=tuple(choice.sentence(problem, among=len(chosen)) for choice in chosen),
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        if transcript.rounds or plan.opening_price is None:
+    def start(self, plan: Plan) -> Progress:
+        return Progress()
+
+    def next(self, plan: Plan, state: Progress) -> Step | None:
+        if state.rounds or plan.opening_price is None:
             return None
         return Step(candidates=plan.opening[0], select=None, measure=plan.opening_price)
+
+    def after(self, state: Progress, finished: Round) -> Progress:
+        return state.after(finished)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -20,8 +20,9 @@ from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.schedules.feasible_alpha import TOTAL, Feasibility
 from dpqr.strategies.schedules.rounds import forecast_row, proved
+from dpqr.strategies.schedules.state import Progress
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,13 +98,15 @@ class Theory:
             notes=case.cautions(alpha) or _notes(problem, alpha),
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        done = len(transcript.rounds)
-        if plan.opening_price is not None and not done:
-            return Step(candidates=plan.opening[0], select=None, measure=plan.opening_price, mend=False)
-        if transcript.stopped or done >= len(plan.opening) + plan.rounds or plan.measure is None:
+    def start(self, plan: Plan) -> Progress:
+        return Progress()
+
+    def next(self, plan: Plan, state: Progress) -> Step | None:
+        if plan.opening_price is not None and not state.rounds:
+            return Step(candidates=plan.opening[0], select=None, measure=plan.opening_price, refit=False)
+        if state.rounds >= len(plan.opening) + plan.rounds or plan.measure is None:
             return None
-        records = _counted(plan, transcript)
+        records = _counted(plan, state)
         if plan.opening and records is None:
             return None
         return Step(
@@ -114,11 +117,14 @@ class Theory:
             records=records,
         )
 
+    def after(self, state: Progress, finished: Round) -> Progress:
+        return state.after(finished)
 
-def _counted(plan: Plan, transcript: Transcript) -> int | None:
+
+def _counted(plan: Plan, state: Progress) -> int | None:
     """m, from the count of the kept records; None where none was planned, or where it was lost in a crash: without it
     there is nothing to scale answers to."""
-    counted = transcript.rounds[0].measurement if plan.opening else None
+    counted = state.first if plan.opening else None
     return None if counted is None else min(max(int(counted.values[0][0]), 1), _declared(plan.problem))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
@@ -23,7 +24,9 @@ def whole_table(problem: Problem) -> QueryBlock:
     return own or QueryBlock(name="table of all columns", factors=factors)
 
 
-def measured_once(table: QueryBlock, schedule: Schedule, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+def measured_once(
+    table: QueryBlock, schedule: Schedule[Any], problem: Problem, budget: PrivacyBudget, roles: Roles
+) -> Plan:
     """A plan of one measurement, that of the table at the whole budget."""
     (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
     law = roles.check.law((table,), problem.unit, price)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from ordered_runs import WIDE, crowd, names, planned, released, table
+from support.schedule_states import next_step
 from universes import marginal
 
 from dpqr.data.histogram import DenseHistogram
@@ -83,7 +84,7 @@ def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> 
 def lost_at(plan, place, counts):
     """The transcript of a run that lost its draw number `place`, and the steps that followed."""
     transcript, steps = Transcript(), []
-    while step := plan.schedule.next(plan, transcript):
+    while step := next_step(plan, transcript):
         steps.append(step)
         block = step.only[0]
         law = plan.roles.check.law(step.only, plan.problem.unit, step.measure)
@@ -130,7 +131,7 @@ def test_what_follows_never_changes_the_steps_before() -> None:
         seen = Transcript()
         for finished in release.transcript.rounds[:done]:
             seen.add(finished)
-        step = plan.schedule.next(plan, seen)
+        step = next_step(plan, seen)
         expected = release.transcript.measurements[done].blocks[0] if done < 4 else None
         assert (step is None) == (expected is None)
         if step is not None:
@@ -155,5 +156,5 @@ def test_a_count_below_its_noise_does_not_make_boxes_large() -> None:
         told = Measurement(blocks=plan.opening[0], values=(np.array([counted]),), law=law)
         seen = Transcript()
         seen.add(Round(choice=None, measurement=told, charges=()))
-        boxes.append(plan.schedule.next(plan, seen).only[0].factors[0].matrix.inner.cells)
+        boxes.append(next_step(plan, seen).only[0].factors[0].matrix.inner.cells)
     assert boxes[0] == boxes[1] == boxes[2] > 4

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from ordered_runs import Quiet
 from printed import printed
+from support.schedule_states import next_step
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
@@ -229,10 +230,10 @@ def test_a_count_that_was_lost_ends_the_run():
     plan = Theory().plan(hidden(), PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
     transcript = Transcript()
     transcript.add(Round(choice=None, measurement=None, charges=()))
-    assert plan.schedule.next(plan, transcript) is None
+    assert next_step(plan, transcript) is None
 
 
-def told(plan, *, rounds, counted=None, stopped=False):
+def told(plan, *, rounds, counted=None):
     """A transcript of a count, where one is given, and so many rounds."""
     transcript = Transcript()
     row = plan.problem.workload.blocks[0].row(0)
@@ -240,23 +241,22 @@ def told(plan, *, rounds, counted=None, stopped=False):
         block, value = (TOTAL, counted) if counted is not None and not place else (row, 5)
         law = plan.roles.check.law((block,), plan.problem.unit, plan.measure)
         measured = Measurement(blocks=(block,), values=(np.array([value]),), law=law)
-        transcript.add(Round(choice=0, measurement=measured, charges=(), stopped=stopped))
+        transcript.add(Round(choice=0, measurement=measured, charges=()))
     return transcript
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_as_many_rounds_as_are_planned_and_none_after_a_stop(private):
+def test_as_many_rounds_as_are_planned_and_none_more(private):
     stated = hidden() if private else problem(n=10**9, alpha=Fraction(1, 2))
     plan = Theory().plan(stated, PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
     counted = 60 if private else None
     assert plan.rounds > 2
     for rounds in (0, 1, plan.rounds - 1):
-        step = plan.schedule.next(plan, told(plan, rounds=rounds, counted=counted))
+        step = next_step(plan, told(plan, rounds=rounds, counted=counted))
         assert (step.select, step.measure, step.threshold) == (plan.select, plan.measure, plan.threshold)
         assert step.records == counted
         assert len(step.candidates) == plan.problem.workload.rows
-    assert plan.schedule.next(plan, told(plan, rounds=plan.rounds, counted=counted)) is None
-    assert plan.schedule.next(plan, told(plan, rounds=2, counted=counted, stopped=True)) is None
+    assert next_step(plan, told(plan, rounds=plan.rounds, counted=counted)) is None
 
 
 @pytest.mark.parametrize(
@@ -265,14 +265,14 @@ def test_as_many_rounds_as_are_planned_and_none_after_a_stop(private):
 def test_a_bought_count_is_brought_between_one_and_the_declared_number(counted, records):
     """Towards the truth: no table keeps more, and a hypothesis needs one record to have a shape."""
     plan = Theory().plan(hidden(), PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
-    assert plan.schedule.next(plan, told(plan, rounds=0, counted=counted)).records == records
+    assert next_step(plan, told(plan, rounds=0, counted=counted)).records == records
 
 
 @pytest.mark.parametrize("accountant", [Basic(), ZeroConcentrated()], ids=lambda one: one.name)
 def test_what_is_drawn_first_is_what_was_paid_for_it(accountant):
     budget = PrivacyBudget(Fraction(400), Fraction(0 if accountant.name == "basic" else "1/1000000"))
     plan = Theory().plan(hidden(alpha=Fraction(9, 10)), budget, roles(MultiplicativeWeights(), accountant))
-    first = plan.schedule.next(plan, Transcript())
+    first = next_step(plan, Transcript())
     assert first.candidates == (TOTAL,)
     assert first.measure == plan.measure
     assert (plan.roles.check.event((TOTAL,), plan.problem.unit, first.measure), 1) == plan.events[0]
