@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from fakes import OpenFilter, Says
+from support.plan_phases import changed
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.journal import Past
@@ -97,7 +98,7 @@ def test_every_draw_is_charged_in_order_and_told():
 
 def test_a_plan_that_asks_for_more_than_was_reserved_is_refused_before_the_draw():
     plan = planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
-    greedy = replace(plan, rounds=3)
+    greedy = changed(plan, "selection", count=3)
     with pytest.raises(BudgetRefused):
         run(greedy)
 

@@ -82,7 +82,7 @@ class Part:
 
 def parts(plan: Plan) -> tuple[Part, ...]:
     """Groups in order of first mention, each with three of the plan's prices."""
-    problem, prices = plan.problem, iter(plan.stages)
+    problem, prices = plan.problem, (phase.price for phase in plan.named("stage"))
     return tuple(
         Part(
             scouting=Scouting(problem=problem, roles=plan.roles, axes=axes, blocks=blocks),
@@ -104,8 +104,9 @@ def course(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[Leg]:
     """
     told = iter(released)
     records, noise = None if plan.problem.n is None else float(plan.problem.n), 0.0
-    if plan.opening_price is not None:
-        yield _passing(RECORDS, plan.opening_price)
+    price = plan.price("opening")
+    if price is not None:
+        yield _passing(RECORDS, price)
         counted = next(told)
         if counted is not None:
             records, noise = float(counted.values[0][0]), counted.law.deviation

@@ -8,12 +8,12 @@ from fractions import Fraction
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import forecast, one_way, proved, search_phases
 from dpqr.strategies.schedules.levels import joint
-from dpqr.strategies.schedules.phases import Opening, Phase
+from dpqr.strategies.schedules.marginals_states import MarginalsState, Opening
 from dpqr.strategies.schedules.reopening import OPENING, whole_of
-from dpqr.strategies.schedules.rounds import forecast, one_way, proved
 from dpqr.strategies.schedules.stand_ins import with_stand_ins
 from dpqr.strategies.schedules.whole_table import loss, measured_once, whole_table
 from dpqr.strategies.step import Step
@@ -83,28 +83,28 @@ class Marginals:
                 Portion(share=rest * (1 - SELECTION), count=rounds),
             ],
         )
-        events = ((whole_of(cut[0], OPENING / len(opening)).event, 1),)
+        draws = (
+            Phase(noun="opening", count=len(opening), price=cut[0], blocks=opening),
+            Phase(noun="selection", count=rounds, price=cut[1]),
+            Phase(noun="measurement", count=rounds, price=cut[2]),
+        )
+        phases = search_phases(draws, whole_of(cut[0], OPENING / len(opening)))
         return Plan(
             problem=problem,
             budget=budget,
             roles=roles,
             schedule=self,
-            opening=opening,
-            opening_price=cut[0],
-            rounds=rounds,
-            select=cut[1],
-            measure=cut[2],
-            events=events,
-            epsilon=proved(roles.accountant, events, budget),
+            phases=phases,
+            epsilon=proved(roles.accountant, phases, budget),
             forecast=tuple(forecast(problem, roles, block, cut[2]) for block in problem.workload.blocks),
             notes=(SEARCH,),
         )
 
-    def start(self, plan: Plan) -> Phase:
+    def start(self, plan: Plan) -> MarginalsState:
         return Opening(plan=plan)
 
-    def next(self, plan: Plan, state: Phase) -> Step | None:
+    def next(self, plan: Plan, state: MarginalsState) -> Step | None:
         return state.step()
 
-    def after(self, state: Phase, finished: Round) -> Phase:
+    def after(self, state: MarginalsState, finished: Round) -> MarginalsState:
         return state.after(finished)

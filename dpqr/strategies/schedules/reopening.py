@@ -51,8 +51,9 @@ def explored(
     levels = candidate_levels(problem)
     singles = tuple(candidate[0] for candidate in plan.opening)
     counts = opening_counts(plan, released)
-    assert plan.opening_price is not None
-    purse = Purse.of(plan.roles, problem.unit, singles[0], whole_of(plan.opening_price, OPENING / len(singles)))
+    whole = plan.price("search")
+    assert whole is not None, "a plan with rounds states what its search may cost"
+    purse = Purse.of(plan.roles, problem.unit, singles[0], whole)
     records = max(1.0, float(problem.n or records_told(counts)))
     errors = ExpectedError.of((*chain(*levels), *singles), counts)
     coarse = coarsened(levels[0], counts, errors, records, purse.bought(LAST / len(singles))) if levels else ()

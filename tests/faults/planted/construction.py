@@ -62,7 +62,7 @@ FAULTS = (
     ),
     *planted_in(
         "construction/dropped.py",
-        ("(DROPPED,), plan.dropped)", "(DROPPED,), plan.measure or plan.dropped)", "drawn at another price than paid"),
+        ('plan.price("left out")', 'plan.price("measurement")', "drawn at another price than paid"),
         ("return self.measurement.law.deviation", "return self.measurement.law.deviation / 2", "noise told too small"),
         ("int(self.measurement.values[0][0])", "max(0, int(self.measurement.values[0][0]))", "an estimate with a bias"),
         ("charge=drawn.charge", "charge=0", "another event is told to have paid"),
@@ -171,7 +171,7 @@ FAULTS = (
             "pass\n",
             "final answers are not looked at",
         ),
-        ('if plan.promise == "proved" else ""', "", "odds are told where nothing is proved"),
+        ('plan.stop.promise == "heuristic"', "False", "odds are told where nothing is proved"),
         (
             "dtype=np.float64) * float(block.scale)",
             "dtype=np.float64)",
@@ -180,13 +180,8 @@ FAULTS = (
     ),
     *planted_in(
         "construction/costs.py",
-        ("(events[:1], events[1:]) if plan.dropped else ((), events)", "(events[:1], events[1:])", "a wrong phase"),
+        ("if phase.events}", "if phase.events[1:]}", "a phase of one event is left out"),
         ("plan.budget.delta)", "plan.budget.delta * 2)", "phases are priced at another delta"),
-        (
-            "ExponentialEvent | PermuteAndFlipEvent))",
-            "PermuteAndFlipEvent))",
-            "selections are told among measurements",
-        ),
     ),
     *planted_in(
         "construction/sentences.py",

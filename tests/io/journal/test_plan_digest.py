@@ -8,6 +8,7 @@ import pytest
 from handmade import make_plan
 from ordered_runs import planned
 from scipy.sparse import csr_array
+from support.plan_phases import changed
 
 from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.data.domain import Domain
@@ -183,5 +184,7 @@ def test_sums_of_other_columns_sizes_or_coefficients_have_other_digests():
 
 def test_how_the_run_opens_counts_though_the_names_are_the_same():
     ones = Dense(np.ones((1, 2), dtype=np.int64))
-    opened = [replace(make_plan(), opening=(factors(((0,), (2,), Dense(k * ones.coefficients))),)) for k in (1, 2)]
+    opened = [
+        changed(make_plan(), "opening", blocks=(factors(((0,), (2,), Dense(k * ones.coefficients))),)) for k in (1, 2)
+    ]
     assert plan_digest(opened[0]) != plan_digest(opened[1])

@@ -62,7 +62,7 @@ def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> 
     shape = (256, 64, 3)
     other = QueryBlock(name="other cdf", factors=(Factor(axes=(1,), sizes=(64,), matrix=Prefix(64)),))
     plan = planned(other, marginal((2,), shape), WIDE, shape=shape, delta=delta)
-    assert len(plan.stages) == 9
+    assert len(plan.named("stage")) == 9
     assert [told.name for told in plan.forecast] == [block.name for block in plan.problem.workload.blocks]
     counts = np.zeros(shape, dtype=np.int64)
     counts[:16, :, 1] = 12
@@ -150,7 +150,7 @@ def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
 
 def test_a_count_below_its_noise_does_not_make_boxes_large() -> None:
     plan = planned(WIDE, shape=(256,))
-    law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.opening_price)
+    law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.price("opening"))
     boxes = []
     for counted in (-1000, 0, round(law.deviation)):
         told = Measurement(blocks=plan.opening[0], values=(np.array([counted]),), law=law)

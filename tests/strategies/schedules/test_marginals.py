@@ -177,7 +177,7 @@ def test_a_small_table_of_all_columns_is_measured_once():
     sizes = (3, 4, 5)
     plan = Marginals().plan(problem(sizes), BUDGETS["basic"], roles("basic"))
     assert [len(blocks[0].axes) for blocks in plan.opening] == [3]
-    assert (plan.rounds, plan.opening_price.pure) == (0, 1)
+    assert (plan.rounds, plan.price("opening").pure) == (0, 1)
     assert "60 cells" in plan.notes[0]
     steps, _, _ = played(plan, table((3, 4, 5), 500))
     assert len(steps) == 1

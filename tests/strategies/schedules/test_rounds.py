@@ -76,7 +76,7 @@ def test_a_workload_that_fits_into_the_rounds_is_measured_whole():
     plan = Rounds(rounds=6).plan(problem(), PrivacyBudget(Fraction(1)), roles())
     assert plan.rounds == 0
     assert plan.opening == tuple((block,) for block in PAIRS)
-    assert plan.opening_price.pure == Fraction(1, 6)
+    assert plan.price("opening").pure == Fraction(1, 6)
 
 
 @pytest.mark.parametrize("accountant", ["basic", "advanced", "optimal", "zcdp", "pld"])
@@ -133,7 +133,7 @@ def test_wide_blocks_are_scored_less_their_noise():
     for blocks in planned.opening:
         transcript.add(finished(blocks))
     offered = next_step(planned, transcript).candidates
-    deviation = (2 / float(planned.measure.pure) ** 2) ** 0.5
+    deviation = (2 / float(planned.price("measurement").pure) ** 2) ** 0.5
     expected = [0.2 * deviation * block.rows for block in offered.blocks]
     assert offered.penalties == pytest.approx(expected, rel=0.1, abs=1)
     assert max(offered.penalties) > 2 * min(offered.penalties)
@@ -200,7 +200,7 @@ def test_a_plan_admits_whatever_block_is_chosen_under_a_theorem_that_prices_sing
     guard = guarded(plan)
     check, unit = plan.roles.check, asked.unit
     for blocks in plan.opening:
-        guard.charge(check.event(blocks, unit, plan.opening_price))
+        guard.charge(check.event(blocks, unit, plan.price("opening")))
     for block in (PAIRS[0], total):
-        guard.charge(plan.roles.distinguisher.event(plan.select))
-        guard.charge(check.event((block,), unit, plan.measure))
+        guard.charge(plan.roles.distinguisher.event(plan.price("selection")))
+        guard.charge(check.event((block,), unit, plan.price("measurement")))

@@ -93,8 +93,8 @@ def test_smallest_feasible_alpha_agrees_with_an_independent_solution(update, var
 def test_rounds_at_alpha_a_twentieth(update, rounds):
     plan = Theory().plan(problem(alpha=Fraction(1, 20)), EPSILON_ONE, roles(update))
     assert plan.rounds == rounds
-    assert plan.threshold == Fraction(3, 80) * 4 * 10**9
-    assert plan.select.pure == plan.measure.pure == Fraction(1, 2 * rounds)
+    assert plan.stop.threshold == Fraction(3, 80) * 4 * 10**9
+    assert plan.price("selection").pure == plan.price("measurement").pure == Fraction(1, 2 * rounds)
     assert plan.epsilon == 1
 
 
@@ -103,8 +103,10 @@ def test_concentrated_prices_give_selection_and_check_the_same_epsilon():
     plan = Theory().plan(
         problem(alpha=Fraction(1, 20)), budget, roles(MultiplicativeWeights(), accountant=ZeroConcentrated())
     )
-    assert float(plan.select.bounded_range) == pytest.approx(float(plan.measure.pure), rel=1e-9)
-    assert float(plan.measure.pure) == pytest.approx(9.5e-4, rel=0.02)
+    assert float(plan.price("selection").bounded_range) == pytest.approx(
+        float(plan.price("measurement").pure), rel=1e-9
+    )
+    assert float(plan.price("measurement").pure) == pytest.approx(9.5e-4, rel=0.02)
     assert plan.epsilon <= 1
 
 
@@ -179,7 +181,7 @@ def test_the_dearest_measurement_of_any_block_is_planned_for(order):
     plan = Theory().plan(stated, EPSILON_ONE, roles(MultiplicativeWeights()))
     event, count = plan.events[-1]
     assert (event.sensitivity, count) == (7, plan.rounds)
-    assert event.scale == 7 / plan.measure.pure
+    assert event.scale == 7 / plan.price("measurement").pure
 
 
 HIDDEN = PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)
@@ -201,7 +203,7 @@ PREDICATES = [[1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0
 def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept, rule, variant):
     """All cells of the kept records: most in the first one, where the uniform start is wrong."""
     plan = Theory(variant=variant).plan(hidden(), PrivacyBudget(Fraction(400)), roles(rule))
-    assert plan.opening_price == plan.measure
+    assert plan.price("opening") == plan.price("measurement")
     assert plan.epsilon == plan.budget.epsilon
     assert sum(count for _, count in plan.events) == 2 * plan.rounds + 1
     cells = np.array([kept - kept // 4, 0, 0, kept // 4, 0, 0, 0, 0])
@@ -222,7 +224,10 @@ def test_the_count_takes_its_part_of_beta_and_of_the_budget():
         for one in (replace(hidden(), unit=REPLACE, n=DECLARED, most=None), hidden())
     )
     assert private.problem.alpha >= public.problem.alpha
-    assert private.events[0] == (DiscreteLaplaceEvent(sensitivity=1, scale=1 / private.measure.pure, coordinates=1), 1)
+    assert private.events[0] == (
+        DiscreteLaplaceEvent(sensitivity=1, scale=1 / private.price("measurement").pure, coordinates=1),
+        1,
+    )
     assert "is private: it is measured first" in private.notes[0]
 
 
@@ -239,7 +244,7 @@ def told(plan, *, rounds, counted=None):
     row = plan.problem.workload.blocks[0].row(0)
     for place in range(rounds + (counted is not None)):
         block, value = (TOTAL, counted) if counted is not None and not place else (row, 5)
-        law = plan.roles.check.law((block,), plan.problem.unit, plan.measure)
+        law = plan.roles.check.law((block,), plan.problem.unit, plan.price("measurement"))
         measured = Measurement(blocks=(block,), values=(np.array([value]),), law=law)
         transcript.add(Round(choice=0, measurement=measured, charges=()))
     return transcript
@@ -253,7 +258,11 @@ def test_as_many_rounds_as_are_planned_and_none_more(private):
     assert plan.rounds > 2
     for rounds in (0, 1, plan.rounds - 1):
         step = next_step(plan, told(plan, rounds=rounds, counted=counted))
-        assert (step.select, step.measure, step.threshold) == (plan.select, plan.measure, plan.threshold)
+        assert (step.select, step.measure, step.threshold) == (
+            plan.price("selection"),
+            plan.price("measurement"),
+            plan.stop.threshold,
+        )
         assert step.records == counted
         assert len(step.candidates) == plan.problem.workload.rows
     assert next_step(plan, told(plan, rounds=plan.rounds, counted=counted)) is None
@@ -274,9 +283,9 @@ def test_what_is_drawn_first_is_what_was_paid_for_it(accountant):
     plan = Theory().plan(hidden(alpha=Fraction(9, 10)), budget, roles(MultiplicativeWeights(), accountant))
     first = next_step(plan, Transcript())
     assert first.candidates == (TOTAL,)
-    assert first.measure == plan.measure
+    assert first.measure == plan.price("measurement")
     assert (plan.roles.check.event((TOTAL,), plan.problem.unit, first.measure), 1) == plan.events[0]
-    rho = [price.rho for price in (plan.select, plan.measure)]
+    rho = [price.rho for price in (plan.price("selection"), plan.price("measurement"))]
     if accountant.name == "zcdp":
         assert rho[1] == 4 * rho[0]
     assert plan.epsilon <= budget.epsilon
@@ -287,7 +296,7 @@ def test_the_stop_test_is_at_three_quarters_of_alpha_n_and_updates_at_half_of_al
         plan = Theory(variant=variant).plan(
             problem(n=10**9, alpha=Fraction(1, 5)), EPSILON_ONE, roles(MultiplicativeWeights())
         )
-        assert plan.threshold == 150_000_000
+        assert plan.stop.threshold == 150_000_000
         assert plan.problem.level == Level(value=Fraction(1, 10), variant=variant)
 
 
@@ -297,7 +306,7 @@ def test_only_proved_accuracies_are_searched():
     plan = Theory().plan(stated, EPSILON_ONE, roles(Median()))
     found = plan.problem.alpha
     rule = plan.roles.update
-    assert plan.promise == "proved"
+    assert plan.stop.promise == "proved"
     assert rule.mistakes(stated, plan.problem.level) is not None
     assert rule.mistakes(stated, Level(value=(found - Fraction(1, 10**6)) / 2)) is None
     assert plan.notes == ()
@@ -305,7 +314,7 @@ def test_only_proved_accuracies_are_searched():
 
 def test_a_stated_accuracy_that_a_sample_serves_is_called_heuristic():
     plan = Theory().plan(problem(cells=8, queries=20, n=10**6, alpha=Fraction(1, 50)), EPSILON_ONE, roles(Median()))
-    assert (plan.promise, plan.problem.alpha) == ("heuristic", Fraction(1, 50))
+    assert (plan.stop.promise, plan.problem.alpha) == ("heuristic", Fraction(1, 50))
     assert "heuristic" in plan.notes[0]
     shown = printed(plan_view(plan))
     assert "probability" not in shown

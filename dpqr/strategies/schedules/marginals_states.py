@@ -31,14 +31,13 @@ class Opening:
     released: tuple[Measurement | None, ...] = ()
 
     def step(self) -> Step | None:
-        place, blocks = len(self.released), self.plan.opening
-        if place == len(blocks) or self.plan.opening_price is None:
+        place, opening = len(self.released), self.plan.phase("opening")
+        if opening is None or place == opening.count:
             return None
-        return Step(
-            candidates=blocks[place], select=None, measure=self.plan.opening_price, refit=place == len(blocks) - 1
-        )
+        last = place == opening.count - 1
+        return Step(candidates=opening.blocks[place], select=None, measure=opening.price, refit=last)
 
-    def after(self, finished: Round) -> Phase:
+    def after(self, finished: Round) -> MarginalsState:
         grown = replace(self, released=(*self.released, finished.measurement))
         if len(grown.released) < len(self.plan.opening) or not self.plan.rounds:
             return grown
@@ -56,7 +55,7 @@ class Remeasuring:
     def step(self) -> Step:
         return _measured(self.known, self.waiting)
 
-    def after(self, finished: Round) -> Phase:
+    def after(self, finished: Round) -> MarginalsState:
         return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known)
 
 
@@ -90,7 +89,7 @@ class Searching:
         measured |= {one.measurement.blocks[0].name for one in self.drawn if one.measurement is not None}
         return tuple(block for block in self.known.offered(self.state.level) if block.name not in measured)
 
-    def after(self, finished: Round) -> Phase:
+    def after(self, finished: Round) -> MarginalsState:
         drawn = (*self.drawn, finished)
         if len(drawn) < self.batch.size:
             return replace(self, drawn=drawn)
@@ -107,18 +106,18 @@ class Finishing:
     def step(self) -> Step | None:
         return _measured(self.known, self.waiting) if self.waiting else None
 
-    def after(self, finished: Round) -> Phase:
+    def after(self, finished: Round) -> MarginalsState:
         return replace(self, waiting=self.waiting[1:])
 
 
-Phase = Opening | Remeasuring | Searching | Finishing
+MarginalsState = Opening | Remeasuring | Searching | Finishing
 
 
-def _searching(known: Exploration) -> Phase:
+def _searching(known: Exploration) -> MarginalsState:
     return _advanced(known, SearchState(left=1.0 - sum(known.spent)))
 
 
-def _advanced(known: Exploration, state: SearchState) -> Phase:
+def _advanced(known: Exploration, state: SearchState) -> MarginalsState:
     """The next batch; the last measurements where there is none."""
     reached, batch = known.advanced(state)
     if batch is None:
