@@ -24,8 +24,7 @@ from dpqr.construction.sentences import (
 from dpqr.data.domain import Domain
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
-from dpqr.report.facts import Fact, facts
-from dpqr.report.wording import DIGITS, amount, bound, counted, optional, plain, price_words
+from dpqr.report.wording import DIGITS, Fact, amount, bound, counted, facts, optional, plain, price_words
 from dpqr.strategies.plan import Phase, Plan
 from dpqr.workload.naming import RowNames, row_names
 

@@ -30,13 +30,14 @@ from releases import (
     transcript,
     unsound,
 )
+from support.slow_cases import slow_but
 
 from dpqr.app import paid_run as module
 from dpqr.app import release as release_module
 from dpqr.app.paid_run import ledger_request
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
-from dpqr.io.journal import plan_digest
+from dpqr.io.journal import fingerprints
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.io.tables.limits import Limits
@@ -348,7 +349,7 @@ PAIRS = {"epsilon": "5", "delta": "1e-6"}
 ZCDP = {"delta": "1e-7", "accountant": "zcdp"}
 
 
-@pytest.mark.parametrize(("budget", "asked"), [({}, {}), (PAIRS, ZCDP)], ids=["epsilon", "pairs"])
+@pytest.mark.parametrize(("budget", "asked"), slow_but({0}, [({}, {}), (PAIRS, ZCDP)]), ids=["epsilon", "pairs"])
 @pytest.mark.parametrize("stage", STAGES, ids=named)
 def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage, budget, asked):
     place = tmp_path
@@ -524,7 +525,7 @@ def test_another_plan_is_refused_and_the_run_stays(waiting, change):
 
 def test_a_run_that_another_version_began_is_refused_by_name_and_stays(waiting, monkeypatch):
     with monkeypatch.context() as later:
-        later.setattr(plan_digest, "FORM", plan_digest.FORM + 1)
+        later.setattr(fingerprints, "FORM", fingerprints.FORM + 1)
         with pytest.raises(UsageFault, match="begun by another version of dpqr"):
             run(waiting, resume=True)
     run(waiting, resume=True)
@@ -631,6 +632,7 @@ def memory(tmp_path):
         yield Path(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "asked"),
     [({}, {}), ({"delta": "1e-3"}, {"delta": "1e-7", "accountant": "zcdp"})],
@@ -656,7 +658,7 @@ def test_a_dozen_kills(memory, budget, asked):
 
 @pytest.mark.parametrize(
     ("budget", "options"),
-    [({"epsilon": "2"}, ()), ({"epsilon": "90", "delta": "2.5e-7"}, ("--delta", "1e-7"))],
+    slow_but({0}, [({"epsilon": "2"}, ()), ({"epsilon": "90", "delta": "2.5e-7"}, ("--delta", "1e-7"))]),
     ids=["epsilon", "pairs, delta ends"],
 )
 def test_eight_jobs_race_for_two_releases(tmp_path, budget, options):

@@ -125,7 +125,7 @@ FAULTS = (
         ),
         ("rule.name, history[-1].blocks)", "rule.name)", "an updated hypothesis' answers are not looked at"),
         ("if np.shape(answers) != (block.rows,):", "if np.ndim(answers) != 1:", "any number of answers passes"),
-        ("== HOUSE", "!= HOUSE", "third parties' errors come through"),
+        ("if is_builtin(rule):", "if not is_builtin(rule):", "third parties' errors come through"),
         (
             "    found = _called(rule, rule.start, problem)\n    require_sound(found, rule.name)\n",
             "    found = _called(rule, rule.start, problem)\n",
@@ -171,7 +171,7 @@ FAULTS = (
             "pass\n",
             "final answers are not looked at",
         ),
-        ('plan.stop.promise == "heuristic"', "False", "odds are told where nothing is proved"),
+        ('plan.stop.promise == "proved"', "plan.stop", "odds are told where nothing is proved"),
         (
             "dtype=np.float64) * float(block.scale)",
             "dtype=np.float64)",

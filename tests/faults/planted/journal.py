@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/journal/claim.py",
+        "io/journal/transcript_file.py",
         ("        sync_directory(path.parent)\n", "", "a transcript's name is not synced"),
         (
             "        if locked and _is_at(descriptor, path):",
@@ -93,7 +93,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/journal/plan_digest.py",
+        "io/journal/fingerprints.py",
         (
             "_digest(_query(block) for block in problem.workload.blocks)",
             "_digest([])",
@@ -120,7 +120,7 @@ FAULTS = (
         ('"epsilon": _exact(plan.budget.epsilon), ', "", "a plan of another budget has the same digest"),
     ),
     *planted_in(
-        "io/journal/table_mark.py",
+        "io/journal/fingerprints.py",
         ("hmac.new(key, canonical(", 'hmac.new(b"", canonical(', "a table's mark has no key"),
         (
             "canonical([source.delimiter, source.count_column])",
@@ -128,7 +128,7 @@ FAULTS = (
             "a table that is read otherwise has the same mark",
         ),
         (
-            "            mark.update(_digest(file.path))\n",
+            "            mark.update(_file_digest(file.path))\n",
             "            mark.update(file.path.encode())\n",
             "another table under the same name has the same mark",
         ),
