@@ -13,7 +13,7 @@ NONE: IntArray = np.zeros(0, dtype=np.int64)
 
 
 def mask(chosen: AnyArray) -> Any:
-    """One truth value a row, as both kinds of batches filter by."""
+    """One truth value a row, as an Arrow array."""
     import pyarrow as pa
 
     return pa.array(chosen)
@@ -23,7 +23,7 @@ def mask(chosen: AnyArray) -> Any:
 class Records:
     """Some records of a table, in the table's order. Private.
 
-    rows: the well-formed ones, a `TextBatch` or an Arrow batch. malformed: the places of the others among all of them,
+    rows: the well-formed ones, an Arrow batch. malformed: the places of the others among all of them,
     in rising order.
 
     **Privacy** Whether a record is malformed depends on that record alone: on what the grammar of the format makes of

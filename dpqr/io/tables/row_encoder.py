@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
+from dpqr.io.tables.encoders import Column
 from dpqr.io.tables.fault_codes import FAILED, Encoded
-from dpqr.io.tables.parquet.column import TypedColumn
+from dpqr.io.tables.parsing import is_text, numbers
 from dpqr.io.tables.records import NONE, mask
-from dpqr.io.tables.text.cells import numbers
-from dpqr.io.tables.text.column import TextColumn
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +47,6 @@ class CodedRows:
         return self.rows if self.counts is None else _total(self.counts)
 
 
-class Column(Protocol):
-    """Encodes the cells of one attribute."""
-
-    def encode(self, cells: Any) -> Encoded: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RowEncoder:
     """Encodes batches whose columns are the domain's, in its order, then the count column where there is one.
@@ -70,8 +62,8 @@ class RowEncoder:
     @classmethod
     def of(cls, domain: Domain, *, text: bool, count_cap: int | None) -> RowEncoder:
         """text: the cells come from a text table, where the attribute's missing texts stand for null."""
-        column: Callable[[Attribute], Column] = TextColumn.of if text else TypedColumn.of
-        return cls(domain.names, tuple(column(attribute) for attribute in domain.attributes), count_cap)
+        columns = tuple(Column.of(attribute, text=text) for attribute in domain.attributes)
+        return cls(domain.names, columns, count_cap)
 
     def encode(self, batch: Any, malformed: IntArray = NONE) -> CodedRows:
         """Codes of one batch of well-formed rows, which stood among the malformed ones at these places."""
@@ -109,9 +101,9 @@ class RowEncoder:
 def record_counts(cells: Any, cap: int) -> tuple[IntArray, AnyArray]:
     """Records a row, int64, and which cells hold such a count: a whole number from 0 to `cap`. The others count 0.
 
-    cells: texts, or an Arrow array.
+    cells: an Arrow array, of texts or numbers.
     """
-    values, good = numbers(cells) if isinstance(cells, list) else _counted(cells)
+    values, good = numbers(cells) if is_text(cells.type) else _counted(cells)
     if values.dtype.kind == "f":
         good = good & (np.floor(values) == values)
     good = good & (values >= 0) & (values <= cap)

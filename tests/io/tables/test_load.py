@@ -22,6 +22,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.tally import DenseTally
+from dpqr.io.tables.text import csv_rows
 from dpqr.privacy.sealed import Private, SealKey
 
 CELL, DROP, CLIP, FAIL = Rule.CELL, Rule.DROP, Rule.CLIP, Rule.FAIL
@@ -326,6 +327,7 @@ def test_memory_does_not_grow_with_the_rows(tmp_path, monkeypatch, kind) -> None
         add(*given)
 
     monkeypatch.setattr(DenseTally, "add", watched)
+    monkeypatch.setattr(csv_rows, "PIECE_BYTES", 2**14)
     path = tmp_path / f"t.{kind}"
     table = pa.table({"k": np.arange(2**18) % 3})
     if kind == "csv":

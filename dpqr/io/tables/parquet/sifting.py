@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
+from dpqr.io.tables.parsing import is_text
 from dpqr.io.tables.records import Records, mask
 
 
@@ -36,10 +37,9 @@ def _unreadable(cells: Any, longest: int | None) -> AnyArray | None:
 
 def _bad_texts(texts: Any, longest: int | None) -> AnyArray | None:
     """Which of these values are no UTF-8 or too long; None: none is, or they are no texts."""
-    from pyarrow import compute, types
+    from pyarrow import compute
 
-    kind = texts.type
-    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+    if not is_text(texts.type):
         return None
     bad = np.zeros(len(texts), dtype=bool)
     if longest is not None:

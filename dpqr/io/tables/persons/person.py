@@ -6,27 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from dpqr.data.arrays import AnyArray
+from dpqr.io.tables.parsing import is_text
 
 
 def person_refusal(kind: Any) -> str | None:
     """None if the unit column may have the Arrow type `kind`, or else the types that it may have, in words."""
     from pyarrow import types
 
-    text = types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
-    return None if text or types.is_integer(kind) else "text or whole numbers (persons)"
+    return None if is_text(kind) or types.is_integer(kind) else "text or whole numbers (persons)"
 
 
 def persons(cells: Any) -> tuple[Any, AnyArray]:
     """Persons of a batch's rows, an Arrow array without nulls (int64 or bytes of text), and which rows have one.
 
-    cells: texts, or an Arrow array. A null and an empty text are nobody. Everything else is a person by its exact text
+    cells: an Arrow array. A null and an empty text are nobody. Everything else is a person by its exact text
     ("7" is not "07" or " 7").
     """
-    import pyarrow as pa
     from pyarrow import compute, types
 
-    if isinstance(cells, list):
-        cells = pa.array(cells, pa.string())
     if types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
     if types.is_integer(cells.type) and not types.is_uint64(cells.type):

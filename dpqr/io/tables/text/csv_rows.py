@@ -1,37 +1,34 @@
-"""CsvRows: a CSV stream as its header and then, piece by piece, as columns of text.
-
-Every row counts alike however the stream is cut into pieces. A piece without a quote is cut at its delimiters and line
-ends; one with quotes is read by the standard library. Both give the same cells wherever both could be used, and the
-first takes three fifths of the time.
+"""CsvRows: a CSV stream as its header and then, piece by piece, as columns of cells.
 
 A record is what the grammar makes of the text: empty lines are none, a line end inside quotes ends none, and a quote
 that is never closed makes one record of all that follows. A record is malformed that has more or fewer cells than the
-header, is longer than the limit, holds other text than UTF-8 in a wanted cell, or does not end.
+header, is longer than the limit, holds other text than UTF-8 in a wanted cell, or does not end. Every record counts
+alike however the stream is cut into pieces.
+
+pandas reads each piece (`PandasPieces`). The standard library's reader reads, row by row, the pieces that pandas does
+not read by this grammar: the two give the same cells wherever both are used.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, compress
+from itertools import chain
 
 from dpqr.errors import DataError
+from dpqr.io.tables.records import Records
 from dpqr.io.tables.text.long_row import LongRow
+from dpqr.io.tables.text.pandas_pieces import PandasPieces
 from dpqr.io.tables.text.stream import TextStream
 
-_PIECE, _OF_COLUMN = 2**15, 2**9
-"""Bytes that are read at a time: at least so many, and so many a column, for every column of a piece has a price."""
-_QUOTE = b'"'
+HEADER_BYTES, PIECE_BYTES = 2**15, 2**22
+"""Bytes that are read at a time, in search of the header's end and after it."""
 _WIDE_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _PARQUET_MAGIC = b"PAR1"
 _LONGEST_CELL = 2**31 - 1
 """Above all that is ever held; the standard library counts in C's `long`."""
-
-Found = tuple[list[list[str]], list[int]]
-"""Columns of the well-formed rows, and the places of the malformed ones among all rows of the piece."""
 
 
 @dataclass(slots=True)
@@ -54,11 +51,11 @@ class CsvRows:
         csv.field_size_limit(_LONGEST_CELL)
 
     def header(self) -> list[str]:
-        """The cells of the first row, any bytes in it; to be called once, before `columns`."""
+        """The cells of the first row, any bytes in it; to be called once, before `records`."""
         self._refuse_other_formats()
         while not self._ended:
             used = 0
-            for row, size, used in self._parsed(self._more(_PIECE)):
+            for row, size, used in self._parsed(self._more(HEADER_BYTES)):
                 if size > self.most:
                     raise self._long_header()
                 if row:
@@ -69,24 +66,35 @@ class CsvRows:
                 raise self._long_header()
         raise DataError(f"{self.where} is empty: it has no header line; name the columns in the first line")
 
-    def columns(self, width: int, places: Sequence[int]) -> Iterator[Found]:
-        """The cells of the next rows, one list a place; width: how many cells each row must have."""
-        text, nothing = self._lines(), [list[str]() for _ in places]
+    def records(self, header: Sequence[str], names: Sequence[str]) -> Iterator[Records]:
+        """The next rows, piece by piece, as Arrow columns of text: `names` of the header's."""
+        pieces = PandasPieces(
+            width=len(header),
+            names=tuple(names),
+            places=[header.index(name) for name in names],
+            delimiter=self.delimiter,
+            most=self.most,
+        )
+        text = self._lines()
         while True:
-            yield self._found(text, width, places)
+            if text:
+                yield self._read(pieces, text)
             if self._held and (self._ended or len(self._held) > self.most):
                 self._pass_over()
-                yield nothing, [0]
+                yield pieces.of_rows([None])
             if self._ended:
                 return
-            text = self._more(max(_PIECE, _OF_COLUMN * width))
+            text = self._more(PIECE_BYTES)
 
-    def _found(self, text: bytes, width: int, places: Sequence[int]) -> Found:
+    def _read(self, pieces: PandasPieces, text: bytes) -> Records:
         """The rows that end in `text`, which are held no longer."""
-        read = self._quoted if _QUOTE in text else self._plain
-        (columns, malformed), used = read(text, width, places)
+        found, used = pieces.read(text), len(text)
+        if found is None:
+            rows = list(self._parsed(text))
+            used = rows[-1][2] if rows else 0
+            found = pieces.of_rows([row if size <= self.most else None for row, size, _ in rows if row])
         self._held = self._held[used:]
-        return (columns, malformed) if text.isascii() else _of_utf8(columns, malformed)
+        return found
 
     def _more(self, size: int) -> bytes:
         """Reads on; the whole lines of what is held then, which begins where a row begins. What is held doubles while
@@ -103,48 +111,16 @@ class CsvRows:
         """Let go of the row that is held in part, up to its end: it is malformed whatever follows."""
         row, piece = LongRow(self.delimiter), self._held
         while (end := row.end(piece)) is None and not self._ended:
-            piece = self.stream.read(_PIECE)
+            piece = self.stream.read(HEADER_BYTES)
             self._ended = not piece
         self._held = b"" if end is None else piece[end:]
-
-    def _plain(self, text: bytes, width: int, places: Sequence[int]) -> tuple[Found, int]:
-        mark = self.delimiter.encode()
-        rows, malformed = list(filter(None, text.replace(b"\r", b"\n").split(b"\n"))), []
-        if rows and ({row.count(mark) for row in rows} != {width - 1} or max(map(len, rows)) > self.most):
-            whole = [row.count(mark) == width - 1 and len(row) <= self.most for row in rows]
-            rows, malformed = list(compress(rows, whole)), _others(whole)
-        if not rows:
-            return ([[] for _ in places], malformed), len(text)
-        cells = _decoded(mark.join(rows)).split(self.delimiter)
-        return ([cells[place::width] for place in places], malformed), len(text)
-
-    def _quoted(self, text: bytes, width: int, places: Sequence[int]) -> tuple[Found, int]:
-        lines, sizes, used = self._row_a_line(text) or self._rows_of_lines(text)
-        rows, malformed = list(filter(None, lines)), []
-        if {len(row) for row in rows} - {width} or max(sizes, default=0) > self.most:
-            fits = (len(row) == width and size <= self.most for row, size in zip(lines, sizes, strict=True) if row)
-            whole = list(fits)
-            rows, malformed = list(compress(rows, whole)), _others(whole)
-        found = list(zip(*rows, strict=True)) or [()] * width
-        return ([list(found[place]) for place in places], malformed), used
-
-    def _row_a_line(self, text: bytes) -> tuple[list[list[str]], list[int], int] | None:
-        """The rows of a text each line of which ends a row, in half the time of `_rows_of_lines`; None for others."""
-        reader = csv.reader(chain(io.StringIO(_decoded(text), newline=""), [""]), delimiter=self.delimiter)
-        rows = list(reader)
-        if len(rows) != reader.line_num:
-            return None
-        return rows[:-1], list(map(len, text.splitlines())), len(text)
-
-    def _rows_of_lines(self, text: bytes) -> tuple[list[list[str]], list[int], int]:
-        ended = list(self._parsed(text))
-        return [row for row, _, _ in ended], [size for _, size, _ in ended], ended[-1][2] if ended else 0
 
     def _parsed(self, text: bytes) -> Iterator[tuple[list[str], int, int]]:
         """Rows that end in the text, each with its length in bytes, and with the number of the text's bytes up to its
         end. A row that does not end takes the empty line that comes after all others."""
         lines = text.splitlines(keepends=True)
-        reader = csv.reader(chain(map(_decoded, lines), [""]), delimiter=self.delimiter)
+        decoded = (line.decode(errors="surrogateescape") for line in lines)
+        reader = csv.reader(chain(decoded, [""]), delimiter=self.delimiter)
         used = done = 0
         for row in reader:
             if reader.line_num > len(lines):
@@ -167,33 +143,5 @@ class CsvRows:
         )
 
 
-def _decoded(text: bytes) -> str:
-    """Bytes that are no UTF-8 become surrogates, which no other text has."""
-    return text.decode(errors="surrogateescape")
-
-
 def _line_end(line: bytes) -> int:
     return len(line) - len(line.rstrip(b"\r\n"))
-
-
-def _others(whole: list[bool]) -> list[int]:
-    return [place for place, each in enumerate(whole) if not each]
-
-
-def _of_utf8(columns: list[list[str]], malformed: list[int]) -> Found:
-    """The same without the rows that hold anything but UTF-8 in one of these cells."""
-    if all(map(_is_utf8, map("".join, columns))):
-        return columns, malformed
-    whole = [all(map(_is_utf8, cells)) for cells in zip(*columns, strict=True)]
-    taken = set(malformed)
-    places = (place for place in range(len(whole) + len(malformed)) if place not in taken)
-    more = [place for place, each in zip(places, whole, strict=True) if not each]
-    return [list(compress(column, whole)) for column in columns], sorted([*malformed, *more])
-
-
-def _is_utf8(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -10,14 +10,11 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from dpqr.errors import DataError
 from dpqr.io.tables.discreet import discreetly
 from dpqr.io.tables.limits import BYTES, Limits
 from dpqr.io.tables.records import Records
 from dpqr.io.tables.source import STDIN, TableFile
-from dpqr.io.tables.text.batch import TextBatch
 from dpqr.io.tables.text.csv_rows import CsvRows
 from dpqr.io.tables.text.stream import TextStream
 
@@ -47,13 +44,12 @@ def csv_batches(
     with discreetly(lambda: TextStream(file, limits), explain) as stream:
         rows, reported = _rows(stream, file, limits), 0
         header = discreetly(lambda: _header(rows, file, columns, limits), explain)
-        pieces = rows.columns(len(header), [header.index(name) for name in columns])
+        pieces = rows.records(header, columns)
         while (found := discreetly(lambda: next(pieces, None), explain)) is not None:
             progress(stream.taken - reported)
             reported = stream.taken
-            cells, malformed = found
-            if cells[0] or malformed:
-                yield Records(TextBatch(tuple(columns), cells), np.array(malformed, dtype=np.int64))
+            if found.count:
+                yield found
 
 
 def _rows(stream: TextStream, file: TableFile, limits: Limits) -> CsvRows:

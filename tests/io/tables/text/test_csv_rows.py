@@ -29,9 +29,10 @@ def rows(text: bytes, width: int = 2, *, piece: int = 2**20, most: int = 2**20) 
     header = b",".join(b"%d" % place for place in range(width)) + b"\n"
     read, found = CsvRows(Pieces(header + text, piece), ",", most, "the table"), []
     assert read.header() == [str(place) for place in range(width)]
-    for columns, malformed in read.columns(width, range(width)):
-        good, count = zip(*columns, strict=True), len(columns[0]) + len(malformed)
-        found += [None if place in malformed else next(good) for place in range(count)]
+    names = [str(place) for place in range(width)]
+    for batch in read.records(names, names):
+        good = zip(*(column.to_pylist() for column in batch.rows.columns), strict=True)
+        found += [None if place in batch.malformed else next(good) for place in range(batch.count)]
     return found
 
 
@@ -111,7 +112,8 @@ def test_other_text_than_utf8_is_malformed_where_it_is_asked_for() -> None:
     for row in (b"1,\xff,\xc3\xa9", b'1,"\xff","\xc3\xa9"'):
         read = CsvRows(Pieces(b"a,\xfe,c\n" + row), ",", 99, "it")
         assert read.header() == ["a", "\ufffd", "c"]
-        assert [found for found in read.columns(3, [2, 0]) if found[0][0]] == [([["é"], ["1"]], [])]
+        found = [batch for batch in read.records(["a", "b", "c"], ["c", "a"]) if batch.count]
+        assert [batch.rows.to_pydict() for batch in found] == [{"c": ["é"], "a": ["1"]}]
         assert rows(row, 3) == [None]
 
 
@@ -122,12 +124,12 @@ def test_a_long_cell_is_one_piece_of_work() -> None:
 
 
 def test_memory_follows_the_piece_and_not_the_table() -> None:
-    text = b"12,34\n" * 10**6
+    text = b"12,34\n" * 10**7
     read = CsvRows(Pieces(b"a,b\n" + text), ",", 2**20, "it")
-    width = len(read.header())
+    header = read.header()
     tracemalloc.start()
-    count = sum(len(columns[0]) for columns, _ in read.columns(width, range(width)))
+    count = sum(batch.count for batch in read.records(header, header))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert count == 10**6
-    assert peak < 100 * csv_rows._PIECE
+    assert count == 10**7
+    assert peak < 20 * csv_rows.PIECE_BYTES

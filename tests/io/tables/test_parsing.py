@@ -1,13 +1,13 @@
 import math
 from datetime import UTC, datetime
-from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.io.tables.text.cells import day, moment, number, numbers
+from dpqr.io.tables.parsing import day, is_text, moment, number, numbers, parsed
 
 
 @pytest.mark.parametrize(
@@ -37,15 +37,31 @@ PLAIN = st.one_of(
 CELLS = st.lists(st.one_of(PLAIN, PLAIN, ODD, st.text("0123456789.+-eE xnaif_", max_size=6)), max_size=8)
 
 
-@pytest.mark.parametrize("many", [1, 10**9])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
 @given(cells=CELLS)
-def test_a_whole_column_is_read_as_its_cells_one_by_one(many, cells) -> None:
-    with mock.patch("dpqr.io.tables.text.cells._MANY", many):
-        values, good = numbers(cells)
+def test_a_whole_column_is_read_as_its_cells_one_by_one(kind, cells) -> None:
+    values, good = numbers(pa.array(cells, kind))
     alone = [number(cell) for cell in cells]
     assert good.tolist() == [value is not None for value in alone]
     expected = np.array([0.0 if value is None else value for value in alone])
     np.testing.assert_array_equal(values, expected)
+
+
+def test_each_distinct_text_is_parsed_once() -> None:
+    seen: list[str] = []
+
+    def noted(text):
+        seen.append(text)
+        return None if text == "x" else int(text)
+
+    values, good = parsed(pa.array(["4", "x", "5"] * 50), noted, np.int64)
+    assert (values.tolist(), good.tolist()) == ([4, 0, 5] * 50, [True, False, True] * 50)
+    assert sorted(seen) == ["4", "5", "x"]
+
+
+def test_types_of_texts() -> None:
+    assert all(map(is_text, (pa.string(), pa.large_string(), pa.string_view())))
+    assert not any(map(is_text, (pa.binary(), pa.int8(), pa.dictionary(pa.int8(), pa.string()))))
 
 
 @pytest.mark.parametrize(

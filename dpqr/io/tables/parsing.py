@@ -6,8 +6,9 @@ A cell's meaning depends on its own text alone, never on its neighbours, so rows
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,7 +17,6 @@ from dpqr.data.arrays import AnyArray
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
-_MANY = 2**7
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
 
@@ -49,28 +49,31 @@ def day(text: str) -> int | None:
     return None if found is None else found // (24 * 3600 * 10**6)
 
 
-def parsed(texts: Sequence[str], parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:
-    """The texts' values, and which of them parsed."""
-    found = [parse(text) for text in texts]
+def parsed(cells: Any, parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:
+    """Values of an Arrow array of texts without nulls, shape (rows,), and which of them parsed. Each distinct text is
+    parsed once."""
+    encoded = cells.dictionary_encode()
+    found = [parse(text) for text in encoded.dictionary.to_pylist()]
     values: AnyArray = np.array([0 if value is None else value for value in found], dtype=dtype)
-    return values, np.array([value is not None for value in found], dtype=bool)
+    places, good = encoded.indices.to_numpy(), np.array([value is not None for value in found], dtype=bool)
+    return values[places], good[places]
 
 
-def numbers(texts: Sequence[str]) -> tuple[AnyArray, AnyArray]:
-    """The texts' values as float64, and which of them are numbers.
-
-    Very many are converted at once, in a tenth of the time, where all are plain and finite; Arrow and `number` agree
-    on those.
-    """
-    if len(texts) < _MANY:
-        return parsed(texts, number, np.float64)
+def numbers(cells: Any) -> tuple[AnyArray, AnyArray]:
+    """The same as float64. Arrow converts texts that are all plain and finite numbers, and agrees with `number`."""
     import pyarrow as pa
 
-    values: AnyArray
     try:
-        values = pa.array(texts, pa.string()).cast(pa.float64()).to_numpy()
+        values: AnyArray = cells.cast(pa.float64()).to_numpy()
     except pa.ArrowInvalid:
-        return parsed(texts, number, np.float64)
+        return parsed(cells, number, np.float64)
     if not np.isfinite(values).all():
-        return parsed(texts, number, np.float64)
+        return parsed(cells, number, np.float64)
     return values, np.ones(len(values), dtype=bool)
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type is one of texts."""
+    from pyarrow import types
+
+    return cast(bool, types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))

@@ -1,14 +1,14 @@
-"""Encoders: the cells of one column become codes of one attribute.
+"""Encoders: the cells of one column, an Arrow array, become codes of one attribute.
 
-Total functions: whatever a cell holds, it gets a code by the declared rules. These are for typed columns (Parquet), as
-Arrow arrays of the types that `refusal` lets pass; for text see `text.encoders`.
+Total functions: whatever a cell holds, it gets a code by the declared rules. Columns of Parquet have the types that
+`refusal` lets pass; columns of CSV are text, whatever the attribute's kind.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
 from dpqr.io.tables import cuts
 from dpqr.io.tables.fault_codes import Encoded, FaultCodes
+from dpqr.io.tables.parsing import day, is_text, moment, numbers, parsed
+from dpqr.io.tables.records import mask
 
 _MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
 _DAY = Fraction(24 * 3600 * 10**6)
@@ -29,7 +31,7 @@ class Encoder(Protocol):
         ...
 
     def encode(self, cells: Any) -> Encoded:
-        """Codes of an Arrow array without nulls, whose type was let pass."""
+        """Codes of an Arrow array without nulls, of texts or of a type that was let pass."""
         ...
 
 
@@ -44,7 +46,7 @@ class LabelEncoder:
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
 
-        fits = _is_text(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_date(kind)
+        fits = is_text(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_date(kind)
         return None if fits else "text, whole numbers, booleans or dates (labels)"
 
     def encode(self, cells: Any) -> Encoded:
@@ -91,6 +93,9 @@ class CodeEncoder:
         return None if fits else "whole numbers (codes), in an integer or floating-point type"
 
     def encode(self, cells: Any) -> Encoded:
+        if is_text(cells.type):
+            values, good = numbers(cells)
+            return self.faults.whole(values, self.axis.size).spoilt(~good, self.faults.unparsable)
         values = cells.to_numpy()
         return self.faults.whole(values, self.axis.size) if values.dtype.kind == "f" else self._integers(values)
 
@@ -125,11 +130,17 @@ class NumberEncoder:
         if types.is_decimal(cells.type):
             places = cuts.place_decimals(cells, self.axis)
             return self.faults.settle(places, self.axis.size, places)
+        if is_text(cells.type):
+            values, good = numbers(cells)
+            return self._floats(values).spoilt(~good, self.faults.unparsable)
         values = cells.to_numpy()
         if values.dtype.kind == "f":
-            places = cuts.place_floats(values, cuts.float_cuts(self.axis, values.dtype))
-            return self.faults.settle(places, self.axis.size, values)
+            return self._floats(values)
         places = cuts.place_whole(values, cuts.whole_cuts(self.axis))
+        return self.faults.settle(places, self.axis.size, values)
+
+    def _floats(self, values: AnyArray) -> Encoded:
+        places = cuts.place_floats(values, cuts.float_cuts(self.axis, values.dtype))
         return self.faults.settle(places, self.axis.size, values)
 
 
@@ -152,14 +163,67 @@ class MomentEncoder:
         import pyarrow as pa
         from pyarrow import types
 
+        if is_text(cells.type):
+            return self._texts(cells)
         unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
         values = cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()).to_numpy()
         if self.axis.kind == "date":
             return self._placed(values, [int(cut * _DAY / unit) for cut in cuts.whole_cuts(self.axis)])
         return self._placed(values, cuts.whole_cuts(self.axis, unit))
 
+    def _texts(self, cells: Any) -> Encoded:
+        values, good = parsed(cells, day if self.axis.kind == "date" else moment, np.int64)
+        return self._placed(values, cuts.whole_cuts(self.axis)).spoilt(~good, self.faults.unparsable)
+
     def _placed(self, values: AnyArray, thresholds: list[int]) -> Encoded:
         return self.faults.settle(cuts.place_whole(values, thresholds), self.axis.size, values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One attribute's encoder, with what every kind shares: nulls and dictionaries. missing: texts that stand for
+    null."""
+
+    encoder: Encoder
+    null: int
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, attribute: Attribute, *, text: bool) -> Column:
+        """text: of a text table, where the attribute's missing texts stand for null."""
+        missing = tuple(attribute.missing) if text else ()
+        return cls(encoder=encoder(attribute), null=FaultCodes.of(attribute).null, missing=missing)
+
+    def encode(self, cells: Any) -> Encoded:
+        """Codes of an Arrow array, shape (rows,)."""
+        from pyarrow import types
+
+        if types.is_dictionary(cells.type):
+            return self._looked_up(self.encode(cells.dictionary), cells.indices)
+        present = self._present(cells)
+        if present.all():
+            return self.encoder.encode(cells)
+        codes = np.full(len(cells), self.null, dtype=np.int64)
+        if present.any():
+            codes[present] = self.encoder.encode(cells.filter(mask(present))).codes
+        return Encoded(codes, clean=False)
+
+    def _present(self, cells: Any) -> AnyArray:
+        """Which cells do not stand for null."""
+        import pyarrow as pa
+        from pyarrow import compute
+
+        present: AnyArray = cells.is_valid().to_numpy(zero_copy_only=False)
+        if self.missing:
+            missing = compute.is_in(cells, value_set=pa.array(self.missing, cells.type))
+            present = present & ~missing.to_numpy(zero_copy_only=False)
+        return present
+
+    def _looked_up(self, table: Encoded, indices: Any) -> Encoded:
+        """Rows by their dictionary entries. An entry that no row uses has no effect on any row's code."""
+        codes = np.append(table.codes.astype(np.int64), self.null)
+        places = indices.cast("int64").fill_null(len(table.codes)).to_numpy()
+        return Encoded(codes[places], clean=table.clean and indices.null_count == 0)
 
 
 def encoder(attribute: Attribute) -> Encoder:
@@ -170,12 +234,6 @@ def encoder(attribute: Attribute) -> Encoder:
     if isinstance(axis, Codes):
         return CodeEncoder(axis, faults)
     return NumberEncoder(axis, faults) if axis.kind == "number" else MomentEncoder(axis, faults)
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return cast(bool, types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _is_whole(text: str) -> bool:
