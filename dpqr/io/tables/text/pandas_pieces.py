@@ -79,7 +79,7 @@ class PandasPieces:
         return Records(batch) if good.all() else Records(batch.filter(mask(good)), np.flatnonzero(~good))
 
     def _batch(self, lines: bytes) -> Any:
-        """The wanted columns and the one after the last, by place, as Arrow columns of text; None where pandas fails."""
+        """The wanted columns and the one after the last, by place, as text; None where pandas fails."""
         import pandas
         import pyarrow as pa
 
