@@ -14,10 +14,8 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
-from dpqr.io.tables import cuts
-from dpqr.io.tables.fault_codes import Encoded, FaultCodes
-from dpqr.io.tables.parsing import day, is_text, moment, numbers, parsed
-from dpqr.io.tables.records import mask
+from dpqr.io.tables import cell_values as cuts
+from dpqr.io.tables.cell_values import Encoded, FaultCodes, day, is_text, moment, numbers, parsed
 
 _MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
 _DAY = Fraction(24 * 3600 * 10**6)
@@ -196,6 +194,7 @@ class Column:
 
     def encode(self, cells: Any) -> Encoded:
         """Codes of an Arrow array, shape (rows,)."""
+        import pyarrow as pa
         from pyarrow import types
 
         if types.is_dictionary(cells.type):
@@ -205,7 +204,7 @@ class Column:
             return self.encoder.encode(cells)
         codes = np.full(len(cells), self.null, dtype=np.int64)
         if present.any():
-            codes[present] = self.encoder.encode(cells.filter(mask(present))).codes
+            codes[present] = self.encoder.encode(cells.filter(pa.array(present))).codes
         return Encoded(codes, clean=False)
 
     def _present(self, cells: Any) -> AnyArray:

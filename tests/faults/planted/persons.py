@@ -89,7 +89,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/persons/slots.py",
+        "io/tables/last_axis.py",
         (
             "        self._read += coded.read\n",
             "        self._read += len(coded.origins)\n",
@@ -123,7 +123,7 @@ FAULTS = (
         ("        if len(np.unique(keys)) == count:\n", "        if True:\n", "ties decide a permutation"),
     ),
     *planted_in(
-        "io/tables/persons/splitter.py",
+        "io/tables/persons/person.py",
         (
             "noise.words(_WORDS + 2 if groups > 1 else 0) | np.uint64(1)",
             "np.arange(1, _WORDS + 3, dtype=np.uint64) * np.uint64(2**61 - 1)",
@@ -147,7 +147,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/persons/tickets.py",
+        "io/tables/persons/bounding.py",
         ("kept[ordered[rank >= most]] = False", "kept[ordered[rank > most]] = False", "a person has one row too many"),
         (
             "np.bincount(owners)[owners] > most)",

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from dpqr.data.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule
+from dpqr.io.tables.cell_values import DROPPED, FAILED
 from dpqr.io.tables.encoders import Column, encoder
-from dpqr.io.tables.fault_codes import DROPPED, FAILED
 
 NAN, INF = float("nan"), float("inf")
 OWN: dict[Fault, Rule] = dict.fromkeys(("null", "unparsable", "nan", "infinite", "outside"), Rule.CELL)  # type: ignore[misc]

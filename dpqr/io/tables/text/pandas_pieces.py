@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
-from dpqr.io.tables.records import Records, mask
+from dpqr.io.tables.row_encoder import Records, mask
 
 _MARK = "\x7f"
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
