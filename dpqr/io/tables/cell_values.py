@@ -1,14 +1,11 @@
-"""Text cells: what the text of a CSV cell stands for as a number, a day or a moment.
+"""Cell values: what the text of a cell stands for, between which bin edges a value lies, and the code of each fault.
 
 A cell's meaning depends on its own text alone, never on its neighbours, so rows may be cut into batches anywhere.
 
-Cuts: public bin edges as thresholds in a column's own units and type, so that placing a cell never rounds it.
-
-Bin k holds the values at or above threshold k and below threshold k + 1. Edge e is turned into the smallest value of
-the column's type that lies on the right side of it: v >= e where e belongs to the bin above, v > e where it belongs
-to the bin below (every inner edge closed on the right, and the last edge, which belongs to the last bin).
-
-Fault codes: what the declared rules make of a cell that does not fit its column.
+Bin edges become thresholds in a column's own units and type, so that placing a cell never rounds it. Bin k holds the
+values at or above threshold k and below threshold k + 1. Edge e is turned into the smallest value of the column's type
+that lies on the right side of it: v >= e where e belongs to the bin above, v > e where it belongs to the bin below
+(every inner edge closed on the right, and the last edge, which belongs to the last bin).
 """
 
 from __future__ import annotations

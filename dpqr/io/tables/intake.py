@@ -1,6 +1,5 @@
-"""Intakes: what becomes of a table's batches, where the unit is a row and where it is a person.
-
-Tallies: rows of codes become a histogram, dense or of occupied cells only, in memory free of the number of rows.
+"""Intakes: what becomes of a table's batches, where the unit is a row and where it is a person; tallies count rows of
+codes, in memory free of the number of rows.
 """
 
 from __future__ import annotations

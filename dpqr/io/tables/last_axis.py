@@ -1,6 +1,7 @@
-"""Parts: which part of a table each record belongs to, for learners that are trained on disjoint parts.
+"""The last axis: one more code for each row, after those of the domain, for learners.
 
-Slots: at which step of a stream each record is learned from, for learners that look at one record after another.
+Parts: which of several disjoint parts of the table a record belongs to. Slots: at which step of a stream a record is
+learned from.
 """
 
 from __future__ import annotations

@@ -1,13 +1,7 @@
-"""Limits: the declared caps under which a table is read. All are public; none is learnt from the table.
+"""Limits: the declared caps under which a table is read, what a failure may say, and how progress is told.
 
-Whether a table keeps to them is private, but for the number of columns: it is asked when the run is paid for.
-
-Discretion: what fails over a private table is told in constant words.
-
-A reader's own message quotes the row that it stumbled over, and a traceback keeps it alive. So every call that
-touches the table's contents goes through `discreetly`, which drops the original error with all that hangs on it.
-
-Percent: how far a table has been read, told so that nothing follows from it.
+Caps are public and never learnt from the table. Whether a table keeps to them is private, but for the number of
+columns: it is asked when the run is paid for.
 """
 
 from __future__ import annotations

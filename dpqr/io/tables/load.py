@@ -1,11 +1,8 @@
 """load_table: a private table becomes a sealed histogram database over a public domain.
 
-Batches: one pass over every file of a table, in batches of the columns that are read, of text or in Arrow form.
-
-Passes: over how many groups of persons a table is read, and which histograms are dense, so that memory suffices.
-
-Functions of file sizes, and private as these are: they decide how the work is done, never its result, and nobody is
-shown them. Standard input can be read once only, so there all persons must fit together.
+How many passes are made and whether the histogram is dense follows from file sizes, which are private. It decides how
+the work is done, never its result, and nobody is shown it. Standard input can be read once only, so there all persons
+must fit together.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Records: a part of a table, as the rows that can be read and the places of those that cannot.
-
-RowEncoder: batches of cells become rows of codes; the rules are applied row by row.
-"""
+"""RowEncoder: batches of records become rows of codes; the rules are applied row by row."""
 
 from __future__ import annotations
 

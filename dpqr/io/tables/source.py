@@ -1,9 +1,7 @@
 """TableSource: where a private table lies, as its owner names it, and the files that this comes to.
 
-Patterns: the files that a directory, or a name with * ? [ ] and **, stands for.
-
-Why not the standard library's glob: its ** follows links to directories, and two links that lead back make it walk for
-ever.
+A directory, or a name with * ? [ ] and **, stands for files. The standard library's glob is no help with **: it follows
+links to directories, and two links that lead back make it walk for ever.
 """
 
 from __future__ import annotations

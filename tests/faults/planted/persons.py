@@ -83,8 +83,8 @@ FAULTS = (
             "a person is another one as a number and as text",
         ),
         (
-            "return None if text or types.is_integer(kind) else",
-            "return None if text or types.is_integer(kind) or types.is_floating(kind) else",
+            "return None if is_text(kind) or types.is_integer(kind) else",
+            "return None if is_text(kind) or types.is_integer(kind) or types.is_floating(kind) else",
             "a person may be a float",
         ),
     ),

@@ -1,16 +1,9 @@
-"""Thrift's compact protocol, as far as a Parquet file's footer and page headers need it: read strictly, nothing decoded
-that nobody asks for.
+"""Parquet footer: rows, and sizes of the column chunks that will be read, from the file's last bytes.
 
-Stricter than the decoder behind it: a field that stands twice, or has another type than the format gives it, is refused
-and not passed over, for then the two could read one text in two ways.
-Source: Thrift's compact protocol specification.
-
-Parquet footer: rows, and sizes of the column chunks that will be read, from the file's last bytes.
-
-Why not through pyarrow's objects: making one of a chunk ends the whole process where some lists in a damaged footer
-disagree (pyarrow 26), and a release that dies so keeps what it reserved. Chunks go with the schema's columns by their
-order, as in the decoder; the name that a chunk gives itself is not looked at.
-Source: the Parquet format's FileMetaData (parquet.thrift).
+Chunks go with the schema's columns by their order, as in the decoder; the name that a chunk gives itself is not looked
+at. Thrift is read more strictly than in the decoder: a field that stands twice, or has another type than the format
+gives it, is refused and not passed over, for then the two could read one text in two ways.
+Sources: Thrift's compact protocol specification; the Parquet format's FileMetaData (parquet.thrift).
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""Parquet pages: what the page headers of a column chunk declare, read before anything is decoded.
+"""Parquet pages: what their headers declare, read before anything is decoded, and how many rows are decoded at a time.
 
-Why not the footer alone: its sizes are claims that the decoder never compares with the pages. A page header decides how
-much is unpacked at once, and a file of a few hundred bytes can ask there for gigabytes.
+A page header decides how much is unpacked at once. The footer's sizes are claims that the decoder never compares with
+the pages. Rows alone bound nothing: a text may be as long as a page, and one page in a dictionary may stand in every
+row.
 Source: the Parquet format's PageHeader (parquet.thrift).
-
-Parquet budget: how many rows of a row group are decoded at a time, so that no batch outgrows its bytes.
-
-Rows alone bound nothing: a text may be as long as a page, and one page in a dictionary may stand in every row.
 """
 
 from __future__ import annotations

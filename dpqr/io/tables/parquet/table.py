@@ -2,8 +2,7 @@
 
 Types and names are public by declaration. The footer's statistics and the dictionaries are private and decide
 nothing; its sizes and row counts are private too, and are compared with the declared caps once the run is paid for.
-
-Sifting: rows of a Parquet batch that cannot be read are malformed, as they are in CSV.
+Rows that cannot be read are malformed, as they are in CSV.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tickets: which rows of each person are kept, an exact uniform choice made for each person apart.
+"""Bounding: at most K rows of each person, kept by an exact random choice, in memory free of all rows that are lost.
 
 Every row holds a ticket, a uniform real number in [0, 1) of which only the first binary digits are drawn, 64 at a
 time; a person's rows with the smallest tickets are kept. Tickets are independent of each other and of all else, and
@@ -6,8 +6,6 @@ are compared only with those of the same person, so every set of K of a person's
 other persons have, in whatever order and files the rows come. Where the digits drawn so far leave two rows of one
 person equal, more are drawn, so ties have no say. Digits of rows that stay are kept: a row that comes later meets the
 same tickets, and rows that are lost by now would be lost in the end too.
-
-Bounding: at most K rows of each person, kept by an exact random choice, in memory free of all rows that are lost.
 """
 
 from __future__ import annotations

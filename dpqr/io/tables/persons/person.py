@@ -1,6 +1,6 @@
 """Persons: whose row it is, as the unit column says it, compared exactly.
 
-Splitter: a keyed hash that cuts the persons into groups, one a pass, so that one group at a time fits in memory.
+A keyed hash cuts them into groups, one a pass, so that one group at a time fits in memory.
 """
 
 from __future__ import annotations

@@ -1,14 +1,10 @@
-"""CSV tables: the header's contract, and the cells of the wanted columns as text.
+"""CSV tables: the header's contract, and the records as columns of text.
 
-Every column is read as text, for a type guessed from the first rows would be a function of private values. Empty
-lines are no rows. Rows that cannot be read are malformed (`CsvRows`); what becomes of them is a rule of the table.
-
-CsvRows: a CSV stream as its header and then, piece by piece, as columns of cells.
-
-A record is what the grammar makes of the text: empty lines are none, a line end inside quotes ends none, and a quote
-that is never closed makes one record of all that follows. A record is malformed that has more or fewer cells than the
-header, is longer than the limit, holds other text than UTF-8 in a wanted cell, or does not end. Every record counts
-alike however the stream is cut into pieces.
+Every column is read as text, for a type guessed from the first rows would be a function of private values. A record is
+what the grammar makes of the text: empty lines are none, a line end inside quotes ends none, and a quote that is never
+closed makes one record of all that follows. A record is malformed that has more or fewer cells than the header, is
+longer than the limit, holds other text than UTF-8 in a wanted cell, or does not end; what becomes of it is a rule of
+the table. Every record counts alike however the stream is cut into pieces.
 
 pandas reads each piece (`PandasPieces`). The standard library's reader reads, row by row, the pieces that pandas does
 not read by this grammar: the two give the same cells wherever both are used.

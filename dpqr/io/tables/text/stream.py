@@ -1,7 +1,4 @@
-"""TextStream: the bytes of one CSV table, unpacked, metered and capped.
-
-LongRow: finds the end of a CSV row that is longer than the limit, without keeping the row.
-"""
+"""TextStream: the bytes of one CSV table, unpacked, metered and capped; LongRow: the end of a row beyond the limit."""
 
 from __future__ import annotations
 
