@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Bins, Fault, Rule
+from dpqr.io.tables.arrow_arrays import numpy_values
 
 _DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
@@ -64,9 +65,9 @@ def parsed(cells: Any, parse: Callable[[str], float | None], dtype: type) -> tup
     parsed once."""
     encoded = cells.dictionary_encode()
     found = [parse(text) for text in encoded.dictionary.to_pylist()]
-    values: AnyArray = np.array([0 if value is None else value for value in found], dtype=dtype)
-    places, good = encoded.indices.to_numpy(), np.array([value is not None for value in found], dtype=bool)
-    return values[places], good[places]
+    known: AnyArray = np.array([0 if value is None else value for value in found], dtype=dtype)
+    places, good = numpy_values(encoded.indices), np.array([value is not None for value in found], dtype=bool)
+    return known[places], good[places]
 
 
 def numbers(cells: Any) -> tuple[AnyArray, AnyArray]:
@@ -74,19 +75,12 @@ def numbers(cells: Any) -> tuple[AnyArray, AnyArray]:
     import pyarrow as pa
 
     try:
-        values: AnyArray = cells.cast(pa.float64()).to_numpy()
+        found = numpy_values(cells.cast(pa.float64()))
     except pa.ArrowInvalid:
         return parsed(cells, number, np.float64)
-    if not np.isfinite(values).all():
+    if not np.isfinite(found).all():
         return parsed(cells, number, np.float64)
-    return values, np.ones(len(values), dtype=bool)
-
-
-def is_text(kind: Any) -> bool:
-    """Whether an Arrow type is one of texts."""
-    from pyarrow import types
-
-    return cast(bool, types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+    return found, np.ones(len(found), dtype=bool)
 
 
 def edges(bins: Bins) -> list[tuple[Fraction, bool]]:
@@ -136,7 +130,7 @@ def place_decimals(column: Any, bins: Bins) -> AnyArray:
     for cut in whole_cuts(bins, Fraction(10) ** -scale):
         if cut <= largest:
             threshold = pa.scalar(_unscaled(max(cut, -largest), scale), type=column.type)
-            places += compute.greater_equal(column, threshold).to_numpy(zero_copy_only=False)
+            places += numpy_values(compute.greater_equal(column, threshold))
     return places
 
 

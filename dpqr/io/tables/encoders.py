@@ -14,8 +14,20 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
-from dpqr.io.tables import cell_values as cuts
-from dpqr.io.tables.cell_values import Encoded, FaultCodes, day, is_text, moment, numbers, parsed
+from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present, text_array
+from dpqr.io.tables.cell_values import (
+    Encoded,
+    FaultCodes,
+    day,
+    float_cuts,
+    moment,
+    numbers,
+    parsed,
+    place_decimals,
+    place_floats,
+    place_whole,
+    whole_cuts,
+)
 
 _MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
 _DAY = Fraction(24 * 3600 * 10**6)
@@ -57,13 +69,13 @@ class LabelEncoder:
             cells = cells.cast(pa.string())
         if self.axis.folded:
             cells = compute.ascii_lower(cells)
-        found = compute.index_in(cells, value_set=pa.array(self.axis.values, type=cells.type))
-        places = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        found = compute.index_in(cells, value_set=text_array(self.axis.values, cells.type))
+        places = numpy_values(found, -1).astype(np.int64)
         return self.faults.settle(places, self.axis.size, places)
 
     def _integers(self, cells: Any) -> Encoded:
         """By value: of the labels, those that are the decimal text of a number of this type."""
-        values = cells.to_numpy()
+        values = numpy_values(cells)
         bounds = np.iinfo(values.dtype)
         numbers = {int(text): place for place, text in enumerate(self.axis.values) if _is_whole(text)}
         known = sorted(value for value in numbers if bounds.min <= value <= bounds.max)
@@ -94,7 +106,7 @@ class CodeEncoder:
         if is_text(cells.type):
             values, good = numbers(cells)
             return self.faults.whole(values, self.axis.size).spoilt(~good, self.faults.unparsable)
-        values = cells.to_numpy()
+        values = numpy_values(cells)
         return self.faults.whole(values, self.axis.size) if values.dtype.kind == "f" else self._integers(values)
 
     def _integers(self, values: AnyArray) -> Encoded:
@@ -126,19 +138,19 @@ class NumberEncoder:
         from pyarrow import types
 
         if types.is_decimal(cells.type):
-            places = cuts.place_decimals(cells, self.axis)
+            places = place_decimals(cells, self.axis)
             return self.faults.settle(places, self.axis.size, places)
         if is_text(cells.type):
             values, good = numbers(cells)
             return self._floats(values).spoilt(~good, self.faults.unparsable)
-        values = cells.to_numpy()
+        values = numpy_values(cells)
         if values.dtype.kind == "f":
             return self._floats(values)
-        places = cuts.place_whole(values, cuts.whole_cuts(self.axis))
+        places = place_whole(values, whole_cuts(self.axis))
         return self.faults.settle(places, self.axis.size, values)
 
     def _floats(self, values: AnyArray) -> Encoded:
-        places = cuts.place_floats(values, cuts.float_cuts(self.axis, values.dtype))
+        places = place_floats(values, float_cuts(self.axis, values.dtype))
         return self.faults.settle(places, self.axis.size, values)
 
 
@@ -164,17 +176,17 @@ class MomentEncoder:
         if is_text(cells.type):
             return self._texts(cells)
         unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
-        values = cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()).to_numpy()
+        values = numpy_values(cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()))
         if self.axis.kind == "date":
-            return self._placed(values, [int(cut * _DAY / unit) for cut in cuts.whole_cuts(self.axis)])
-        return self._placed(values, cuts.whole_cuts(self.axis, unit))
+            return self._placed(values, [int(cut * _DAY / unit) for cut in whole_cuts(self.axis)])
+        return self._placed(values, whole_cuts(self.axis, unit))
 
     def _texts(self, cells: Any) -> Encoded:
         values, good = parsed(cells, day if self.axis.kind == "date" else moment, np.int64)
-        return self._placed(values, cuts.whole_cuts(self.axis)).spoilt(~good, self.faults.unparsable)
+        return self._placed(values, whole_cuts(self.axis)).spoilt(~good, self.faults.unparsable)
 
     def _placed(self, values: AnyArray, thresholds: list[int]) -> Encoded:
-        return self.faults.settle(cuts.place_whole(values, thresholds), self.axis.size, values)
+        return self.faults.settle(place_whole(values, thresholds), self.axis.size, values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,34 +206,31 @@ class Column:
 
     def encode(self, cells: Any) -> Encoded:
         """Codes of an Arrow array, shape (rows,)."""
-        import pyarrow as pa
         from pyarrow import types
 
         if types.is_dictionary(cells.type):
             return self._looked_up(self.encode(cells.dictionary), cells.indices)
-        present = self._present(cells)
-        if present.all():
+        known = self._known(cells)
+        if known.all():
             return self.encoder.encode(cells)
         codes = np.full(len(cells), self.null, dtype=np.int64)
-        if present.any():
-            codes[present] = self.encoder.encode(cells.filter(pa.array(present))).codes
+        if known.any():
+            codes[known] = self.encoder.encode(cells.filter(mask(known))).codes
         return Encoded(codes, clean=False)
 
-    def _present(self, cells: Any) -> AnyArray:
+    def _known(self, cells: Any) -> AnyArray:
         """Which cells do not stand for null."""
-        import pyarrow as pa
         from pyarrow import compute
 
-        present: AnyArray = cells.is_valid().to_numpy(zero_copy_only=False)
-        if self.missing:
-            missing = compute.is_in(cells, value_set=pa.array(self.missing, cells.type))
-            present = present & ~missing.to_numpy(zero_copy_only=False)
-        return present
+        if not self.missing:
+            return present(cells)
+        missing = compute.is_in(cells, value_set=text_array(self.missing, cells.type))
+        return present(cells) & ~numpy_values(missing)
 
     def _looked_up(self, table: Encoded, indices: Any) -> Encoded:
         """Rows by their dictionary entries. An entry that no row uses has no effect on any row's code."""
         codes = np.append(table.codes.astype(np.int64), self.null)
-        places = indices.cast("int64").fill_null(len(table.codes)).to_numpy()
+        places = numpy_values(indices.cast("int64"), len(table.codes))
         return Encoded(codes[places], clean=table.clean and indices.null_count == 0)
 
 

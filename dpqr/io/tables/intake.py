@@ -14,9 +14,10 @@ from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.counts import Counts
 from dpqr.data.histogram import DenseHistogram, SparseHistogram
 from dpqr.data.packing import Packing
+from dpqr.io.tables.arrow_arrays import mask
 from dpqr.io.tables.persons.bounding import Bounded, Bounding
 from dpqr.io.tables.persons.person import Splitter, persons
-from dpqr.io.tables.row_encoder import CodedRows, Records, RowEncoder, mask
+from dpqr.io.tables.row_encoder import CodedRows, Records, RowEncoder
 from dpqr.noise.source import NoiseSource
 
 _LEAST_PENDING = 2**15
@@ -212,6 +213,7 @@ class PersonIntake:
         mine = self.splitter.group(people) == self._group
         if not mine.all():
             people = people.filter(mask(mine))
+            chosen = chosen.copy()
             chosen[chosen] = mine
         coded = rows.encode(batch.rows if chosen.all() else batch.rows.filter(mask(chosen)))
         places = np.arange(len(people)) if coded.places is None else coded.places

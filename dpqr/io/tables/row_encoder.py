@@ -10,17 +10,11 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.domain import Domain
-from dpqr.io.tables.cell_values import FAILED, Encoded, is_text, numbers
+from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present
+from dpqr.io.tables.cell_values import FAILED, Encoded, numbers
 from dpqr.io.tables.encoders import Column
 
 NONE: IntArray = np.zeros(0, dtype=np.int64)
-
-
-def mask(chosen: AnyArray) -> Any:
-    """One truth value a row, as an Arrow array."""
-    import pyarrow as pa
-
-    return pa.array(chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +139,7 @@ def _counted(cells: Any) -> tuple[AnyArray, AnyArray]:
         cells = cells.dictionary_decode()
     if types.is_null(cells.type):
         cells = cells.cast("int64")
-    return cells.fill_null(0).to_numpy(), cells.is_valid().to_numpy(zero_copy_only=False)
+    return numpy_values(cells), present(cells)
 
 
 def count_refusal(kind: Any) -> str | None:

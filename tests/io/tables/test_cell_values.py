@@ -18,7 +18,6 @@ from dpqr.io.tables.cell_values import (
     FaultCodes,
     day,
     float_cuts,
-    is_text,
     moment,
     number,
     numbers,
@@ -77,11 +76,6 @@ def test_each_distinct_text_is_parsed_once() -> None:
     values, good = parsed(pa.array(["4", "x", "5"] * 50), noted, np.int64)
     assert (values.tolist(), good.tolist()) == ([4, 0, 5] * 50, [True, False, True] * 50)
     assert sorted(seen) == ["4", "5", "x"]
-
-
-def test_types_of_texts() -> None:
-    assert all(map(is_text, (pa.string(), pa.large_string(), pa.string_view())))
-    assert not any(map(is_text, (pa.binary(), pa.int8(), pa.dictionary(pa.int8(), pa.string()))))
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,10 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpqr.errors import DataError
+from dpqr.io.tables.arrow_arrays import numpy_values
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.footer import I32, STRUCT, BadParquet, BadThrift, Chunk, Compact, Group, Take
 from dpqr.io.tables.source import TableFile
@@ -166,11 +169,12 @@ class ParquetBudget:
 
         cells, rows = batch.column(spelt), batch.num_rows
         if types.is_dictionary(cells.type) and len(cells.dictionary) and not types.is_primitive(cells.type.value_type):
-            lengths = compute.binary_length(cells.dictionary)
-            lengths = compute.if_else(compute.greater(lengths, self.limits.row_bytes), 0, lengths)
-            longest = compute.max(lengths).as_py() or 0
+            lengths = numpy_values(compute.binary_length(cells.dictionary)).astype(np.int64)
+            lengths[lengths > self.limits.row_bytes] = 0
+            longest = int(lengths.max())
             if longest * rows > _SMALL:
-                self._count(compute.sum(lengths.take(cells.indices)).as_py() or 0)
+                places = numpy_values(cells.indices.cast("int64"), len(lengths))
+                self._count(int(np.append(lengths, 0)[places].sum()))
                 rows = min(rows, BATCH_BYTES // longest)
         for start in range(0, batch.num_rows, max(1, rows)):
             yield batch.slice(start, rows)

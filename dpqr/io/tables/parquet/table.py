@@ -17,11 +17,11 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray
 from dpqr.errors import DataError
-from dpqr.io.tables.cell_values import is_text
+from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values
 from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.parquet.footer import BadParquet, Footer, read_footer
 from dpqr.io.tables.parquet.pages import ParquetBudget
-from dpqr.io.tables.row_encoder import Records, mask
+from dpqr.io.tables.row_encoder import Records
 from dpqr.io.tables.source import TableFile
 
 
@@ -45,7 +45,7 @@ def _unreadable(cells: Any, longest: int | None) -> AnyArray | None:
     bad = _bad_texts(cells.dictionary, longest)
     if bad is None:
         return None
-    found: AnyArray = np.append(bad, False)[cells.indices.cast("int64").fill_null(len(bad)).to_numpy()]
+    found: AnyArray = np.append(bad, False)[numpy_values(cells.indices.cast("int64"), len(bad))]
     return found
 
 
@@ -57,8 +57,7 @@ def _bad_texts(texts: Any, longest: int | None) -> AnyArray | None:
         return None
     bad = np.zeros(len(texts), dtype=bool)
     if longest is not None:
-        long = compute.greater(compute.binary_length(texts), longest)
-        bad |= compute.fill_null(long, False).to_numpy(zero_copy_only=False)
+        bad |= numpy_values(compute.binary_length(texts)) > longest
     if not _is_utf8(texts):
         bad |= np.array([value is not None and not _decodes(value) for value in _bytes(texts)], dtype=bool)
     return bad if bad.any() else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, WordArray
-from dpqr.io.tables.cell_values import is_text
+from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present
 from dpqr.noise.source import NoiseSource
 
 
@@ -35,12 +35,11 @@ def persons(cells: Any) -> tuple[Any, AnyArray]:
         cells = cells.dictionary_decode()
     if types.is_integer(cells.type) and not types.is_uint64(cells.type):
         found = cells.cast("int64")
-        present = found.is_valid()
+        named = present(found)
     else:
         found = as_text(cells)
-        present = compute.fill_null(compute.greater(compute.binary_length(found), 0), False)
-    mask: AnyArray = present.to_numpy(zero_copy_only=False)
-    return _plain(found if mask.all() else found.filter(present)), mask
+        named = numpy_values(compute.binary_length(found)) > 0
+    return _plain(found if named.all() else found.filter(mask(named))), named
 
 
 def _plain(found: Any) -> Any:
@@ -81,7 +80,7 @@ def distinct(parts: Sequence[Any]) -> tuple[Any, AnyArray]:
     if len({part.type for part in parts}) > 1:
         parts = [as_text(part) for part in parts]
     encoded = pa.concat_arrays(list(parts)).dictionary_encode()
-    return encoded.dictionary, encoded.indices.to_numpy().astype("int64", copy=False)
+    return encoded.dictionary, numpy_values(encoded.indices).astype("int64", copy=False)
 
 
 _LETTERS = 8

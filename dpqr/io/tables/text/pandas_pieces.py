@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
-from dpqr.io.tables.row_encoder import Records, mask
+from dpqr.io.tables.arrow_arrays import mask, numpy_values
+from dpqr.io.tables.row_encoder import Records
 
 _MARK = "\x7f"
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
@@ -123,8 +124,7 @@ def _holds(column: Any, sign: str) -> AnyArray:
     """Which cells hold a sign, shape (rows,)."""
     from pyarrow import compute
 
-    found: AnyArray = compute.match_substring(column, sign).to_numpy(zero_copy_only=False)
-    return found
+    return numpy_values(compute.match_substring(column, sign))
 
 
 def _is_utf8(text: str) -> bool:
