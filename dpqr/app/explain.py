@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.app.kept_tunings import kept_tunings
 from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents, unit_of
 from dpqr.app.request import PlanRequest
 from dpqr.app.roles import settled
@@ -15,6 +14,7 @@ from dpqr.app.strategies import USES
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.tuning_cache import cached_tunings
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level, Problem, Variant
@@ -34,7 +34,7 @@ def explain(request: PlanRequest) -> Explanation:
     document = read_documents(request.queries, request.domain)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
     chosen, reasons = settled(asked, document.workload)
-    with kept_tunings():
+    with cached_tunings():
         forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
     promised = {rule: dict(_promised(asked, document, rule)) for rule in UPDATES.builtins}
     smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)

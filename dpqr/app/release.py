@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Protocol
 
-from dpqr.app.kept_tunings import kept_tunings, tuning_notes
 from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run, release_bill
 from dpqr.app.planning import plan_release
 from dpqr.app.reading import Reading, count_column, reading
@@ -20,13 +19,14 @@ from dpqr.construction.dropped import count_dropped
 from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.io.outputs.directory import ReleaseDirectory, reserve
-from dpqr.io.outputs.release_directory import write_release
+from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
+from dpqr.io.tuning_cache import cached_tunings, tuning_notes
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.known import available
 from dpqr.strategies.plan import Plan
@@ -58,7 +58,7 @@ def dry_run(
     payer: LedgerRequest | None = None,
 ) -> Plan:
     """The plan of a release, checked as far as it can be without the table; it says what earlier jobs have tuned."""
-    with kept_tunings() as tunings:
+    with cached_tunings() as tunings:
         plan, _ = _checked(source, request, output, limits, payer)
         return replace(plan, notes=(*plan.notes, *tuning_notes(tunings)))
 
@@ -97,14 +97,14 @@ def release(
     """
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    with kept_tunings():
+    with cached_tunings():
         plan, held = _checked(source, request, output, limits, payer)
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     bill = release_bill(plan, held.policy)
-    with kept_tunings(), paid_run(payer, bill, target.path if target else None) as run:
+    with cached_tunings(), paid_run(payer, bill, target.path if target else None) as run:
         finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)

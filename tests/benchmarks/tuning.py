@@ -15,7 +15,7 @@ import time
 import numpy as np
 from dense import planned, square
 
-from dpqr.app.kept_tunings import kept_tunings
+from dpqr.io.tuning_cache import cached_tunings
 from dpqr.strategies.designs import bucket_design, kronecker
 
 CASES = [
@@ -42,7 +42,7 @@ def job(sizes: tuple[int, ...], workload: str) -> tuple[float, int]:
     for kept in (kronecker.designs, bucket_design.equal_buckets, bucket_design.partition_design):
         kept.cache_clear()
     started = time.process_time()
-    with kept_tunings() as found:
+    with cached_tunings() as found:
         square(planned(sizes, workload, "0.1", "auto"), np.full(sizes, 2))
     return time.process_time() - started, found.taken
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from desk import DOMAIN, PRIVATE
 from refusals import assert_refusal
+from support.slow_cases import slowly
 
 from dpqr.cli.main import NO_MEMORY, UNEXPECTED
 from dpqr.errors import BudgetRefused
@@ -36,8 +37,8 @@ PLACES = [
     "dpqr.app.release.iterative_construction",
     "dpqr.app.release.assemble",
     "dpqr.app.release.write_release",
-    "dpqr.io.outputs.release_directory.answer_tables",
-    "dpqr.io.outputs.release_directory.release_document",
+    "dpqr.io.outputs.release_files.answer_tables",
+    "dpqr.io.outputs.release_files.release_document",
     "dpqr.strategies.updates.multiplicative_weights.MultiplicativeWeights.update",
 ]
 
@@ -74,7 +75,7 @@ def test_a_crash_inside_the_gate(desk, monkeypatch, error):
 def test_a_full_disk_leaves_no_draft(desk, monkeypatch):
     before = desk.everything()
     monkeypatch.setattr(
-        "dpqr.io.outputs.release_directory.write_tables", breaking(OSError(28, "No space left on device", SECRET))
+        "dpqr.io.outputs.release_files.write_tables", breaking(OSError(28, "No space left on device", SECRET))
     )
     assert_refusal(desk.run(*RELEASE, "--out", "out"), 2, "--out out: cannot be written (No space left on device)")
     assert desk.everything() == before
@@ -176,14 +177,16 @@ def entries(desk):
     "arguments",
     [
         (*RELEASE, *LEDGER, "--out", "out"),
-        (*RELEASE, *LEDGER, "--out", "out", "--progress", "json"),
-        (*RELEASE, *LEDGER),
-        (*RELEASE, *LEDGER, "--json"),
-        (*PREDICT, *LEDGER, "--points", "p.csv", "--out", "guess.csv"),
-        (*PREDICT, *LEDGER, "--points", "p.csv"),
-        (*PREDICT, *LEDGER, "--release", "function", "--out", "model.json"),
-        ("domain", "table.csv", "--out", "new.json"),
         ("budget", "verify", "--ledger", "l.sqlite"),
+        *slowly(
+            (*RELEASE, *LEDGER, "--out", "out", "--progress", "json"),
+            (*RELEASE, *LEDGER),
+            (*RELEASE, *LEDGER, "--json"),
+            (*PREDICT, *LEDGER, "--points", "p.csv", "--out", "guess.csv"),
+            (*PREDICT, *LEDGER, "--points", "p.csv"),
+            (*PREDICT, *LEDGER, "--release", "function", "--out", "model.json"),
+            ("domain", "table.csv", "--out", "new.json"),
+        ),
     ],
     ids=" ".join,
 )
@@ -207,7 +210,7 @@ def test_a_refusal_that_nobody_can_read_keeps_its_code(desk):
 
 
 @full_device
-@pytest.mark.parametrize("redirected", [">&-", ">/dev/full", "1<q.json"])
+@pytest.mark.parametrize("redirected", [">&-", *slowly(">/dev/full", "1<q.json")])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -376,7 +379,7 @@ run()
 """
 
 
-@pytest.mark.parametrize("more", [{}, {"PYTHONWARNINGS": "error"}], ids=["plain", "strict"])
+@pytest.mark.parametrize("more", [{}, *slowly({"PYTHONWARNINGS": "error"})], ids=["plain", "strict"])
 def test_nothing_else_writes_to_standard_error(desk, more):
     script = LOUD.format(secret=SECRET, arguments=[*RELEASE, "--out", "out"])
     done = subprocess.run(

@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 import pytest
-from readme_rule import README, RULE, TEST
+from readme_rule import EXTENDING, RULE, TEST
 from refusals import assert_refusal
 
 from dpqr.strategies.known import ROLES
@@ -192,8 +192,12 @@ def test_whose_word_a_mistake_bound_is(foreign):
     assert plan.code == 0, plan.err
     says = "the mistake bound of 'hedge' is as stated by fake-rules 1.5, not proved here: "
     assert [note for note in plan.json["notes"] if note.startswith(says)]
+    assert plan.json["promise"] == "stated"
+    shown = foreign.release(*theory[:-1], "--update", "hedge", "--trust", "hedge").out
+    assert "no answer is off by more than alpha n, if the rule's stated mistake bound holds" in " ".join(shown.split())
     own = foreign.release(*theory, "--update", "multiplicative-weights")
     assert not [note for note in own.json["notes"] if "as stated by" in note]
+    assert own.json["promise"] == "proved"
 
 
 @pytest.mark.parametrize(
@@ -230,13 +234,13 @@ def test_a_rule_that_fails_ends_the_run_at_once(foreign, name, says):
 
 @pytest.fixture
 def package(desk, tmp_path_factory, monkeypatch):
-    """The desk, with the package of README's rule installed as a distribution."""
+    """The desk, with the package of the guide's rule installed as a distribution."""
     site = tmp_path_factory.mktemp("site")
     for folder in ("my_package", "my_package-0.1.dist-info"):
         (site / folder).mkdir()
     metadata = METADATA.replace("fake-rules", "my-package").replace("1.5", "0.1")
     (site / "my_package-0.1.dist-info/METADATA").write_text(metadata)
-    points = re.search(r"```toml\n(\[project\.entry-points.*?)```", README, re.DOTALL)[1]
+    points = re.search(r"```toml\n(\[project\.entry-points.*?)```", EXTENDING, re.DOTALL)[1]
     points = points.replace('project.entry-points."dpqr.update_rules"', "dpqr.update_rules").replace('"', "")
     (site / "my_package-0.1.dist-info/entry_points.txt").write_text(points)
     (site / "my_package/__init__.py").write_text("")
@@ -248,7 +252,7 @@ def package(desk, tmp_path_factory, monkeypatch):
         del sys.modules[name]
 
 
-def test_the_rule_of_the_readme_is_installed_tested_and_trusted(package):
+def test_the_rule_of_the_guide_is_installed_tested_and_trusted(package):
     import_module("my_package.test_hedge").test_hedge()
     assert "hedge [my-package 0.1]: my_package.hedge:Hedge" in package.run("strategies").out
     ended = package.release("--update", "hedge", "--trust", "hedge", "--out", "out", "--synthetic", "rows")

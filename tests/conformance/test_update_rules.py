@@ -2,11 +2,11 @@
 
 import ast
 from dataclasses import dataclass, replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
 from readme_rule import RULE, readme_rule
+from support.slow_cases import slowly
 
 from dpqr.extension import DenseDistribution, Footprint, InfeasiblePlan
 from dpqr.strategies.known import UPDATES
@@ -18,7 +18,7 @@ Hedge = readme_rule()
 
 
 def broken(**members):
-    """The rule of README with other members."""
+    """The rule of the guide with other members."""
     return dataclass(frozen=True, kw_only=True)(type("Broken", (Hedge,), members))()
 
 
@@ -180,11 +180,15 @@ def test_a_bound_that_is_a_quarter_of_the_truth_is_refuted():
         check_update_rule(Optimist())
 
 
-@pytest.mark.parametrize("name", UPDATES.builtins)
+DEAREST = "multiplicative-weights"
+
+
+@pytest.mark.parametrize("name", [*slowly(DEAREST), *(name for name in UPDATES.builtins if name != DEAREST)])
 def test_the_rules_of_the_house_conform(name):
     check_update_rule(UPDATES.load(name)())
 
 
+@pytest.mark.slow
 def test_so_does_multiplicative_weights_without_replay():
     check_update_rule(MultiplicativeWeights(replay=False))
 
@@ -193,4 +197,4 @@ def test_the_rule_of_the_readme_conforms_and_imports_nothing_internal():
     check_update_rule(Hedge())
     modules = [each.module for each in ast.walk(ast.parse(RULE)) if isinstance(each, ast.ImportFrom)]
     assert [module for module in modules if module.startswith("dpqr")] == ["dpqr.extension"]
-    assert Fraction(len(RULE.splitlines())) < 45
+    assert len(RULE.splitlines()) <= 20

@@ -33,6 +33,7 @@ def test_a_third_partys_base_is_not_looked_at_before_it_is_rehearsed():
         base.rehearse()
 
 
+@pytest.mark.slow
 def test_scikit_learn_where_it_is_installed():
     pytest.importorskip("sklearn")
     base = read_base("sklearn.tree.DecisionTreeClassifier(max_depth=2)")

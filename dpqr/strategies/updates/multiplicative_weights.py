@@ -18,18 +18,16 @@ from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, withi
 from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.updates.dense_members import DENSE_LIMIT, exponential_step, logs_of, of_logs
 from dpqr.strategies.updates.descent import MEMORY
 from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.evidence import Evidence, gather, lower_order, merged
 from dpqr.strategies.updates.logarithm import floor_of_log
 from dpqr.strategies.updates.refinement import Refinement, by_interaction
-from dpqr.strategies.updates.single_query import SingleQuery, on_domain
+from dpqr.strategies.updates.single_query import SingleQuery
 from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
-
-DENSE_LIMIT = 2**24
-"""Cells up to which a distribution is kept cell by cell (128 MiB an array)."""
 
 LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""
@@ -39,8 +37,6 @@ MODEL_SIZE = 2**20
 10: mean L1 errors of 0.061 and 0.0202 here; with four times the room 0.060 and 0.0198, in 1.1 and 1.4 times the
 processor time and half as much memory again; with a quarter of the room 0.064 and 0.0201. What finds no room is fitted
 question by question.)"""
-
-LOGS = "logs"
 
 Distribution = DenseDistribution | FactoredDistribution | RefinedDistribution
 
@@ -216,9 +212,7 @@ def _step(level: Level, hypothesis: DenseDistribution, query: SingleQuery) -> De
     rate = float(level.value) * (0.5 if level.variant == "printed" else 4.0)
     told = float((query.coefficients * cells).sum())
     sign = -1.0 if query.value < told else 1.0
-    known = hypothesis.potentials.get(LOGS)
-    logs = np.log(np.maximum(cells, np.finfo(np.float64).tiny)) if known is None else known
-    return _exponential(logs + (sign * rate) * query.coefficients, hypothesis.total)
+    return of_logs(logs_of(hypothesis) + (sign * rate) * query.coefficients, hypothesis.total)
 
 
 def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -> DenseDistribution:
@@ -227,7 +221,7 @@ def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -
     Rows that share cells share the step: it is divided by the largest column sum, so that no cell moves further than
     one query alone would move it.
     """
-    state = DenseDistribution(probabilities=hypothesis.probabilities, total=total, potentials=hypothesis.potentials)
+    state = hypothesis.with_total(total)
     for block, values in zip(measured.blocks, measured.values, strict=True):
         if block.factors and total > 0.0:
             state = _block_step(state, block, values - state.answer(block))
@@ -237,16 +231,4 @@ def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -
 def _block_step(state: DenseDistribution, block: QueryBlock, gaps: FloatArray) -> DenseDistribution:
     spread = float(np.prod([float(factor.matrix.column_norm(1)) for factor in block.factors]))
     largest = float(max(block.largest_coefficient, 1))
-    move = block.adjoint(gaps / (2.0 * state.total * max(spread, 1.0) * largest))
-    known = state.potentials.get(LOGS)
-    logs = np.log(np.maximum(state.probabilities, np.finfo(np.float64).tiny)) if known is None else known
-    return _exponential(logs + on_domain(move, block.axes, logs.ndim), state.total)
-
-
-def _exponential(logs: FloatArray, total: float) -> DenseDistribution:
-    logs = logs - logs.max()
-    logs.flags.writeable = False
-    cells = np.exp(logs)
-    cells /= cells.sum()
-    cells.flags.writeable = False
-    return DenseDistribution(probabilities=cells, total=total, potentials={LOGS: logs})
+    return exponential_step(state, block, gaps / (2.0 * state.total * max(spread, 1.0) * largest))
