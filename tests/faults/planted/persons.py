@@ -67,8 +67,8 @@ FAULTS = (
     *planted_in(
         "io/tables/persons/person.py",
         (
-            "present = compute.fill_null(compute.greater(compute.binary_length(found), 0), False)",
-            "present = compute.fill_null(compute.greater(compute.binary_length(found), -1), False)",
+            "named = numpy_values(compute.binary_length(found)) > 0",
+            "named = numpy_values(compute.binary_length(found)) > -1",
             "an empty text is a person",
         ),
         ("    return numbers if same else found", "    return numbers", "07 and 7 are one person"),

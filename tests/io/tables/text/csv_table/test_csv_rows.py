@@ -53,7 +53,9 @@ def _is_utf8(text: str) -> bool:
     return not any("\udc80" <= sign <= "\udcff" for sign in text)
 
 
-TEXTS = st.lists(st.sampled_from([b"a", b"b", b",", b",", b'"', b'"', b"\n", b"\r", b" ", b"\xff", "é".encode()]))
+SIGNS = [b"a", b"07", b",", b",", b'"', b'"', b"\n", b"\n", b"\r", b"\r\n", b" ", b"\xff", "é".encode()]
+RARE = [b"\0", b"\x7f", "\ufffd".encode(), b"\n\n", b"1.0", b"NA", b"true", b'""']
+TEXTS = st.lists(st.sampled_from(SIGNS)) | st.lists(st.sampled_from([*SIGNS, *RARE]))
 
 
 @settings(max_examples=400)
