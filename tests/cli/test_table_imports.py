@@ -7,8 +7,8 @@ import sys
 
 import pyarrow as pa
 import pytest
-from desk import DOMAIN, QUERIES
 from pyarrow import parquet
+from support.command_desk import DOMAIN, QUERIES
 
 LISTING = """
 import sys

@@ -11,8 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram, SparseHistogram
 from dpqr.data.packing import Packing
 from dpqr.io.tables.arrow_arrays import mask
 from dpqr.io.tables.persons.bounding import Bounded, Bounding

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Generic, TypeVar
 
 from dpqr.errors import DataError, DpqrError, UsageFault
-from dpqr.mechanisms.limits import RECORDS
+from dpqr.mechanisms.noisy_answers import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
 LEAST_MEMORY = 2**28

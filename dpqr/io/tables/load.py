@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.attribute import Rule
-from dpqr.data.counts import Counts
-from dpqr.data.domain import Domain
-from dpqr.data.faults import failing_attributes
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.domain import Domain, failing_attributes
+from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
@@ -33,7 +31,7 @@ from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import require_single_rows, wanted_columns
 from dpqr.io.tables.text.csv_table import csv_batches
-from dpqr.mechanisms.limits import RECORDS
+from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private
 

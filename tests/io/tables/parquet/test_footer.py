@@ -4,7 +4,8 @@ import os
 import numpy as np
 import pyarrow as pa
 import pytest
-from forgery import (
+from pyarrow import parquet
+from support.forged_parquet import (
     BINARY,
     FIRST_PAGE,
     GROUP_ROWS,
@@ -23,7 +24,6 @@ from forgery import (
     with_footer,
     written_struct,
 )
-from pyarrow import parquet
 
 from dpqr.io.tables.parquet import footer as parquet_footer
 from dpqr.io.tables.parquet.footer import BadParquet, BadThrift, Compact, read_footer

@@ -3,8 +3,8 @@ import os
 import numpy as np
 import pyarrow as pa
 import pytest
-from forgery import I32, PACKED, VALUES, chunk_facts, forged, table_bytes, with_page
 from pyarrow import parquet
+from support.forged_parquet import I32, PACKED, VALUES, chunk_facts, forged, table_bytes, with_page
 
 from dpqr.errors import DataError
 from dpqr.io.tables import limits

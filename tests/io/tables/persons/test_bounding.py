@@ -11,7 +11,7 @@ from math import comb
 import numpy as np
 import pyarrow as pa
 import pytest
-from scripted import ScriptedNoise, outcomes
+from support.scripted_noise import ScriptedNoise, outcomes
 
 from dpqr.errors import DataError
 from dpqr.io.tables.persons import bounding

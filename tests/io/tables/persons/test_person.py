@@ -6,7 +6,7 @@ Groups of persons: a function of the person and the key only, and about equally 
 import numpy as np
 import pyarrow as pa
 import pytest
-from scripted import ScriptedNoise
+from support.scripted_noise import ScriptedNoise
 
 from dpqr.io.tables.persons.person import Splitter, as_text, distinct, person_refusal, persons
 from dpqr.noise.source import SeededNoise
