@@ -56,12 +56,12 @@ UNMIRRORED = {
         "strategies/transcript.py",
     ),
     "run by the audit's tests": (
-        "evaluation/answer_cases.py",
-        "evaluation/case.py",
-        "evaluation/choice_cases.py",
-        "evaluation/left_out_cases.py",
-        "evaluation/neighbours.py",
-        "evaluation/told.py",
+        "audit/cases/answers.py",
+        "audit/case.py",
+        "audit/cases/choices.py",
+        "audit/cases/left_out.py",
+        "audit/case.py",
+        "audit/cases/choices.py",
     ),
     "run by the tests of documents, of ledgers and of tables": (
         "io/documents/coefficient_arrays.py",
