@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from dpqr.app.budget import configured_ledger
+from dpqr.app.requests import LedgerRequest
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
-from dpqr.io.journal.fingerprints import plan_digest, table_mark
+from dpqr.io.journal.fingerprints import has_another_form, plan_note, table_mark
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.location import ledger_origin
@@ -39,16 +40,6 @@ _FIRST_LINE = 2**16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRequest:
-    """Whose budget pays. ledger, anchor: paths; None: as configured. resume: continue the run that was killed."""
-
-    dataset: str
-    ledger: str | None = None
-    anchor: str | None = None
-    resume: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
     admits it; note: what the ledger remembers of it, the same for the same plan; policy: how the table is read."""
@@ -63,10 +54,9 @@ class Bill:
 
 def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
     """The bill of a release."""
-    note = f"release, plan {plan_digest(plan)}"
     pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
     unit = plan.problem.unit
-    return Bill(events=plan.events, unit=unit, pricing=pricing, guard=guard, note=note, policy=policy)
+    return Bill(events=plan.events, unit=unit, pricing=pricing, guard=guard, note=plan_note(plan), policy=policy)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -76,7 +66,7 @@ class PaidRun:
     Where the release goes to a directory, every draw is kept in a transcript beside it until all is settled.
 
     looked: rows may have been looked at, by this job or by the one that it continues. repeatable: the table can be read
-    again. done: what becomes of the reservation was decided and told.
+    again. done: what becomes of the reservation was decided and reported.
     """
 
     guard: EveryFilter
@@ -142,7 +132,7 @@ class PaidRun:
         self._forget()
 
     def failed(self, error: BaseException) -> None:
-        """Decide what becomes of the reservation of a run that ends with `error`, and tell it by a note on the error.
+        """Decide what becomes of the reservation of a run that ends with `error`, and add a note on it to the error.
 
         | the run ends                                                  | reservation     | transcript         |
         |---------------------------------------------------------------|-----------------|--------------------|
@@ -162,7 +152,7 @@ class PaidRun:
         """
         if not self.paid or self.done:
             return
-        with suppress(DpqrError):  # the error that ended the run is the one to be told
+        with suppress(DpqrError):  # the error that ended the run is the one to report
             if not self.looked:
                 self._close((), error, "before")
             elif self._waits(error):
@@ -274,6 +264,11 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
             "a killed release to that --out is paid and waits: --resume continues it\n"
             f"to give it up, remove {file.path}; its price stays spent"
         )
+    if has_another_form(run.note):
+        raise UsageFault(
+            "--resume: that release was begun by another version of dpqr, which writes its plans in another form\n"
+            f"continue it with that version; to give it up, remove {file.path}; its price stays spent"
+        )
     if run.reservation.dataset != asked.dataset or run.note != bill.note:
         raise UsageFault(
             "--resume: the plan is not the one that the release began with; "
@@ -286,7 +281,7 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
 
 
 def _settled(file: TranscriptFile) -> UsageFault:
-    """What --resume is told of a run that was settled before its job was killed, or closed."""
+    """The answer to --resume for a run that was settled before its job was killed, or closed."""
     directory = file.path.with_name(file.path.name[1 : -len(ENDING)])
     if not is_published(directory):
         return UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")

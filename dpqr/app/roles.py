@@ -1,6 +1,6 @@
 """Roles: from the names that the user gave to strategies, third parties' among them.
 
-No data is open while their code is loaded, so what it says when it fails is public.
+No data is open while third parties' code is loaded, so what it prints when it fails is public.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.errors import UsageFault
 from dpqr.plugins import HOUSE, Registry
 from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
 from dpqr.strategies.schedules.auto import Auto, Chosen
 from dpqr.strategies.schedules.choice import Wishes
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.workload import Workload
 
 OWN_OPTIONS = {
@@ -36,7 +36,7 @@ UNFILTERED = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
 HOUSE_UPDATE = "multiplicative-weights"
 
 OWN_UPDATES = {"strategy": "least-squares", "ordered": "bucket-least-squares", "queries": "piecewise-weights"}
-"""The update rules of schedules that do not take the house's default."""
+"""The update rules of schedules that do not take the default rule."""
 
 
 def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[PlanRequest, tuple[str, ...]]:
@@ -59,7 +59,7 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
 
 
 def chosen_wishes(request: PlanRequest) -> Wishes:
-    """What may be used: the named strategy of a role, or every one of the house."""
+    """What may be used: the named strategy of a role, or every built-in one."""
     return Wishes(
         accountants=_offered(ACCOUNTANTS, request.accountant, request),
         distinguishers=_offered(DISTINGUISHERS, request.distinguisher, request),
@@ -77,11 +77,11 @@ def refuse_idle_options(request: PlanRequest) -> None:
             raise UsageFault(f"--{option} goes with --schedule {words}, not with {request.schedule}; leave it out")
 
 
-def chosen_schedule(request: PlanRequest) -> Schedule:
+def chosen_schedule(request: PlanRequest) -> Planner:
     """The schedule with its own options."""
     settings = {"rounds": request.rounds, "opening": request.opening, "variant": request.variant}
     stated_settings = {option: value for option, value in settings.items() if value is not None}
-    schedule: Schedule = _made(SCHEDULES, request.schedule, request, **stated_settings)
+    schedule: Planner = _made(SCHEDULES, request.schedule, request, **stated_settings)
     return schedule
 
 

@@ -13,14 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.audit.attack import attack, lower_limits
+from dpqr.audit.case import Case, Draws, Pair, worst_pair
 from dpqr.data.arrays import IntArray
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.evaluation.attack import attack
-from dpqr.evaluation.case import Case, Pair
-from dpqr.evaluation.draws import Draws
-from dpqr.evaluation.intervals import lower_limits
-from dpqr.evaluation.neighbours import worst_pair
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.noise.source import SystemNoise
 from dpqr.plugins import lacking

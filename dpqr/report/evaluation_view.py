@@ -1,4 +1,4 @@
-"""Evaluations as text: exact errors of a release, the worst blocks first, and what an audit proved of each claim."""
+"""Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.evaluation.accuracy import Accuracy, BlockError
-from dpqr.evaluation.attack import Loss
-from dpqr.evaluation.claim import Claim
+from dpqr.audit.attack import Loss
+from dpqr.audit.claim import Claim
+from dpqr.evaluation import Accuracy, BlockError
 from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.wording import amount, counted, plain
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from audits.choices import Claim, audit_choice, exponential_law, permute_and_flip_law
 from audits.neighbours import Breach, databases, pairs
-from fakes import Says
+from support.fakes import Says
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice

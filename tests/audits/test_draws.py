@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audits.choices import Claim, exponential_law
-from fakes import OpenFilter, Says
 from scipy.stats import chisquare
+from support.fakes import OpenFilter, Says
 from support.slow_cases import slowly
 
 from dpqr.data.histogram import DenseHistogram

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
-from universes import problem
+from support.small_universes import problem
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers

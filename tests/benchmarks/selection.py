@@ -25,7 +25,7 @@ import numpy as np
 from replay import conjunctions, table
 
 from dpqr.app.planning import plan_release
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.data.histogram import DenseHistogram
@@ -131,7 +131,7 @@ def told(plan: Plan, hypotheses: list[Any], eps: str, counts: np.ndarray, tally:
             tally.scored = tally.sums = 0
             fresh = replace(hypothesis, _kept={}, _sums={})
             began = time.process_time()
-            choice = KINDS[kind](scores=listed.scores(fresh), unit=unit, epsilon=Fraction(plan.select.pure))
+            choice = KINDS[kind](scores=listed.scores(fresh), unit=unit, epsilon=Fraction(plan.price("selection").pure))
             choice.sample(histogram, SystemNoise())
             times.setdefault((kind, way), []).append(1e3 * (time.process_time() - began))
             figures[kind].append((tally.scored, tally.sums))

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import OpenFilter, Says
+from support.fakes import OpenFilter, Says
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.journal import Past

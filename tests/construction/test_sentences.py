@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import make_plan, make_release, make_stopped_release
+from support.handmade_release import make_plan, make_release, make_stopped_release
 
 from dpqr.construction.certificate import Certificate
 from dpqr.construction.dropped import DroppedCount

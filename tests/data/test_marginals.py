@@ -3,7 +3,7 @@ import math
 
 import numpy as np
 import pytest
-from rounding import summed
+from support.rounding_error import summed
 
 from dpqr.data.marginals import LARGEST_JOINT, dense_marginal, marginals, passes
 

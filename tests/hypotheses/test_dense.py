@@ -2,7 +2,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.hypotheses.dense import DenseDistribution, SignedVector, row_extremes

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from rounding import summed
-from universes import dense, marginal
+from support.rounding_error import summed
+from support.small_universes import dense, marginal
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses import piecewise

@@ -4,7 +4,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.hypotheses.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
 from dpqr.workload.block import QueryBlock

@@ -8,7 +8,7 @@ import pytest
 from audits.neighbours import pairs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from persons import largest_move, person
+from support.brute_force_persons import largest_move, person
 from workload.test_box_index import BLOCKS, SHAPE, boxes
 
 from dpqr.data.histogram import DenseHistogram

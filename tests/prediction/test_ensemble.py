@@ -3,7 +3,7 @@ import os
 
 import numpy as np
 import pytest
-from tables_of_prediction import Given, counts
+from support.prediction_tables import Given, counts
 
 from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.noise.source import SystemNoise

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import UNITS, VALUES, Given
+from support.prediction_tables import UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import GaussianWeights, LaplaceWeights

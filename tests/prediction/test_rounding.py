@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import LOSSES, UNITS, VALUES, Given
+from support.prediction_tables import LOSSES, UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import PREDICTION, Asked, rounded, step

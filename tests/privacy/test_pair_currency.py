@@ -4,7 +4,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from ledgers import draws
+from support.ledger_jobs import draws
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy import pair_currency

@@ -1,8 +1,8 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from ledgers import draws, terms
 from rich.console import Console
+from support.ledger_jobs import draws, terms
 
 from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Account, Entry

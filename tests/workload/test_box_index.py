@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.data.marginals import dense_marginal
 from dpqr.workload.block import Factor, QueryBlock

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rounding import least_squares, quadratic_form
+from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload import matrix as matrix_module
 from dpqr.workload import p_identity

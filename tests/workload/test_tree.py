@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from rounding import least_squares, quadratic_form
+from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload import tree
 from dpqr.workload.matrix import Dense, Identity, Prefix

@@ -27,7 +27,9 @@ PLACEHOLDER = "FILL-IN"
 def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
     """The domain in a file, or in an already parsed object.
 
-    Errors: UsageFault where the file cannot be read; DocumentError (file name, JSON path) where it is no domain.
+    Raises:
+        UsageFault: the file cannot be read.
+        DocumentError: it is no domain; the message names file and JSON path.
     """
     if isinstance(source, dict):
         return decode_domain(source, Location("domain"))

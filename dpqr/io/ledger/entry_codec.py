@@ -62,7 +62,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
 def decode_entry(text: str, digest: str) -> Entry:
     """The entry of a link in a sound chain. LedgerError where the text is not one that `encode_entry` writes.
 
-    Whether it holds more than that, only encoding it again tells (`dpqr.io.ledger.record`).
+    A text that holds more than that is found by encoding the entry again (`dpqr.io.ledger.record.require_proofs`).
     """
     try:
         return read_entry(json.loads(text), digest)

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from hypotheses.factored.trees import calibrated, shaped, summed
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.factored.distribution import FactoredDistribution, sampled

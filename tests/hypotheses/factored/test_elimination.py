@@ -3,8 +3,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import rounding
 from hypotheses.factored.trees import calibrated, shaped, summed
+from support import rounding_error as rounding
 
 from dpqr.hypotheses.factored.elimination import Elimination, RecentTables, Separation, Separations, contracted
 from dpqr.hypotheses.factored.junction_tree import JunctionTree

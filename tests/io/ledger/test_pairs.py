@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import UNIT, draws, forge, ledger_in, terms
+from support.ledger_jobs import UNIT, draws, forge, ledger_in, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import record, transaction

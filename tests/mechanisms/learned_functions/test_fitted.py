@@ -5,7 +5,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from fakes import neighbouring_weights as neighbours
+from support.fakes import neighbouring_weights as neighbours
 
 from dpqr.mechanisms.learned_functions import FINENESS, rounded, squared_sensitivity, step
 

@@ -5,7 +5,7 @@ from math import isqrt
 
 import numpy as np
 import pytest
-from fakes import Told, neighbouring_weights
+from support.fakes import Told, neighbouring_weights
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.learned_functions import (

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import Told
+from support.fakes import Told
 
 from dpqr.mechanisms.learned_functions import (
     FINENESS,

@@ -4,10 +4,10 @@ import math
 from fractions import Fraction
 
 import numpy as np
-import persons
 import pytest
 from audits.neighbours import pairs
-from persons import person
+from support import brute_force_persons as persons
+from support.brute_force_persons import person
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit

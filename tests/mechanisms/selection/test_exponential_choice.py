@@ -3,9 +3,9 @@
 from fractions import Fraction
 
 import numpy as np
-import persons
 import pytest
-from fakes import Given
+from support import brute_force_persons as persons
+from support.fakes import Given
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit

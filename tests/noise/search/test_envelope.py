@@ -6,7 +6,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from handsearch import HandSearch
+from support.handmade_search import HandSearch
 
 from dpqr.noise import search as envelope
 from dpqr.noise.search import Envelope, below_bounds

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handsearch import HandSearch
+from support.handmade_search import HandSearch
 
 from dpqr.noise.search import settle_best, tightened
 from dpqr.noise.source import SeededNoise

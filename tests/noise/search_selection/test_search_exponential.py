@@ -4,8 +4,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handsearch import HandSearch
-from rounding import summed
+from support.handmade_search import HandSearch
+from support.rounding_error import summed
 
 from dpqr.noise import search as search_module
 from dpqr.noise.search import Envelope

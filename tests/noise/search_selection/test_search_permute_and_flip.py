@@ -7,7 +7,7 @@ from math import comb
 import mpmath
 import numpy as np
 import pytest
-from handsearch import HandSearch
+from support.handmade_search import HandSearch
 
 from dpqr.noise import search as envelope
 from dpqr.noise import search_selection as module

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rounding import summed
+from support.rounding_error import summed
 
 from dpqr.strategies.designs import bucket_queries as module
 from dpqr.strategies.designs.axis_queries import AxisQueries

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 from audits.choices import permute_and_flip_law
-from fakes import Says
+from support.fakes import Says
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.budget import Price

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from universes import measured, problem
+from support.small_universes import measured, problem
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountants.known import ACCOUNTANTS

@@ -3,7 +3,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from universes import marginal, measured, problem
+from support.small_universes import marginal, measured, problem
 
 from dpqr.data.facts import KnownTotal, PublicFacts, Region
 from dpqr.data.unit import Neighbours

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from universes import marginal, measured, problem
+from support.small_universes import marginal, measured, problem
 
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.strategies.updates.least_squares import LeastSquares

@@ -54,7 +54,7 @@ def test_a_block_of_intervals_is_answered_like_its_rows() -> None:
 
 
 def test_a_factor_of_other_form_leaves_no_boxes() -> None:
-    from universes import dense
+    from support.small_universes import dense
 
     assert dense([[1, 0, 1]], (3,)).ends is None
     assert QueryBlock(name="i", factors=(Factor(axes=(0,), sizes=(3,), matrix=Identity(3)),)).ends is not None

@@ -1,4 +1,4 @@
-from universes import marginal
+from support.small_universes import marginal
 
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import axis_groups, by_home, home

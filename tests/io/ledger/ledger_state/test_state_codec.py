@@ -2,7 +2,7 @@ import json
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, ledger_in, reserve, terms
+from support.ledger_jobs import draws, ledger_in, reserve, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.ledger_state import Checkpoint, decode_state, encode_state

@@ -2,7 +2,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, terms
+from support.ledger_jobs import draws, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.chain import ChainSegment, Link
