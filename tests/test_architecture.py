@@ -22,7 +22,6 @@ UNMIRRORED = {
     "run by the tests of the commands": (
         "app/documents.py",
         "app/evaluate.py",
-        "app/guide.py",
         "app/predict.py",
         "app/predict_draws.py",
         "app/predict_planning.py",
