@@ -7,7 +7,6 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.app.kept_tunings import kept_tunings
 from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents, unit_of
 from dpqr.app.request import PlanRequest
 from dpqr.app.roles import settled
@@ -18,7 +17,7 @@ from dpqr.io.documents.queries import QueriesDocument
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level, Problem, Variant
-from dpqr.strategies.updates.interface import UnlikeBound
+from dpqr.strategies.updates.interface import DistinctRecordsBound
 
 VARIANTS: tuple[Variant, ...] = ("printed", "sharp")
 USUAL_ALPHA = Fraction(1, 10)
@@ -34,8 +33,7 @@ def explain(request: PlanRequest) -> Explanation:
     document = read_documents(request.queries, request.domain)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
     chosen, reasons = settled(asked, document.workload)
-    with kept_tunings():
-        forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
+    forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
     promised = {rule: dict(_promised(asked, document, rule)) for rule in UPDATES.builtins}
     smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)
     problem = Problem(
@@ -114,6 +112,6 @@ def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> R
 
 
 def _unlike(rule: Any, problem: Problem, half: Fraction) -> dict[Variant, int | None]:
-    if not isinstance(rule, UnlikeBound):
+    if not isinstance(rule, DistinctRecordsBound):
         return {}
-    return {variant: rule.mistakes_unlike(problem, Level(value=half, variant=variant)) for variant in VARIANTS}
+    return {variant: rule.mistakes_distinct(problem, Level(value=half, variant=variant)) for variant in VARIANTS}

@@ -33,13 +33,12 @@ from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import FunctionForm
-from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import Outlook, outlook
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.problem import without
-from dpqr.prediction.target import read_target
+from dpqr.prediction.problem import read_target, without
+from dpqr.prediction.release import PredictionRelease
 from dpqr.privacy.accountants.known import PREDICTING, available
 from dpqr.privacy.cost import Pricing
 from dpqr.privacy.policy import Policy

@@ -25,9 +25,9 @@ from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import PartsEnsemble
+from dpqr.prediction.examples import Scale
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.losses import Hinge
-from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import Examples, LipschitzLearner
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure

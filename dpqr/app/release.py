@@ -9,7 +9,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Literal, Protocol
 
-from dpqr.app.kept_tunings import kept_tunings, tuning_notes
 from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run, release_bill
 from dpqr.app.planning import plan_release
 from dpqr.app.reading import Reading, count_column, reading
@@ -57,16 +56,15 @@ def dry_run(
     *,
     payer: LedgerRequest | None = None,
 ) -> Plan:
-    """The plan of a release, checked as far as it can be without the table; it says what earlier jobs have tuned."""
-    with kept_tunings() as tunings:
-        plan, _ = _checked(source, request, output, limits, payer)
-        return replace(plan, notes=(*plan.notes, *tuning_notes(tunings)))
+    """The plan of a release, checked as far as it can be without the table."""
+    plan, _ = _checked(source, request, output, limits, payer)
+    return plan
 
 
 def _checked(
     source: TableSource, request: PlanRequest, output: OutputRequest, limits: Limits, payer: LedgerRequest | None
 ) -> tuple[Plan, Reading]:
-    """The plan, the same whether its strategies are tuned now or were before, and how the table is read."""
+    """The plan, and how the table is read."""
     plan = plan_release(replace(request, counts=count_column(source, payer)))
     if output.synthetic:
         require_sampleable(plan, output.synthetic)
@@ -97,14 +95,13 @@ def release(
     """
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    with kept_tunings():
-        plan, held = _checked(source, request, output, limits, payer)
+    plan, held = _checked(source, request, output, limits, payer)
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     bill = release_bill(plan, held.policy)
-    with kept_tunings(), paid_run(payer, bill, target.path if target else None) as run:
+    with paid_run(payer, bill, target.path if target else None) as run:
         finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)

@@ -16,9 +16,9 @@ from dpqr.report.wording import plain
 if TYPE_CHECKING:
     from dpqr.construction.release import Release
     from dpqr.data.arrays import AnyArray
-    from dpqr.prediction.outcome import PredictionRelease
     from dpqr.prediction.outlook import Outlook
     from dpqr.prediction.plan import PredictionPlan
+    from dpqr.prediction.release import PredictionRelease
     from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 

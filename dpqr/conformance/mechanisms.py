@@ -26,8 +26,8 @@ from dpqr.hypotheses.dense_distribution import DenseDistribution
 from dpqr.noise.source import SystemNoise
 from dpqr.plugins import lacking
 from dpqr.privacy.price import Price
-from dpqr.strategies.checks.interface import Check
-from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.checks import Check
+from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.measurement import Measurement

@@ -12,9 +12,9 @@ from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.counts import Counts
 from dpqr.data.occupied import occupied
 from dpqr.errors import UsageFault
+from dpqr.prediction.examples import BLOCK
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.rounding import ULP, evaluation_error
-from dpqr.prediction.rows import BLOCK
+from dpqr.prediction.solver import ULP, evaluation_error
 from dpqr.prediction.stable import Examples
 
 THETA = Fraction(3, 4)

@@ -12,12 +12,12 @@ from dpqr.mechanisms.fitted import FINENESS, step
 from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
 from dpqr.mechanisms.noisy_predictions import Asked, GaussianPredictions, LaplacePredictions
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
-from dpqr.prediction.aggregate import Aggregate
-from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.exact_kernel import ExactKernel
+from dpqr.prediction.examples import MOST_RECORDS, Scale
 from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, RandomisedVotesForm, noise_deviation
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.scale import MOST_RECORDS, Scale
 from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
@@ -25,8 +25,7 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
 from dpqr.privacy.mechanism import Batch, Mechanism
 from dpqr.privacy.price import Price
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
 

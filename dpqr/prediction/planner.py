@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, PointsForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem

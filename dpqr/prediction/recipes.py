@@ -12,13 +12,13 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.exact_kernel import ExactKernel
+from dpqr.prediction.examples import Scale
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.kernel import LINEAR, Kernel
+from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
-from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import BatchLearner, Examples, LeastSquares, LipschitzLearner, StableLearner
 
 StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]

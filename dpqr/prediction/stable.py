@@ -11,12 +11,10 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.counts import Counts
 from dpqr.data.occupied import occupied
+from dpqr.prediction.examples import BLOCK, Rows, Scale, summed
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
-from dpqr.prediction.rounding import ULP, evaluation_error
-from dpqr.prediction.rows import BLOCK, Rows, summed
-from dpqr.prediction.scale import Scale
-from dpqr.prediction.solver import Objective, Solver, gradient_error
+from dpqr.prediction.solver import ULP, Objective, Solver, evaluation_error, gradient_error
 from dpqr.privacy.price import root_below
 
 CLOSENESS = Fraction(1, 1024)

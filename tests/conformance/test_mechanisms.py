@@ -6,10 +6,8 @@ from fractions import Fraction
 import pytest
 
 from dpqr.privacy.price import Price
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.testing import check_check, check_distinguisher
 
 

@@ -19,8 +19,8 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.checks import Laplace
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.theory import Theory

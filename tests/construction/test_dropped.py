@@ -15,7 +15,7 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.price import Price
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.measurement import Measurement
 

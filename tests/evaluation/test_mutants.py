@@ -33,8 +33,7 @@ from dpqr.evaluation.draws import Draws
 from dpqr.mechanisms.left_out import LeftOut
 from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import Factor, QueryBlock
 
 KNOWN = known_cases()

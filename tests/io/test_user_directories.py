@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dpqr.io.user_directories import cache_directory, data_directory
+from dpqr.io.user_directories import data_directory
 
 HOME = Path.home()
 
@@ -14,10 +14,3 @@ def test_the_custom_of_each_platform():
     assert data_directory({}, "darwin") == HOME / "Library/Application Support/dpqr"
     assert data_directory({"LOCALAPPDATA": "/app"}, "win32") == Path("/app/dpqr")
     assert data_directory({"USERPROFILE": "/me"}, "win32") == Path("/me/AppData/Local/dpqr")
-
-
-def test_what_can_be_made_again_lies_apart():
-    assert cache_directory({"XDG_CACHE_HOME": "/kept"}, "linux") == Path("/kept/dpqr")
-    assert cache_directory({"XDG_CACHE_HOME": "relative"}, "linux") == HOME / ".cache/dpqr"
-    assert cache_directory({}, "darwin") == HOME / "Library/Caches/dpqr"
-    assert cache_directory({"LOCALAPPDATA": "/app"}, "win32") == Path("/app/dpqr/Cache")

@@ -8,8 +8,15 @@ from tables_of_prediction import domain
 from dpqr.errors import UsageFault
 from dpqr.noise.public import public_normals
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernel import EXACT_ROWS, FEATURES, Kernel
-from dpqr.prediction.kernels import FourierFeatures, PolynomialFeatures, RandomPolynomialFeatures, UniverseFeatures
+from dpqr.prediction.kernels import (
+    EXACT_ROWS,
+    FEATURES,
+    FourierFeatures,
+    Kernel,
+    PolynomialFeatures,
+    RandomPolynomialFeatures,
+    UniverseFeatures,
+)
 
 SMALL, LARGE = domain(3, 4), domain(30, 40, 50)
 CODES = {

@@ -10,15 +10,14 @@ from tables_of_prediction import domain
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.bases import RidgeBase
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernel import Kernel
+from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.plan import usable
 from dpqr.prediction.planner import Wanted, least_spread
-from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.target import Target
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget

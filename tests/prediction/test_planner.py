@@ -12,9 +12,8 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.planner import Wanted, least_spread
-from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.target import Target
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import PREDICTING
 from dpqr.privacy.budget import PrivacyBudget

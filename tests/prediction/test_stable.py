@@ -9,8 +9,8 @@ import pytest
 from tables_of_prediction import LOSSES, UNITS, counts, learner, measured_shares
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.examples import Scale
 from dpqr.prediction.losses import Pinball
-from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import LipschitzLearner
 
 PAIRS = 125

@@ -6,10 +6,10 @@ from tables_of_prediction import counts, domain, examples
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import SeededNoise
+from dpqr.prediction.examples import Scale
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.losses import Logistic
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import LipschitzLearner
 from dpqr.prediction.tuning import FACTORS, MOST_PARTS, USUAL, Candidate, TuningVotes, tuning_parts
 

@@ -15,11 +15,10 @@ from dpqr.io.documents.domain import decode_domain
 from dpqr.io.documents.json_text import MAX_BYTES, parse_json, read_regular_file
 from dpqr.io.documents.place import Place
 from dpqr.io.outputs.prediction_document import MODEL_FORMAT
-from dpqr.prediction.kernel import Kernel, KernelName
-from dpqr.prediction.model import Model
-from dpqr.prediction.problem import without
+from dpqr.prediction.kernels import Kernel, KernelName
+from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.recipes import CLASSIFIERS
-from dpqr.prediction.target import read_target
+from dpqr.prediction.release import Model
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:

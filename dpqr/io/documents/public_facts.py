@@ -13,12 +13,12 @@ from dpqr.data.arrays import AnyArray, Axes
 from dpqr.data.domain import Domain
 from dpqr.data.fact_bounds import Bounds, record_bounds, tied
 from dpqr.data.facts import KnownTotal, PublicFacts, Region
+from dpqr.fitting.constraints import possible
 from dpqr.io.documents.domain_form import ImpossibleForm, TotalForm
 from dpqr.io.documents.place import Place
 from dpqr.io.documents.predicate.parser import parse
 from dpqr.io.documents.predicate.tree import Node, Not, columns, comparisons, conjuncts
 from dpqr.io.documents.predicate.truth import evaluate
-from dpqr.strategies.updates.binding import possible
 
 MAX_CELLS = 2**20
 """Cells of the columns that one fact ties together, or totals that share columns."""

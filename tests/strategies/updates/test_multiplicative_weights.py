@@ -7,12 +7,12 @@ from universes import dense, marginal, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
+from dpqr.fitting.maximum_entropy import MaximumEntropyFit
 from dpqr.hypotheses.dense_distribution import DenseDistribution
 from dpqr.hypotheses.factored import triangulation
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import multiplicative_weights
-from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import QueryBlock
 
@@ -158,7 +158,7 @@ def test_a_tree_and_one_clique_of_all_come_to_the_same_fit(pairs, monkeypatch):
     """Same objective, same lambda, two trees: marginals on and across the cliques agree."""
     shape = (8, 9, 10, 12)
     history = noisy_pairs(1, shape, pairs)
-    rule = MultiplicativeWeights(fit=EntropyFit(tolerance=1e-4, steps=4000))
+    rule = MultiplicativeWeights(fit=MaximumEntropyFit(tolerance=1e-4, steps=4000))
     facts = problem(shape)
     monkeypatch.setattr(multiplicative_weights, "LISTED", 0)
     whole = rule.update(facts, rule.start(facts), history)
@@ -211,7 +211,7 @@ def test_many_attributes_and_more_pairs_than_any_tree_holds():
     shape = (10,) * 60
     pairs = [(a, b) for a in range(0, 60, 4) for b in range(a + 1, 60, 5)][:90]
     facts = problem(shape, [marginal(pair, shape) for pair in pairs])
-    rule = MultiplicativeWeights(model_size=2**18, fit=EntropyFit(tolerance=1.0, steps=30))
+    rule = MultiplicativeWeights(model_size=2**18, fit=MaximumEntropyFit(tolerance=1.0, steps=30))
     state = rule.update(facts, rule.start(facts), noisy_pairs(4, shape, pairs, total=2000))
     assert 8 * state.model.tree.cells <= 2**18
     assert sum(clique.parent is not None for clique in state.model.tree.cliques) > 30

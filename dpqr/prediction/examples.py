@@ -1,0 +1,150 @@
+"""Rows: the distinct rows of a table as learners read them, block by block.
+
+Scale: by what public number an objective's sum over records is divided, and what one unit then moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.prediction.features import FeatureMap
+
+BLOCK = 2**12
+"""Rows whose gradients are added up in one go."""
+KEPT = 2**26
+"""Features that are kept in memory; of larger tables they are computed anew at every look."""
+
+
+class Block(NamedTuple):
+    """vectors: shape (rows, width), norms at most 1; targets: on the scale of `Target`; weights: of their losses."""
+
+    vectors: FloatArray
+    targets: FloatArray
+    weights: FloatArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """Private. codes: of the rows without their target. targets and weights: one a row."""
+
+    features: FeatureMap
+    codes: AnyArray
+    targets: FloatArray
+    weights: FloatArray
+    _kept: list[FloatArray] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        small = len(self.codes) * self.features.width <= KEPT
+        object.__setattr__(self, "_kept", [self._vectors(at) for at in self._starts] if small else [])
+
+    def blocks(self) -> Iterator[Block]:
+        """At least one, of no rows perhaps."""
+        for index, at in enumerate(self._starts):
+            vectors = self._kept[index] if self._kept else self._vectors(at)
+            yield Block(vectors, self.targets[at : at + BLOCK], self.weights[at : at + BLOCK])
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    @property
+    def width(self) -> int:
+        return self.features.width
+
+    @property
+    def _starts(self) -> range:
+        return range(0, max(1, len(self.codes)), BLOCK)
+
+    def _vectors(self, at: int) -> FloatArray:
+        return self.features.of(self.codes[at : at + BLOCK])
+
+
+def summed(parts: Iterator[FloatArray]) -> FloatArray:
+    """The sum of arrays of one shape, in pairs, so that rounding hardly grows with their number."""
+    waiting: list[tuple[int, FloatArray]] = []
+    for part in parts:
+        level, total = 0, part
+        while waiting and waiting[-1][0] == level:
+            total = waiting.pop()[1] + total
+            level += 1
+        waiting.append((level, total))
+    total = waiting.pop()[1]
+    while waiting:
+        total = waiting.pop()[1] + total
+    return np.asarray(total, dtype=np.float64)
+
+
+TAPER = Fraction(1, 64)
+"""eta: what the taper adds to a sensitivity, as a share of it."""
+MOST_RECORDS = 2**28
+"""Beyond it, the weights of a function would not keep to their grid in double precision."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """(u / m0) times the sum of losses, m0 a public number of records and u a taper of the private one.
+
+    Where the number of rows is public (`replace` of rows), m0 is that number and u is 1. Elsewhere m0 is declared or
+    bought, the real number m is private, and u = 1 up to m = m0, then 1 - eta (m / m0 - 1), never below 0.
+
+    Why a taper: a solver's proved number of steps needs a public bound on the weight of all losses together, and
+    m / m0 has none. With the taper it is m u / m0 <= (1 + eta)^2 / (4 eta) = `heaviest`, for every table.
+
+    **Privacy** (add-remove) Let g be the gradient of the new record's loss, ||g|| <= G as every other's. Adding it to
+    m others changes the gradient of the sum of losses, at any point, by
+    (u(m+1) g + (u(m+1) - u(m)) sum_i g_i) / m0, of norm at most (G / m0) [u(m+1) + m (u(m) - u(m+1))]. In brackets:
+    1 as long as m + 1 <= m0; beyond, u falls by at most eta / m0 a record, so
+    1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0, u(m) <= eta / m0 and
+    m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta. With an m0 that is not below m the taper costs nothing in accuracy;
+    a table of more than m0 (1 + 1 / eta) records is not learned from at all.
+    """
+
+    unit: PrivacyUnit
+    records: int
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.records <= MOST_RECORDS:
+            raise InfeasiblePlan("--n: prediction works with 1 to 2^28 records; give a number within")
+
+    @property
+    def steps(self) -> int:
+        """How many records come or go between neighbours, one after the other, where none is merely replaced."""
+        return self.unit.rows * (2 if self.unit.neighbours is Neighbours.REPLACE else 1)
+
+    @property
+    def replaced(self) -> bool:
+        """Whether m is public, so that the formulas of `replace` hold."""
+        return self.unit.rows_public
+
+    @property
+    def heaviest(self) -> Fraction:
+        """The sum of losses never weighs more than this many average losses."""
+        return Fraction(1) if self.replaced else (1 + TAPER) ** 2 / (4 * TAPER)
+
+    def weights(self, records: IntArray) -> FloatArray:
+        """What the loss of each distinct row is multiplied by. records: how many records it stands for."""
+        return np.asarray(self.weight(int(records.sum())) * records, dtype=np.float64)
+
+    def weight(self, records: int) -> float:
+        """What each loss is multiplied by in a table of so many records."""
+        if self.replaced:
+            return 1 / self.records
+        taper = 1 - TAPER * (Fraction(records, self.records) - 1)
+        return float(min(Fraction(1), max(Fraction(0), taper)) / self.records)
+
+    def distance(self, gradient: Fraction, modulus: Fraction) -> Fraction:
+        """How far the minimiser moves, in norm, where one record's loss has gradients of norm at most `gradient` and
+        the objective is `modulus`-strongly convex.
+
+        Strong convexity: ||f - f'|| <= ||grad(F' - F)(f)|| / modulus. Replace: two gradients over m. Add-remove: one
+        over m0 and the taper, for each of `steps` records (group privacy by a path of neighbours).
+        """
+        moved = 2 * gradient if self.replaced else (1 + TAPER) * gradient * self.steps
+        return moved / (modulus * self.records)
