@@ -17,7 +17,7 @@ STAYS_SPENT = "the reserved budget stays spent: rows were read"
 
 
 class DpqrError(Exception):
-    """Root of the family; `exit_code` is what a command ends with (README, "Exit codes")."""
+    """Root of the family; `exit_code` is what a command ends with (`dpqr guide ci`, "Exit codes")."""
 
     exit_code: ClassVar[int] = 1
 

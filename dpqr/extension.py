@@ -1,7 +1,7 @@
 """Extension: the names that a third party's strategies are written with. They stay when the rest moves.
 
-A package registers a class by an entry point (README, "Extending"), tests it with `dpqr.testing`, and imports nothing
-else of dpqr.
+A package registers a class by an entry point (`dpqr guide extending`), tests it with `dpqr.testing`, and imports
+nothing else of dpqr.
 """
 
 from __future__ import annotations

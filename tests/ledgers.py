@@ -23,8 +23,7 @@ from races import race
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DpqrError
-from dpqr.io.ledger.anchor import Anchor
-from dpqr.io.ledger.chain import seal
+from dpqr.io.ledger.chain import Anchor, seal
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.budget import PrivacyBudget

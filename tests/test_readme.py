@@ -1,21 +1,21 @@
-"""Every command that the README shows runs as printed."""
+"""Every command that README and the guide show runs as printed, and prints what they say it prints."""
 
 from __future__ import annotations
 
 import json
 import re
-import shlex
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-LINES = [line for block in BLOCKS for line in block.replace("\\\n", " ").splitlines() if line.strip()]
+LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
+PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'
+OTHERS = {"--quiet", "--editable", "--only", "--strict", "--help"}
+"""Options of other programs."""
+QUICK = {"README", "privacy", "domain", "queries", "accountants"}
 
 
 def test_the_first_command_releases_the_sample_and_the_second_runs_the_tests():
@@ -26,32 +26,45 @@ def test_the_first_command_releases_the_sample_and_the_second_runs_the_tests():
     assert "pytest" in (ROOT / ".ci" / "run").read_text()
 
 
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory):
-    """A folder that looks like a fresh clone to a command that reads sample_data."""
-    folder = tmp_path_factory.mktemp("clone")
-    shutil.copytree(ROOT / "sample_data", folder / "sample_data")
-    return folder
+def test_readme_is_two_pages():
+    assert len(README.text) <= 9_000
 
 
-def commands():
-    """The dpqr commands, the install part of a line left out."""
-    return [line.split("&& ")[-1].removeprefix(".venv/bin/") for line in LINES if "dpqr " in line.split("&& ")[-1]]
+def timed(page):
+    """README and the documents' topics run always, pages that release, predict or audit more than that as slow ones."""
+    return pytest.param(page, id=page.name, marks=() if page.name in QUICK else pytest.mark.slow)
 
 
-@pytest.mark.parametrize("command", commands())
-def test_command_runs(command, checkout):
-    words = shlex.split(command)
-    assert words[0] == "dpqr"
-    finished = subprocess.run(
-        [sys.executable, "-m", *words], cwd=checkout, capture_output=True, text=True, stdin=subprocess.DEVNULL
-    )
-    assert finished.returncode == 0, finished.stderr
+def runnable(block):
+    """The block without the making of an environment, and without the tests' own command."""
+    lines = [line.split("&& ")[-1].removeprefix(".venv/bin/") for line in block.splitlines()]
+    return "\n".join(line for line in lines if not line.startswith("python -m pytest"))
+
+
+@pytest.mark.parametrize("page", [timed(page) for page in PAGES if page.all_of("sh")])
+def test_commands_run_in_order_and_print_their_screens(page, tmp_path):
+    """In a folder that looks like a fresh clone to a command that reads sample_data."""
+    shutil.copytree(ROOT / "sample_data", tmp_path / "sample_data")
+    printed = ""
+    for language, content in page.blocks("sh", "screen"):
+        if language == "screen":
+            assert [line for line in screen_lines(content) if line not in printed] == []
+            continue
+        done = subprocess.run(
+            ["bash", "-c", PRELUDE + runnable(content)],
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            stdin=subprocess.DEVNULL,
+        )
+        assert done.returncode == 0, done.stdout
+        printed = " ".join(done.stdout.split())
 
 
 def test_json_examples_are_json():
-    examples = re.findall(r"```json\n(.*?)```", README, re.DOTALL)
-    assert examples
+    examples = [example for page in PAGES for example in page.all_of("json")]
+    assert len(examples) >= 5
     for example in examples:
         json.loads(example)
 
@@ -61,15 +74,51 @@ def test_every_exit_code_of_the_family_is_documented():
 
     family = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, errors.DpqrError)]
     for code in {each.exit_code for each in family}:
-        assert f"| {code} |" in README
+        assert f"| {code} |" in README.text
+        assert f"| {code} |" in topic("ci").text
 
 
-def test_every_command_and_option_has_help():
+def every_command():
     from dpqr.cli.main import COMMANDS, main
 
     for name in COMMANDS:
         command = main.get_command(None, name)
+        yield command
+        yield from getattr(command, "commands", {}).values()
+
+
+def test_every_command_and_option_has_help():
+    for command in every_command():
         assert command.help
         for option in command.params:
             if option.param_type_name == "option":
-                assert option.help or option.name in {"as_json", "answers", "progress", "update"}, (name, option.name)
+                expected = {"as_json", "answers", "progress", "update", "kind", "neighbours"}
+                assert option.help or option.name in expected, (command.name, option.name)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_option_that_is_named_exists(page):
+    known = {name for command in every_command() for option in command.params for name in option.opts}
+    known |= {name for command in every_command() for option in command.params for name in option.secondary_opts}
+    named = set(re.findall(r"(?<![\w-])--[a-z][a-z0-9-]*", page.text))
+    assert named - known - OTHERS == set()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_topic_that_is_named_exists(page):
+    named = re.findall(r"[Tt]opics? `(\w+)`", page.text)
+    assert set(named) <= {each.name for each in GUIDE}
+
+
+def test_readme_names_every_topic_of_the_guide():
+    for each in GUIDE:
+        assert f"`{each.name}`" in README.text
+
+
+def test_every_strategy_of_the_house_is_in_the_guide():
+    from dpqr.app.strategies import list_strategies
+
+    text = topic("strategies").text + topic("accountants").text
+    for one in list_strategies():
+        if one["origin"] == "dpqr":
+            assert one["name"] in text

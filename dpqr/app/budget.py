@@ -9,9 +9,9 @@ from typing import Any
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
-from dpqr.io.ledger.anchor import Anchor
+from dpqr.io.ledger.chain import Anchor
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
-from dpqr.io.ledger.place import anchor_path, is_unanchored, ledger_path
+from dpqr.io.ledger.location import anchor_path, is_unanchored, ledger_path
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.privacy.budget import SMALLEST_DELTA, PrivacyBudget, decimal
 from dpqr.privacy.cost import Cost
@@ -104,7 +104,7 @@ def budgets(ledger: SqliteLedger, dataset: str | None, delta: str | None) -> tup
     if at is not None and at and not SMALLEST_DELTA <= at < 1:
         raise UsageFault(f"--delta {delta}: delta must be 0 or lie in [1e-30, 1), for example 1e-9")
     record = ledger.walk()
-    accounts = record.accounts if dataset is None else (record.book.account(dataset),)
+    accounts = record.accounts if dataset is None else (record.state.account(dataset),)
     return tuple(priced(account, record.events(account.terms.dataset), at) for account in accounts)
 
 
@@ -125,7 +125,7 @@ def history(ledger: SqliteLedger, dataset: str | None) -> tuple[Entry, ...]:
     record = ledger.walk()
     if dataset is None:
         return record.entries
-    record.book.account(dataset)
+    record.state.account(dataset)
     return tuple(entry for entry in record.entries if entry.dataset == dataset)
 
 

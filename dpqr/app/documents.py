@@ -11,8 +11,8 @@ from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
 from dpqr.data.faults import possible_faults, unstated_faults
 from dpqr.errors import UsageFault
-from dpqr.io.documents.schema import schema
-from dpqr.io.documents.skeleton import skeleton_from_schema
+from dpqr.io.documents.domain import skeleton_from_schema
+from dpqr.io.documents.forms import schema
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
 

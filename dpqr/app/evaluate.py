@@ -17,10 +17,9 @@ from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
 from dpqr.evaluation.accuracy import Accuracy, compare
 from dpqr.evaluation.exact import true_answers
 from dpqr.io.documents.queries import QueriesDocument
-from dpqr.io.ledger.place import ledger_origin
-from dpqr.io.outputs.provenance import payers, release_around
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
-from dpqr.io.outputs.release_directory import SYNTHETIC
+from dpqr.io.ledger.location import ledger_origin
+from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
+from dpqr.io.outputs.release_files import SYNTHETIC
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource

@@ -16,11 +16,10 @@ from dpqr.app.budget import configured_ledger
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
+from dpqr.io.journal.fingerprints import plan_digest, table_mark
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
-from dpqr.io.journal.plan_digest import plan_digest
-from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
-from dpqr.io.ledger.place import ledger_origin
+from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource

@@ -16,17 +16,17 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domain import domain_text, read_domain
-from dpqr.io.documents.model import read_model
 from dpqr.io.ledger.entry_codec import canonical
+from dpqr.io.outputs.atomic import SingleFile, reserve_file
 from dpqr.io.outputs.prediction_document import model_document, prediction_document, prediction_plan_document
 from dpqr.io.outputs.prediction_files import (
     predictions_table,
+    read_model,
     record_path,
     table_form,
     write_document,
     write_predictions,
 )
-from dpqr.io.outputs.single_file import SingleFile, reserve_file
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.points import read_points, require_public

@@ -19,8 +19,8 @@ from dpqr.construction.dropped import count_dropped
 from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.io.outputs.directory import ReleaseDirectory, reserve
-from dpqr.io.outputs.release_directory import write_release
+from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table

@@ -48,7 +48,7 @@ def command(
 def _show(found: Audit, *, as_json: bool, color: bool) -> None:
     from dpqr.app.audit import ALARM
     from dpqr.cli.streams import product, product_json, rendered
-    from dpqr.report.audit_view import audit_view
+    from dpqr.report.evaluation_view import audit_view
 
     if as_json:
         product_json(found.document())
@@ -70,6 +70,6 @@ def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
 def _told(found: Finding, done: int, cases: int) -> None:
     """A line a case on stderr as soon as it is found: an audit is long, and what it has found should outlive it."""
     from dpqr.cli.streams import say
-    from dpqr.report.audit_view import finding_line
+    from dpqr.report.evaluation_view import finding_line
 
     say(f"{done}/{cases}  {finding_line(found.name, found.claim, found.loss)}")

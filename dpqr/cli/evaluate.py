@@ -56,7 +56,7 @@ def command(true: str, *, top: int | None, as_json: bool, no_color: bool, **give
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
     from dpqr.app.evaluate import NOT_FOR_RELEASE, document
     from dpqr.cli.streams import product, product_json, rendered
-    from dpqr.report.accuracy_view import accuracy_view
+    from dpqr.report.evaluation_view import accuracy_view
 
     if as_json:
         product_json(document(found, top))

@@ -29,6 +29,7 @@ COMMANDS = {
     "strategies": "List the strategies that can be named, and what each is for.",
     "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
     "audit": "Attack this build and compare what is lost with what is claimed.",
+    "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
 USAGE, INFEASIBLE = 2, 3
 UNEXPECTED = (

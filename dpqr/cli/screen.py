@@ -125,8 +125,8 @@ class Screen:
             say(f"released to {plain(directory)}")
 
     def _document(self, release: Release) -> None:
-        from dpqr.io.outputs.answers import answer_records
         from dpqr.io.outputs.release_document import release_document
+        from dpqr.io.outputs.release_files import answer_records
 
         product_json(release_document(release) | {"answers": answer_records(release)})
 

@@ -15,8 +15,7 @@ from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy
-from dpqr.report.facts import Fact, facts
-from dpqr.report.wording import counted, plain
+from dpqr.report.wording import Fact, counted, facts, plain
 
 DIGITS = 6
 

@@ -1,4 +1,4 @@
-"""The explanation as text: which strategy suits what is asked, and what each is worth there."""
+"""The explanation of strategies as text: which one suits the workload, and what each is worth there."""
 
 from __future__ import annotations
 
@@ -6,28 +6,30 @@ from collections.abc import Iterator
 
 from rich.console import RenderableType
 
-from dpqr.report.facts import Fact, facts
-from dpqr.report.wording import amount, bytes_words, counted
+from dpqr.report.wording import Fact, amount, bytes_words, counted, facts
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 
 
-def explanation_view(told: Explanation) -> RenderableType:
+def explanation_view(explanation: Explanation) -> RenderableType:
     """The whole explanation. Public facts only; ASCII."""
-    return facts([*_question(told), *_schedules(told), *_rules(told), *_best(told)])
+    return facts([*_question(explanation), *_schedules(explanation), *_rules(explanation), *_best(explanation)])
 
 
-def _question(told: Explanation) -> Iterator[Fact]:
-    yield "Universe", counted(told.cells, "cell")
-    yield "Workload", f"{counted(told.queries, 'query')} in {counted(told.blocks, 'block')}"
+def _question(explanation: Explanation) -> Iterator[Fact]:
+    yield "Universe", counted(explanation.cells, "cell")
+    yield "Workload", f"{counted(explanation.queries, 'query')} in {counted(explanation.blocks, 'block')}"
     declared = "not declared; --n N tells what depends on it"
-    yield "Records", declared if told.n is None else f"{told.n:,}, as declared"
-    yield "auto takes", f"{told.chosen}: {told.reason.removeprefix(f'--schedule auto: {told.chosen}, ')}"
+    yield "Records", declared if explanation.n is None else f"{explanation.n:,}, as declared"
+    yield (
+        "auto takes",
+        f"{explanation.chosen}: {explanation.reason.removeprefix(f'--schedule auto: {explanation.chosen}, ')}",
+    )
 
 
-def _schedules(told: Explanation) -> Iterator[Fact]:
+def _schedules(explanation: Explanation) -> Iterator[Fact]:
     yield "", ""
     yield "--schedule", "for this budget"
-    for schedule in told.schedules:
+    for schedule in explanation.schedules:
         yield f"  {schedule.name}", schedule.use
         yield "", _forecast(schedule)
 
@@ -43,13 +45,13 @@ def _forecast(schedule: ScheduleForecast) -> str:
     return f"{rounds}; the others are estimated, and no error is forecast"
 
 
-def _rules(told: Explanation) -> Iterator[Fact]:
+def _rules(explanation: Explanation) -> Iterator[Fact]:
     yield "", ""
     yield (
         "--update",
-        f"longest update sequence T(alpha / 2) at alpha {float(told.alpha):.4g}, on these cells and queries",
+        f"longest update sequence T(alpha / 2) at alpha {float(explanation.alpha):.4g}, on these cells and queries",
     )
-    for rule in told.rules:
+    for rule in explanation.rules:
         yield f"  {rule.name}", rule.use
         yield "", _bounds(rule)
         if unlike := [f"{bound:,} {variant}" for variant, bound in rule.unlike.items() if bound is not None]:
@@ -68,10 +70,10 @@ def _bounds(rule: RuleBounds) -> str:
     return f"{words}; not here: {rule.refusal}" if rule.refusal else f"{words}; {bytes_words(rule.bytes)}"
 
 
-def _best(told: Explanation) -> Iterator[Fact]:
+def _best(explanation: Explanation) -> Iterator[Fact]:
     yield "", ""
-    if told.best is None:
+    if explanation.best is None:
         yield "theory", "promises nothing here"
         return
-    name, variant, alpha = told.best
+    name, variant, alpha = explanation.best
     yield "theory", f"promises most with --update {name} --variant {variant}: alpha {float(alpha):.3g}"

@@ -14,8 +14,7 @@ from dpqr.construction.sentences import choice_words, dropped_words, guarantee, 
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
-from dpqr.report.facts import Fact, facts
-from dpqr.report.wording import DIGITS, amount, bytes_words, counted, plain, price_words
+from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words
 from dpqr.strategies.plan import BlockForecast, Plan
 
 

@@ -17,8 +17,7 @@ from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.figures import upward_text
-from dpqr.report.facts import Fact, facts
-from dpqr.report.wording import DIGITS, counted, plain, price_words
+from dpqr.report.wording import DIGITS, Fact, counted, facts, plain, price_words
 
 
 def prediction_plan_view(plan: PredictionPlan, outlook: Outlook) -> RenderableType:

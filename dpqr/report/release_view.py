@@ -25,8 +25,7 @@ from dpqr.data.domain import Domain
 from dpqr.privacy.events import PureSumEvent, RhoSumEvent
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
-from dpqr.report.facts import Fact, facts
-from dpqr.report.wording import DIGITS, amount, bound, counted, optional, plain, price_words
+from dpqr.report.wording import DIGITS, Fact, amount, bound, counted, facts, optional, plain, price_words
 from dpqr.strategies.plan import Plan
 from dpqr.workload.naming import RowNames, row_names
 

@@ -1,11 +1,15 @@
-"""Wording: figures and foreign text, fit for any terminal."""
+"""Wording: figures and foreign text fit for any terminal, and lines of "what: how much". ASCII only."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from dpqr.privacy.figures import upward_text
 from dpqr.privacy.price import Price
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 DIGITS = 4
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
@@ -54,3 +58,22 @@ def counted(count: int, noun: str) -> str:
     if count == 1:
         return f"1 {noun}"
     return f"{count:,} {noun[:-1] + 'ies' if noun.endswith('y') else noun + 's'}"
+
+
+Fact = tuple[str, str]
+
+
+def facts(lines: Iterable[Fact]) -> Table:
+    """A renderable with one line a fact; long texts wrap within their own column. An empty name continues the last.
+
+    Whatever a terminal would obey is shown escaped, whoever wrote it.
+    """
+    from rich.table import Table  # not needed by commands that print plain lines
+    from rich.text import Text
+
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for name, text in lines:
+        grid.add_row(Text(plain(name)), Text(plain(text)))
+    return grid

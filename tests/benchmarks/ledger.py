@@ -25,11 +25,10 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from ledgers import command, draws, ledger_in, passed, reserve, terms, unsound
 
-from dpqr.io.ledger.database import writing
-from dpqr.io.ledger.keys import erase_key, store_key
+from dpqr.io.ledger.database import erase_key, store_key, writing
 from dpqr.io.ledger.record import walked
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
-from dpqr.io.ledger.turn import Turn
+from dpqr.io.ledger.transaction import Transaction
 
 USES = 20
 
@@ -118,16 +117,18 @@ def speed(entries: list[int]) -> None:
 def age(ledger: SqliteLedger, count: int) -> None:
     """Bring a new ledger to `count` entries, most of them settled in turn, in one transaction."""
     with writing(ledger.path, 1) as connection:
-        turn = Turn(connection=connection, book=walked(connection, ledger.anchor).book, clock=ledger.clock)
-        while turn.book.length < count:
+        transaction = Transaction(
+            connection=connection, state=walked(connection, ledger.anchor).state, clock=ledger.clock
+        )
+        while transaction.state.length < count:
             content = {"dataset": "survey", "cost": Fraction("0.001"), "events": draws("0.001")}
-            paid = turn.add("reserve", **content, note="a release")
+            paid = transaction.add("reserve", **content, note="a release")
             store_key(connection, paid.number, bytes(32))
-            turn.checkpoint()
-            turn.add("settle", **content, settles=paid.number, note="released")
+            transaction.checkpoint()
+            transaction.add("settle", **content, settles=paid.number, note="released")
             erase_key(connection, paid.number)
-            turn.checkpoint()
-        turn.finish(ledger.anchor)
+            transaction.checkpoint()
+        transaction.finish(ledger.anchor)
 
 
 def clocked(use: Callable[[], object]) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from ledgers import by, draws, ledger_in, reserve, tamper
 
 from dpqr.cli.main import main
-from dpqr.io.ledger import proofs
+from dpqr.io.ledger import record as proofs
 from dpqr.privacy.cost import Pricing
 
 

@@ -36,8 +36,8 @@ PLACES = [
     "dpqr.app.release.iterative_construction",
     "dpqr.app.release.assemble",
     "dpqr.app.release.write_release",
-    "dpqr.io.outputs.release_directory.answer_tables",
-    "dpqr.io.outputs.release_directory.release_document",
+    "dpqr.io.outputs.release_files.answer_tables",
+    "dpqr.io.outputs.release_files.release_document",
     "dpqr.strategies.updates.multiplicative_weights.MultiplicativeWeights.update",
 ]
 
@@ -74,7 +74,7 @@ def test_a_crash_inside_the_gate(desk, monkeypatch, error):
 def test_a_full_disk_leaves_no_draft(desk, monkeypatch):
     before = desk.everything()
     monkeypatch.setattr(
-        "dpqr.io.outputs.release_directory.write_tables", breaking(OSError(28, "No space left on device", SECRET))
+        "dpqr.io.outputs.release_files.write_tables", breaking(OSError(28, "No space left on device", SECRET))
     )
     assert_refusal(desk.run(*RELEASE, "--out", "out"), 2, "--out out: cannot be written (No space left on device)")
     assert desk.everything() == before

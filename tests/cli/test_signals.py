@@ -65,7 +65,7 @@ RESERVED = ("dpqr.app.paid_run", "PaidRun.look", True, 1)
 READING = ("dpqr.io.tables.load", "tally", False, 1)
 DRAWING = ("dpqr.mechanisms.noisy_answers", "LaplaceAnswers.sample", False, 2)
 BETWEEN = ("dpqr.strategies.updates.multiplicative_weights", "MultiplicativeWeights.update", True, 1)
-WRITING = ("dpqr.io.outputs.release_directory", "release_document", True, 1)
+WRITING = ("dpqr.io.outputs.release_files", "release_document", True, 1)
 PUBLISHED = ("dpqr.app.release", "write_release", False, 1)
 
 

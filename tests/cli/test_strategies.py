@@ -8,7 +8,7 @@ import sys
 from importlib import import_module
 
 import pytest
-from readme_rule import README, RULE, TEST
+from readme_rule import EXTENDING, RULE, TEST
 from refusals import assert_refusal
 
 from dpqr.strategies.known import ROLES
@@ -230,13 +230,13 @@ def test_a_rule_that_fails_ends_the_run_at_once(foreign, name, says):
 
 @pytest.fixture
 def package(desk, tmp_path_factory, monkeypatch):
-    """The desk, with the package of README's rule installed as a distribution."""
+    """The desk, with the package of the guide's rule installed as a distribution."""
     site = tmp_path_factory.mktemp("site")
     for folder in ("my_package", "my_package-0.1.dist-info"):
         (site / folder).mkdir()
     metadata = METADATA.replace("fake-rules", "my-package").replace("1.5", "0.1")
     (site / "my_package-0.1.dist-info/METADATA").write_text(metadata)
-    points = re.search(r"```toml\n(\[project\.entry-points.*?)```", README, re.DOTALL)[1]
+    points = re.search(r"```toml\n(\[project\.entry-points.*?)```", EXTENDING, re.DOTALL)[1]
     points = points.replace('project.entry-points."dpqr.update_rules"', "dpqr.update_rules").replace('"', "")
     (site / "my_package-0.1.dist-info/entry_points.txt").write_text(points)
     (site / "my_package/__init__.py").write_text("")
@@ -248,7 +248,7 @@ def package(desk, tmp_path_factory, monkeypatch):
         del sys.modules[name]
 
 
-def test_the_rule_of_the_readme_is_installed_tested_and_trusted(package):
+def test_the_rule_of_the_guide_is_installed_tested_and_trusted(package):
     import_module("my_package.test_hedge").test_hedge()
     assert "hedge [my-package 0.1]: my_package.hedge:Hedge" in package.run("strategies").out
     ended = package.release("--update", "hedge", "--trust", "hedge", "--out", "out", "--synthetic", "rows")

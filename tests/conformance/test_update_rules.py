@@ -18,7 +18,7 @@ Hedge = readme_rule()
 
 
 def broken(**members):
-    """The rule of README with other members."""
+    """The rule of the guide with other members."""
     return dataclass(frozen=True, kw_only=True)(type("Broken", (Hedge,), members))()
 
 

@@ -65,7 +65,7 @@ print(json.dumps([process.returncode, used.ru_utime + used.ru_stime, used.ru_max
 
 
 def entries(*texts, rows):
-    """A dictionary column whose rows all are its entries in turn."""
+    """A dictionary column whose rows all are its entries in transaction."""
     return pa.DictionaryArray.from_arrays(pa.array(np.arange(rows, dtype=np.int32) % len(texts)), pa.array(texts))
 
 

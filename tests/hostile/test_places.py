@@ -62,7 +62,7 @@ CASES = [
     ("book/ledger.sqlite", 0o000, 7, "cannot be opened"),
     ("book", 0o555, 7, "read-only"),
     ("book", 0o000, 2, "cannot be looked at (Permission denied)"),
-    ("keep/outside.anchor", 0o000, 2, "mend its permissions"),
+    ("keep/outside.anchor", 0o000, 2, "fix its permissions"),
     ("keep", 0o555, 7, "cannot be renewed (Permission denied), so nothing was spent"),
 ]
 

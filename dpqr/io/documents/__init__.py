@@ -1,1 +1,1 @@
-"""Public documents: the domain file and the queries file, decoded strictly into nouns."""
+"""Public documents: the domain file and the queries file, decoded strictly into a Domain and a Workload."""

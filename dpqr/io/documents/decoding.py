@@ -1,9 +1,14 @@
-"""Decoding: a parsed JSON value into a typed form, with errors that say what to write instead."""
+"""Decoding of a parsed JSON value into a typed form. Errors name the location and say what to write instead."""
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, TypeVar
 
@@ -11,7 +16,48 @@ import msgspec
 from msgspec import inspect
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.place import Place, nearest
+
+_COMPARED, _LONGEST = 2000, 200
+"""Words among which, and letters up to which, a nearest one is looked for."""
+_PLAIN_KEY = re.compile(r"[A-Za-z_$][\w$]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A JSON path in a named document, `$` being its top."""
+
+    document: str
+    path: str = "$"
+
+    def key(self, name: str) -> Location:
+        step = f".{name}" if _PLAIN_KEY.fullmatch(name) else f"[{json.dumps(name)}]"
+        return Location(self.document, self.path + step)
+
+    def item(self, index: int) -> Location:
+        return Location(self.document, f"{self.path}[{index}]")
+
+    def fault(self, message: str) -> DocumentError:
+        """An error that names this location."""
+        return DocumentError(f"{self.document}: {self.path}: {message}")
+
+    @contextmanager
+    def blamed(self) -> Iterator[None]:
+        """Errors of the nouns know no document: inside this block they get this location."""
+        try:
+            yield
+        except DocumentError as error:
+            raise self.fault(str(error)) from None
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint after an unknown word: the nearest known one, or all of them."""
+    known = tuple(known)
+    near = get_close_matches(word, known, n=1) if len(known) <= _COMPARED and len(word) <= _LONGEST else []
+    if near:
+        return f"did you mean {near[0]!r}?"
+    shown = ", ".join(map(repr, known[:20]))
+    return f"known: {shown}{', ...' if len(known) > 20 else ''}" if known else "none are known"
+
 
 Form = TypeVar("Form")
 
@@ -33,22 +79,22 @@ _WORDS = {
 }
 
 
-def decode(value: Any, form: type[Form], place: Place) -> Form:
+def decode(value: Any, form: type[Form], location: Location) -> Form:
     """`value` as a `form`; a DocumentError with the JSON path where it is not one."""
     try:
         return msgspec.convert(value, form)
     except msgspec.ValidationError as error:
-        raise _explained(str(error), form, place) from None
+        raise _explained(str(error), form, location) from None
 
 
-def number(value: Any, place: Place) -> Fraction:
+def number(value: Any, location: Location) -> Fraction:
     """An exact number: JSON's decimals as they are written, never through a binary float."""
     if isinstance(value, float):
         value = Decimal(repr(value))
     if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise place.fault(f"expected a number, got {spoken(value)}")
+        raise location.fault(f"expected a number, got {spoken(value)}")
     if isinstance(value, Decimal) and not value.is_finite():
-        raise place.fault("expected a finite number")
+        raise location.fault("expected a finite number")
     return Fraction(value)
 
 
@@ -66,10 +112,10 @@ def spoken(value: Any) -> str:
     return shown if len(shown) <= 60 else f"{shown[:57]}..."
 
 
-def _explained(message: str, form: type[Any], place: Place) -> DocumentError:
+def _explained(message: str, form: type[Any], location: Location) -> DocumentError:
     found = _MESSAGE.fullmatch(message)
     text, path = (found[1], found[2] or "$") if found else (message, "$")
-    where = Place(place.document, place.path + path[1:])
+    where = Location(location.document, location.path + path[1:])
     here = _type_at(inspect.type_info(form), path)
     quoted = re.search(r"`([^`]*)`", text)
     if quoted and "unknown field" in text:
@@ -82,7 +128,7 @@ def _explained(message: str, form: type[Any], place: Place) -> DocumentError:
 
 
 def _reason(text: str) -> str:
-    """The decoder's words in ours: what it has none for is said in general."""
+    """The decoder's reason in our words; in general words where it has none of these forms."""
     choice, shape = _CHOICE.fullmatch(text), _SHAPE.fullmatch(text)
     if choice:
         return f"unknown value {choice[1]}"

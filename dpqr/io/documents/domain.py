@@ -1,8 +1,13 @@
-"""The domain file: decoded into the Domain that the curator declares."""
+"""The domain file: decoded into the Domain that the curator declares, and its skeleton for a new table.
+
+A skeleton is made from column names and types alone. A bound or a label that is read from the private table is a
+release nobody paid for; a Parquet footer's statistics and dictionaries are private for the same reason.
+"""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +16,10 @@ from msgspec import UNSET
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.faults import possible_faults
-from dpqr.io.documents.bounds import MAX_CELLS
-from dpqr.io.documents.calendar_cuts import calendar_bins
-from dpqr.io.documents.cuts import number_bins
-from dpqr.io.documents.decoding import decode, spoken
-from dpqr.io.documents.domain_form import Field, Sizes, TableSchema
+from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
+from dpqr.io.documents.decoding import Location, decode, spoken
+from dpqr.io.documents.forms import DOMAIN_VERSION, Field, Sizes, TableSchema
 from dpqr.io.documents.json_text import MAX_BYTES, read_json, read_regular_file
-from dpqr.io.documents.place import Place
 
 PLACEHOLDER = "FILL-IN"
 """What a skeleton writes where the curator's knowledge is needed; no domain may still hold it."""
@@ -29,9 +31,9 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
     Errors: UsageFault where the file cannot be read; DocumentError (file name, JSON path) where it is no domain.
     """
     if isinstance(source, dict):
-        return decode_domain(source, Place("domain"))
+        return decode_domain(source, Location("domain"))
     path = Path(source)
-    return decode_domain(read_json(path), Place(path.name))
+    return decode_domain(read_json(path), Location(path.name))
 
 
 def domain_text(source: str) -> str:
@@ -39,104 +41,104 @@ def domain_text(source: str) -> str:
     return read_regular_file(Path(source), MAX_BYTES).decode("utf-8-sig")
 
 
-def decode_domain(value: Any, place: Place) -> Domain:
+def decode_domain(value: Any, location: Location) -> Domain:
     """A Table Schema, or the sizes form: an object of whole numbers."""
     if not isinstance(value, dict):
-        raise place.fault(
+        raise location.fault(
             f"a domain is an object with 'fields', or one of sizes like {{'age': 85}}; got {spoken(value)}"
         )
-    _refuse_placeholders(value, place)
+    _refuse_placeholders(value, location)
     if not isinstance(value.get("fields"), list) and any(isinstance(size, int) for size in value.values()):
-        return _coded(value, place)
-    schema = decode(value, TableSchema, place)
+        return _coded(value, location)
+    schema = decode(value, TableSchema, location)
     attributes = []
     for index, field in enumerate(schema.fields):
-        attributes.append(_attribute(field, schema.missing_values, place.key("fields").item(index)))
-    with place.key("fields").blamed():
+        attributes.append(_attribute(field, schema.missing_values, location.key("fields").item(index)))
+    with location.key("fields").blamed():
         domain = Domain(tuple(attributes), malformed=None if schema.malformed is UNSET else Rule(schema.malformed))
     if not (schema.impossible or schema.totals):
         return domain
     from dpqr.io.documents.public_facts import with_facts  # the fit's modules, which few domains need
 
-    return with_facts(domain, schema.impossible, schema.totals, place)
+    return with_facts(domain, schema.impossible, schema.totals, location)
 
 
-def _coded(value: dict[str, Any], place: Place) -> Domain:
+def _coded(value: dict[str, Any], location: Location) -> Domain:
     for name, size in value.items():
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
-            raise place.key(name).fault(
+            raise location.key(name).fault(
                 f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
             )
-    sizes = decode(value, Sizes, place)
+    sizes = decode(value, Sizes, location)
     return Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in sizes.items()))
 
 
-def _refuse_placeholders(value: Any, place: Place) -> None:
+def _refuse_placeholders(value: Any, location: Location) -> None:
     if isinstance(value, str) and value.startswith(PLACEHOLDER):
-        raise place.fault(f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column")
+        raise location.fault(f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column")
     if isinstance(value, dict):
         for key, member in value.items():
-            _refuse_placeholders(member, place.key(key))
+            _refuse_placeholders(member, location.key(key))
     elif isinstance(value, list):
         for index, member in enumerate(value):
-            _refuse_placeholders(member, place.item(index))
+            _refuse_placeholders(member, location.item(index))
 
 
-def _attribute(field: Field, missing: tuple[str, ...], place: Place) -> Attribute:
-    _one_cut(field, place.key("dpqr"))
-    axis = _axis(field, place)
+def _attribute(field: Field, missing: tuple[str, ...], location: Location) -> Attribute:
+    _one_cut(field, location.key("dpqr"))
+    axis = _axis(field, location)
     own = missing if field.missing_values is UNSET else field.missing_values
     if isinstance(axis, Labels):
-        _distinct_from_nulls(axis, own, place.key("constraints").key("enum"))
-    rules = _rules(field, axis, place.key("dpqr"))
+        _distinct_from_nulls(axis, own, location.key("constraints").key("enum"))
+    rules = _rules(field, axis, location.key("dpqr"))
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
-        _distinct_titles(attribute, place)
+        _distinct_titles(attribute, location)
     return attribute
 
 
-def _distinct_titles(attribute: Attribute, place: Place) -> None:
+def _distinct_titles(attribute: Attribute, location: Location) -> None:
     """Answers tell cells apart by their titles. (Bins of whole values have distinct ones.)"""
     titles = attribute.titles()
     if len(set(titles)) < len(titles):
-        raise place.fault("two cells of this column would print alike; change a label, or an edge")
+        raise location.fault("two cells of this column would print alike; change a label, or an edge")
 
 
-def _one_cut(field: Field, place: Place) -> None:
+def _one_cut(field: Field, location: Location) -> None:
     cuts = ("bins", "width", "edges", "every")
     stated = [key for key in cuts if getattr(field.dpqr, key) is not UNSET]
     if len(stated) > 1:
-        raise place.fault(f"{' and '.join(stated)} contradict each other; keep one of them")
+        raise location.fault(f"{' and '.join(stated)} contradict each other; keep one of them")
     if stated == ["every"] and field.type not in ("date", "datetime"):
-        raise place.key("every").fault(
+        raise location.key("every").fault(
             f"only date and datetime columns have periods; this one is of type {field.type!r}"
         )
 
 
-def _axis(field: Field, place: Place) -> Axis:
+def _axis(field: Field, location: Location) -> Axis:
     if field.constraints.enum is not UNSET or field.type in ("string", "boolean"):
-        return _labels(field, place)
+        return _labels(field, location)
     if field.type in ("integer", "number"):
-        return number_bins(field, place)
+        return number_bins(field, location)
     if field.format not in (UNSET, "default"):
-        raise place.key("format").fault(f"{spoken(field.format)} is not read; only 'default', the ISO form, is")
-    return calendar_bins(field, "date" if field.type == "date" else "datetime", place)
+        raise location.key("format").fault(f"{spoken(field.format)} is not read; only 'default', the ISO form, is")
+    return calendar_bins(field, "date" if field.type == "date" else "datetime", location)
 
 
-def _labels(field: Field, place: Place) -> Labels:
-    where = place.key("constraints").key("enum")
+def _labels(field: Field, location: Location) -> Labels:
+    where = location.key("constraints").key("enum")
     if field.type in ("number", "date", "datetime"):
         raise where.fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
     for key in ("bins", "width", "edges", "every", "closed"):
         if getattr(field.dpqr, key) is not UNSET:
             raise (
-                place.key("dpqr")
+                location.key("dpqr")
                 .key(key)
                 .fault("a column of labels (enum, string, boolean) is not binned; leave it out")
             )
     for key, bound in (("minimum", field.constraints.minimum), ("maximum", field.constraints.maximum)):
         if bound is not UNSET:
-            raise place.key("constraints").key(key).fault("a column of labels has no bounds; leave it out")
+            raise location.key("constraints").key(key).fault("a column of labels has no bounds; leave it out")
     stated = field.constraints.enum
     if stated is UNSET and field.type == "boolean":
         return Labels(("false", "true"), folded=True)
@@ -151,7 +153,7 @@ def _labels(field: Field, place: Place) -> Labels:
     return Labels(labels, folded=field.type == "boolean")
 
 
-def _label(value: Any, kind: str, place: Place) -> str:
+def _label(value: Any, kind: str, location: Location) -> str:
     """A label as the text that cells are compared with."""
     if kind == "boolean" and isinstance(value, bool):
         return "true" if value else "false"
@@ -159,18 +161,18 @@ def _label(value: Any, kind: str, place: Place) -> str:
         return str(value)
     if kind == "string" and isinstance(value, str):
         return value
-    raise place.fault(f"{spoken(value)} is no label of a column of type {kind!r}")
+    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}")
 
 
-def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], place: Place) -> None:
+def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], location: Location) -> None:
     for index, label in enumerate(axis.values):
         if label in missing:
-            raise place.item(index).fault(
+            raise location.item(index).fault(
                 f"{spoken(label)} also stands in missingValues, where it means null; keep one"
             )
 
 
-def _rules(field: Field, axis: Axis, place: Place) -> dict[Fault, Rule]:
+def _rules(field: Field, axis: Axis, location: Location) -> dict[Fault, Rule]:
     """The stated rules, `otherwise` filling in for the faults that this kind of column can show."""
     possible, rules = possible_faults(axis), {}
     for fault in FAULTS:
@@ -180,10 +182,36 @@ def _rules(field: Field, axis: Axis, place: Place) -> dict[Fault, Rule]:
         if stated is UNSET:
             continue
         if fault not in possible:
-            raise place.key(fault).fault(
+            raise location.key(fault).fault(
                 f"no cell of this kind of column is {fault}; rules here: {', '.join(possible)}"
             )
         if stated == "clip" and isinstance(axis, Labels):
-            raise place.key(fault).fault("labels have no nearest bin to clip to; allowed: cell, drop, fail")
+            raise location.key(fault).fault("labels have no nearest bin to clip to; allowed: cell, drop, fail")
         rules[fault] = Rule(stated)
     return rules
+
+
+FIRST_BINS = 10
+"""Bins proposed for a column of numbers."""
+
+
+def skeleton_from_schema(columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """A domain file that `read_domain` refuses until every placeholder is replaced.
+
+    columns: (name, type) pairs; types are those of the domain file (integer, number, string, boolean, date,
+    datetime), anything else is taken for text.
+    """
+    return {"dpqr": DOMAIN_VERSION, "malformed": "drop", "fields": [_field(name, kind) for name, kind in columns]}
+
+
+def _field(name: str, kind: str) -> dict[str, Any]:
+    field: dict[str, Any] = {"name": name, "type": kind}
+    bounds = {"minimum": PLACEHOLDER, "maximum": PLACEHOLDER}
+    rules = {"null": "cell", "otherwise": "drop"}
+    if kind in ("integer", "number"):
+        return field | {"constraints": bounds, "dpqr": {"bins": FIRST_BINS} | rules}
+    if kind in ("date", "datetime"):
+        return field | {"constraints": bounds, "dpqr": {"every": "month"} | rules}
+    if kind == "boolean":
+        return field | {"dpqr": rules}
+    return field | {"type": "string", "constraints": {"enum": [PLACEHOLDER]}, "dpqr": rules}

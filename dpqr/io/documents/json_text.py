@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.place import Place
+from dpqr.io.documents.decoding import Location
 
 MAX_BYTES = 16 * 2**20
 MAX_DEPTH = 32
@@ -87,8 +87,8 @@ def parse_json(data: bytes, document: str) -> Any:
     except json.JSONDecodeError as error:
         raise DocumentError(f"{document}: $: {_explained(text, error.pos)}; correct it there") from None
     except RecursionError:
-        raise Place(document).fault(_TOO_DEEP) from None
-    _refuse(value, Place(document))
+        raise Location(document).fault(_TOO_DEEP) from None
+    _refuse(value, Location(document))
     return value
 
 
@@ -104,8 +104,8 @@ _EXPECTED = {"": "a value", "[": "a value", ":": "a value", "{": "a key in doubl
 def _explained(text: str, found: int) -> str:
     """Where the text stops being JSON, and why.
 
-    The words are ours, from the characters at that place: the standard parser's change from one Python to another.
-    So does its place of a comma too many: here it is always the bracket behind the comma.
+    The words are ours, from the characters there: the standard parser's change from one Python to another.
+    So does its position of a comma too many: here it is always the bracket behind the comma.
     """
     at = found
     if text.startswith(",", found):
@@ -164,7 +164,7 @@ def _constant(text: str) -> _Refused:
     return _Refused(f"{text} is not a JSON number; give a finite number")
 
 
-def _refuse(value: Any, place: Place) -> None:
+def _refuse(value: Any, location: Location) -> None:
     """Raise for the first refused part, with its path; a stack instead of recursion, for depth is the sender's.
 
     The stack holds one cursor a level, never a part's members: their number is the sender's too.
@@ -179,7 +179,7 @@ def _refuse(value: Any, place: Place) -> None:
             continue
         reason = _fault(part, len(levels) - 1)
         if reason:
-            raise _at(place, [*path, step][1:]).fault(reason)
+            raise _at(location, [*path, step][1:]).fault(reason)
         if isinstance(part, dict | list):
             path.append(step)
             levels.append(iter(part.items()) if isinstance(part, dict) else enumerate(part))
@@ -199,10 +199,10 @@ def _fault(part: Any, depth: int) -> str | None:
     return None
 
 
-def _at(place: Place, path: Sequence[int | str]) -> Place:
+def _at(location: Location, path: Sequence[int | str]) -> Location:
     for step in path:
-        place = place.key(step) if isinstance(step, str) else place.item(step)
-    return place
+        location = location.key(step) if isinstance(step, str) else location.item(step)
+    return location
 
 
 def _text_fault(text: str) -> str | None:

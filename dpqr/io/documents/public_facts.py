@@ -14,11 +14,11 @@ from dpqr.data.domain import Domain
 from dpqr.data.fact_bounds import Bounds, record_bounds, tied
 from dpqr.data.facts import KnownTotal, PublicFacts, Region
 from dpqr.fitting.constraints import possible
-from dpqr.io.documents.domain_form import ImpossibleForm, TotalForm
-from dpqr.io.documents.place import Place
-from dpqr.io.documents.predicate.parser import parse
-from dpqr.io.documents.predicate.tree import Node, Not, columns, comparisons, conjuncts
-from dpqr.io.documents.predicate.truth import evaluate
+from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.forms import ImpossibleForm, TotalForm
+from dpqr.io.documents.predicate_cells import evaluate
+from dpqr.io.documents.predicate_parser import parse
+from dpqr.io.documents.predicate_tree import Node, Not, columns, comparisons, conjuncts
 
 MAX_CELLS = 2**20
 """Cells of the columns that one fact ties together, or totals that share columns."""
@@ -29,78 +29,78 @@ MAX_MODEL = 2**22
 
 
 def with_facts(
-    domain: Domain, impossible: Sequence[ImpossibleForm], totals: Sequence[TotalForm], place: Place
+    domain: Domain, impossible: Sequence[ImpossibleForm], totals: Sequence[TotalForm], location: Location
 ) -> Domain:
     """`domain` with its public facts. Errors: DocumentError where one cannot be read, or they cannot all be true."""
-    regions = _impossible(domain, impossible, place.key("impossible"))
-    known = _totals(domain, totals, place.key("totals"))
+    regions = _impossible(domain, impossible, location.key("impossible"))
+    known = _totals(domain, totals, location.key("totals"))
     nobody = [total.region for total in known if not total.count]
     counted = [total for total in known if total.region.axes]
     facts = PublicFacts(impossible=(*regions, *nobody), totals=tuple(total for total in counted if total.count))
     if not possible(domain.shape, facts, MAX_MODEL):
-        at = place.key("impossible" if regions else "totals")
+        at = location.key("impossible" if regions else "totals")
         raise at.fault("together they leave no cell of the domain that could hold a record; correct one of them")
-    least, most = _bounds(domain, regions, known, place.key("totals"))
+    least, most = _bounds(domain, regions, known, location.key("totals"))
     return replace(domain, facts=replace(facts, least=least, most=most))
 
 
-def _impossible(domain: Domain, stated: Sequence[ImpossibleForm], place: Place) -> list[Region]:
+def _impossible(domain: Domain, stated: Sequence[ImpossibleForm], location: Location) -> list[Region]:
     found: list[Region] = []
     for index, one in enumerate(stated):
-        at = place.item(index).key("where")
+        at = location.item(index).key("where")
         predicate = parse(one.where, at)
         # Both of "a or b" are impossible: two facts, each of fewer columns.
         for part in conjuncts(predicate, negated=True):
             found.append(_region(domain, one.where, Not(part), at))
-    _refuse_wide_model(domain, found, place)
+    _refuse_wide_model(domain, found, location)
     return found
 
 
-def _totals(domain: Domain, stated: Sequence[TotalForm], place: Place) -> list[KnownTotal]:
+def _totals(domain: Domain, stated: Sequence[TotalForm], location: Location) -> list[KnownTotal]:
     found = []
     for index, one in enumerate(stated):
-        at = place.item(index).key("where")
+        at = location.item(index).key("where")
         everybody = Region(text="all records", axes=(), cells=np.ones((), dtype=np.bool_))
         region = everybody if one.where is UNSET else _region(domain, one.where, parse(one.where, at), at)
         found.append(KnownTotal(region=region, count=one.count))
     for axes, members in tied(found).items():
-        _require_room(domain, axes, place, "totals that share columns tie")
+        _require_room(domain, axes, location, "totals that share columns tie")
         if math.prod(domain.shape[axis] for axis in axes) * len(members) > MAX_WORK:
-            raise place.fault(f"{len(members)} of them share columns, too many to check; state fewer")
+            raise location.fault(f"{len(members)} of them share columns, too many to check; state fewer")
     return found
 
 
-def _region(domain: Domain, text: str, predicate: Node, place: Place) -> Region:
-    with place.blamed():
+def _region(domain: Domain, text: str, predicate: Node, location: Location) -> Region:
+    with location.blamed():
         axes = tuple(sorted(domain.axis(name) for name in columns(predicate)))
-    _require_room(domain, axes, place, "it ties")
+    _require_room(domain, axes, location, "it ties")
     if sum(1 for _ in comparisons(predicate)) * math.prod(domain.shape[axis] for axis in axes) > MAX_WORK:
-        raise place.fault("its comparisons look at too many cells; shorten it, or split it")
-    cells: AnyArray = np.broadcast_to(evaluate(predicate, domain, axes, place).true, [domain.shape[a] for a in axes])
+        raise location.fault("its comparisons look at too many cells; shorten it, or split it")
+    cells: AnyArray = np.broadcast_to(evaluate(predicate, domain, axes, location).true, [domain.shape[a] for a in axes])
     if not cells.any():
-        raise place.fault("is true for no cell of the domain; correct it or leave it out")
+        raise location.fault("is true for no cell of the domain; correct it or leave it out")
     return Region(text=" ".join(text.split()), axes=axes, cells=np.ascontiguousarray(cells))
 
 
-def _require_room(domain: Domain, axes: Axes, place: Place, what: str) -> None:
+def _require_room(domain: Domain, axes: Axes, location: Location, what: str) -> None:
     cells = math.prod(domain.shape[axis] for axis in axes)
     if cells > MAX_CELLS:
         names = ", ".join(repr(domain.names[axis]) for axis in axes)
-        raise place.fault(f"{what} {names} together: {cells} cells, more than {MAX_CELLS}; speak of fewer columns")
+        raise location.fault(f"{what} {names} together: {cells} cells, more than {MAX_CELLS}; speak of fewer columns")
 
 
-def _refuse_wide_model(domain: Domain, regions: Sequence[Region], place: Place) -> None:
+def _refuse_wide_model(domain: Domain, regions: Sequence[Region], location: Location) -> None:
     if possible(domain.shape, PublicFacts(impossible=tuple(regions)), MAX_MODEL) is None:
-        raise place.fault(f"together they need a model of more than {MAX_MODEL} cells; state fewer, or merge cells")
+        raise location.fault(f"together they need a model of more than {MAX_MODEL} cells; state fewer, or merge cells")
 
 
-def _bounds(domain: Domain, regions: Sequence[Region], totals: Sequence[KnownTotal], place: Place) -> Bounds:
+def _bounds(domain: Domain, regions: Sequence[Region], totals: Sequence[KnownTotal], location: Location) -> Bounds:
     """Bounds on the number of records; the first total that contradicts those before it is blamed."""
     found = record_bounds(regions, totals, domain.shape)
     if found is not None:
         return found
     first = next(_contradicting(domain, regions, totals))
-    raise place.item(first).fault(
+    raise location.item(first).fault(
         "no table can have this many records there, given the totals before it and what is impossible; correct one"
     )
 

@@ -1,12 +1,14 @@
-"""The queries file: decoded and compiled into the workload that a release must answer."""
+"""The queries file: decoded and compiled into the workload that a release must answer. Marginals are compiled here."""
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,29 +17,65 @@ from msgspec import UNSET
 from dpqr.data.arrays import Axes
 from dpqr.data.domain import Domain
 from dpqr.errors import UsageFault
-from dpqr.io.documents.decoding import decode, number
+from dpqr.io.documents.coefficients import compile_coefficients
+from dpqr.io.documents.conjunctions import compile_conjunctions
+from dpqr.io.documents.decoding import Location, decode, nearest, number
 from dpqr.io.documents.domain import decode_domain, read_domain
-from dpqr.io.documents.entries.coefficients import compile_coefficients
-from dpqr.io.documents.entries.conjunctions import compile_conjunctions
-from dpqr.io.documents.entries.frame import Compiled, Frame
-from dpqr.io.documents.entries.marginals import compile_marginal, compile_marginals
-from dpqr.io.documents.entries.prefix import compile_prefix
-from dpqr.io.documents.entries.ranges import compile_ranges
-from dpqr.io.documents.entries.sums import compile_sum
-from dpqr.io.documents.entries.where import compile_where
-from dpqr.io.documents.json_text import read_json
-from dpqr.io.documents.place import Place, nearest
-from dpqr.io.documents.query_form import (
+from dpqr.io.documents.entry import Compiled, Frame
+from dpqr.io.documents.forms import (
     KINDS,
     MAX_BLOCKS,
     MAX_WORK,
     ConjunctionsEntry,
     Entry,
+    MarginalEntry,
     MarginalsEntry,
     QueriesForm,
+    Ways,
 )
+from dpqr.io.documents.json_text import read_json
+from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
+from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
+
+
+def compile_marginal(entry: MarginalEntry, frame: Frame) -> Compiled:
+    """One marginal; of no columns: the number of records."""
+    axes = frame.axes(entry.marginal, frame.location.key("marginal"))
+    block = _block(frame, axes)
+    return Compiled(blocks=(block,))
+
+
+def compile_marginals(entry: MarginalsEntry, frame: Frame) -> Compiled:
+    """Listed marginals, or every combination of `ways` columns; a given name is put before each block's own."""
+    location = frame.location.key("marginals")
+    if isinstance(entry.marginals, Ways):
+        chosen = _combinations(entry.marginals, frame)
+    else:
+        chosen = [frame.axes(names, location.item(index)) for index, names in enumerate(entry.marginals)]
+    prefix = "" if entry.name is UNSET else f"{entry.name} "
+    return Compiled(blocks=tuple(_block(frame, axes, prefix) for axes in chosen))
+
+
+def _combinations(wanted: Ways, frame: Frame) -> list[Axes]:
+    location = frame.location.key("marginals")
+    names = frame.domain.names if wanted.columns is UNSET else wanted.columns
+    axes = frame.axes(names, location.key("columns"))
+    if wanted.ways > len(axes):
+        raise location.key("ways").fault(
+            f"{wanted.ways} columns cannot be chosen from {len(axes)}; give at most {len(axes)}"
+        )
+    count = math.comb(len(axes), wanted.ways)
+    if count > MAX_BLOCKS:
+        raise location.key("ways").fault(f"makes {count} marginals, more than {MAX_BLOCKS}; list fewer columns")
+    return list(combinations(axes, wanted.ways))
+
+
+def _block(frame: Frame, axes: Axes, prefix: str = "") -> QueryBlock:
+    names = ",".join(frame.domain.attributes[axis].name for axis in axes)
+    return QueryBlock(name=f"{prefix}marginal({names})" if axes else f"{prefix}total", factors=frame.identities(axes))
+
 
 MAX_WEIGHT = 10**9
 
@@ -76,30 +114,30 @@ def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> 
     that can be answered.
     """
     file = Path(path)
-    place = Place(file.name)
-    form = decode(read_json(file), QueriesForm, place)
+    location = Location(file.name)
+    form = decode(read_json(file), QueriesForm, location)
     notes = (
         () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
     )
-    whole = domain or _stated_domain(form, file.parent, place)
+    whole = domain or _stated_domain(form, file.parent, location)
     compiled, blocks, work = [], 0, 0
     known: dict[Hashable, Factor] = {}
     for index, entry in enumerate(form.queries):
-        at = place.key("queries").item(index)
-        compiled.append(_compiled(entry, Frame(domain=whole, place=at, folder=file.parent, known=known)))
+        at = location.key("queries").item(index)
+        compiled.append(_compiled(entry, Frame(domain=whole, location=at, folder=file.parent, known=known)))
         blocks, work = blocks + len(compiled[-1].blocks), work + compiled[-1].work
         if blocks > MAX_BLOCKS:
             raise at.fault(f"with this entry there are more than {MAX_BLOCKS} blocks; ask for fewer")
         if work > MAX_WORK:
             raise at.fault(f"with this entry predicates look at more than {MAX_WORK} cells; ask for fewer")
-    _distinct_names(compiled, place)
+    _distinct_names(compiled, location)
     return _projected(whole, compiled, notes)
 
 
-def _stated_domain(form: QueriesForm, folder: Path, place: Place) -> Domain:
-    at = place.key("domain")
+def _stated_domain(form: QueriesForm, folder: Path, location: Location) -> Domain:
+    at = location.key("domain")
     if form.domain is UNSET:
-        raise place.fault(
+        raise location.fault(
             'there is no domain: give --domain FILE, or state "domain" here\n'
             "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
         )
@@ -114,32 +152,32 @@ def _stated_domain(form: QueriesForm, folder: Path, place: Place) -> Domain:
 def _compiled(value: dict[str, Any], frame: Frame) -> Compiled:
     kinds = [key for key in KINDS if key in value]
     if len(kinds) > 1:
-        raise frame.place.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
+        raise frame.location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
     if not kinds:
         unknown = next((key for key in value if key not in ("name", "weight", "by")), "")
-        raise frame.place.fault(f"asks nothing: one of {', '.join(KINDS)} is missing; {nearest(unknown, KINDS)}")
-    entry = decode(value, KINDS[kinds[0]], frame.place)
-    return _titled(_COMPILERS[kinds[0]](entry, frame), entry, frame.place)
+        raise frame.location.fault(f"asks nothing: one of {', '.join(KINDS)} is missing; {nearest(unknown, KINDS)}")
+    entry = decode(value, KINDS[kinds[0]], frame.location)
+    return _titled(_COMPILERS[kinds[0]](entry, frame), entry, frame.location)
 
 
-def _titled(compiled: Compiled, entry: Entry, place: Place) -> Compiled:
+def _titled(compiled: Compiled, entry: Entry, location: Location) -> Compiled:
     """With the entry's own name and weight; blocks of `marginals` and `conjunctions` have taken the name in already."""
-    weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, place.key("weight"))
+    weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, location.key("weight"))
     if not 0 < weight <= MAX_WEIGHT:
-        raise place.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
+        raise location.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
     named: dict[str, Any] = {"weight": weight}
     if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry):
         named["name"] = entry.name
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
-def _distinct_names(compiled: list[Compiled], place: Place) -> None:
+def _distinct_names(compiled: list[Compiled], location: Location) -> None:
     first: dict[str, int] = {}
     for index, one in enumerate(compiled):
         for block in one.blocks:
             if block.name in first:
-                at = place.key("queries").item(index)
-                other = place.key("queries").item(first[block.name]).path
+                at = location.key("queries").item(index)
+                other = location.key("queries").item(first[block.name]).path
                 raise at.fault(f"{block.name!r} is also the name of {other}; give one of them a name, or remove it")
             first[block.name] = index
 

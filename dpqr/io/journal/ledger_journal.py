@@ -14,7 +14,7 @@ from typing import Any
 
 from dpqr.construction.journal import Blocks, Past, Plain
 from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.journal.plan_digest import blocks_digest
+from dpqr.io.journal.fingerprints import blocks_digest
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.event_codec import encode_events
 from dpqr.privacy.events import PrivacyEvent

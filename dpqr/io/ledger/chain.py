@@ -1,12 +1,25 @@
-"""Chain: every entry is sealed by the SHA-256 of its text and of the seal before it."""
+"""The hash chain of a ledger's entries, and the anchor that finds a rollback of it.
+
+Each entry is sealed by the SHA-256 of its text and of the seal before it. The chain alone cannot show that its end is
+missing, or that another chain was put in its place. The anchor is a small file outside the ledger that holds the number
+of entries and the seal of the last one. A ledger agrees with its anchor if its chain, cut at that number, ends in that
+seal. So an anchor may lag: a crash between the commit and the anchor's renewal leaves it one entry behind. An anchor
+that is ahead, or off the chain, means rollback, truncation, an edit or a swap.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
+import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from dpqr.errors import LedgerError
+from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.directories import sync_directory
+from dpqr.io.ledger.entry_codec import canonical
 
 BEGINNING = ""
 
@@ -20,7 +33,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class ChainSegment:
     """The chain from entry `first` on, in order; `before` is the seal that its first link goes on from."""
 
     first: int = 0
@@ -29,7 +42,7 @@ class Stretch:
 
     @property
     def length(self) -> int:
-        """Entries of the whole chain, those before the stretch too."""
+        """Entries of the whole chain, those before the segment too."""
         return self.first + len(self.links)
 
     def seal_after(self, entries: int) -> str:
@@ -47,7 +60,9 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def stretch(rows: Sequence[tuple[object, object, object]], first: int = 0, before: str = BEGINNING) -> Stretch:
+def chain_segment(
+    rows: Sequence[tuple[object, object, object]], first: int = 0, before: str = BEGINNING
+) -> ChainSegment:
     """Rows (number, text, seal), as they are stored, in the order of their numbers, from entry `first` on.
 
     LedgerError where one is missing or was changed. That rows are missing at the end only an anchor can tell.
@@ -63,4 +78,112 @@ def stretch(rows: Sequence[tuple[object, object, object]], first: int = 0, befor
             )
         previous = stored
         found.append(Link(text=text, seal=stored))
-    return Stretch(first=first, before=before, links=tuple(found))
+    return ChainSegment(first=first, before=before, links=tuple(found))
+
+
+ANCHOR_FORMAT = "dpqr anchor/1"
+LONGEST_ANCHOR = 4096
+"""Bytes of an anchor that are read."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """How far a ledger had come: its number of entries, and the seal of the last one."""
+
+    entries: int
+    seal: str
+
+    @classmethod
+    def of(cls, chain: ChainSegment) -> Mark:
+        return cls(entries=chain.length, seal=chain.seal_after(chain.length))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """The file that holds one ledger's mark.
+
+    It is renewed in two steps: `draft` writes the new mark beside it, before the ledger commits, so that a full disk
+    is met while nothing is spent; `publish` renames it, after the commit and under the ledger's lock.
+    Errors: LedgerError; UsageFault for a path that is no place for a file.
+    """
+
+    path: Path
+
+    def read(self) -> Mark | None:
+        """The mark, or None where there is no anchor yet."""
+        try:
+            if not stat.S_ISREG(os.lstat(self.path).st_mode):
+                raise UsageFault(f"--anchor {self.path}: is no regular file; give the path of a file")
+            text = self._text()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise UsageFault(f"--anchor {self.path}: cannot be read ({error.strerror}); fix its permissions") from None
+        return self._parsed(text)
+
+    def check(self, chain: ChainSegment, mark: Mark | None) -> None:
+        """LedgerError unless the chain goes through the mark, which may not lie before the segment."""
+        if mark is None:
+            if chain.length:
+                raise LedgerError(
+                    f"the anchor {self.path} is missing, so a rollback of the ledger would not be found; restore it, "
+                    "or write a new one with `dpqr budget anchor` if you trust the ledger as it is"
+                )
+            return
+        if mark.entries > chain.length:
+            raise LedgerError(
+                f"the ledger was rolled back or cut: the anchor {self.path} knows {mark.entries} entries and the "
+                f"ledger holds {chain.length}; restore the newest copy of the ledger"
+            )
+        if chain.seal_after(mark.entries) != mark.seal:
+            raise LedgerError(
+                f"the ledger is another one than the anchor {self.path} knows, or was rewritten; restore the right one"
+            )
+
+    def draft(self, mark: Mark) -> None:
+        """Write the next mark beside the anchor, durably."""
+        document = canonical({"dpqr": ANCHOR_FORMAT, "entries": mark.entries, "seal": mark.seal}) + "\n"
+        flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        try:
+            descriptor = os.open(self._draft, flags, 0o600)
+            with os.fdopen(descriptor, "wb") as opened:
+                opened.write(document.encode())
+                opened.flush()
+                os.fsync(opened.fileno())
+        except OSError as error:
+            raise LedgerError(
+                f"the anchor {self.path} cannot be renewed ({error.strerror}), so nothing was spent; make it writable"
+            ) from None
+
+    def publish(self) -> None:
+        """Put the draft in the anchor's place, whole or not at all."""
+        try:
+            os.replace(self._draft, self.path)
+            sync_directory(self.path.parent)
+        except OSError as error:
+            raise LedgerError(
+                f"the ledger holds the entry, but its anchor {self.path} could not be renewed ({error.strerror}); "
+                "nothing was opened, and what was reserved stays spent"
+            ) from None
+
+    @property
+    def _draft(self) -> Path:
+        """One name for all: only the holder of the ledger's lock writes it, and a killed job leaves one at most."""
+        return self.path.with_name(f".{self.path.name}.draft")
+
+    def _text(self) -> bytes:
+        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+        with os.fdopen(os.open(self.path, flags), "rb") as opened:
+            return opened.read(LONGEST_ANCHOR + 1)
+
+    def _parsed(self, text: bytes) -> Mark:
+        try:
+            document = json.loads(text)
+            mark = Mark(entries=document["entries"], seal=document["seal"])
+            if text.decode() != canonical({"dpqr": ANCHOR_FORMAT, "entries": mark.entries, "seal": mark.seal}) + "\n":
+                raise ValueError("not an anchor")
+            if isinstance(mark.entries, bool) or not isinstance(mark.entries, int) or mark.entries < 1:
+                raise ValueError("not a count")
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise LedgerError(f"the anchor {self.path} is damaged or is no anchor of dpqr; restore it") from None
+        return mark

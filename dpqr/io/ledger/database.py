@@ -1,33 +1,36 @@
-"""Database: one SQLite file, opened for one transaction at a time, and its faults in words.
+"""The ledger's SQLite file: one transaction at a time, its tables, and its faults in words.
 
-Why a rollback journal and never WAL: WAL keeps committed entries in a second file, so that a copy of the ledger alone
-loses them, and it needs memory that all jobs share. Why synchronous EXTRA and not FULL: in DELETE mode a transaction
-commits when its journal is unlinked, and only EXTRA syncs the directory after that; with FULL a power loss can bring
-the journal back, and with it roll back a budget that was already paid (sqlite.org, "PRAGMA synchronous"; the order of
-the system calls was checked).
-Why secure_delete and a journal limit of 0: a settlement erases a key. The first overwrites it in the file. The journal
-holds the page as it was, and in exclusive mode SQLite commits by overwriting the journal's header alone, and unlinks it
-when the connection closes: a job that was killed between the two left the key behind. With a limit of 0 the commit
-itself cuts the journal to nothing. What a disk keeps of blocks that a file has given back is beyond this.
-Why a new connection for every transaction: none is ever carried through a fork.
+Rollback journal, never WAL: WAL keeps committed entries in a second file, so a copy of the ledger alone loses them, and
+it needs memory that all jobs share. Synchronous EXTRA, not FULL: in DELETE mode a transaction commits when its journal
+is unlinked, and only EXTRA syncs the directory after that. With FULL a power loss can bring the journal back and roll
+back a budget that was already paid (sqlite.org, "PRAGMA synchronous"; the order of the system calls was checked).
+A settlement erases its reservation's key. secure_delete overwrites it in the file; a journal limit of 0 cuts the
+journal to nothing at the commit, else a job that is killed before it closes its connection leaves the page as it was.
+What a disk keeps of blocks that a file has given back is beyond this. Every transaction has a new connection, so none
+is carried through a fork.
+
+Keys: one random secret for each reservation that is not settled, beside the chain and never in it. It marks the table
+of a run, so that the run can be continued on that table only. An export of the record shows no key; after the
+settlement the key is gone. A check beside each key tells a damaged key from another table.
 """
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from dpqr.errors import LedgerError
-from dpqr.io.ledger.chain import BEGINNING, Link, Stretch, stretch
+from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, chain_segment
 
 TABLE = "CREATE TABLE entries (number INTEGER PRIMARY KEY, entry TEXT NOT NULL, seal TEXT NOT NULL)"
 KEYS = "CREATE TABLE keys (reservation INTEGER PRIMARY KEY, key BLOB NOT NULL)"
 """Secrets of reservations that wait for their settlement; the chain does not hold them and no export shows them."""
 STATE = "CREATE TABLE state (number INTEGER PRIMARY KEY, text TEXT NOT NULL)"
-"""One row: the newest checkpoint, and the standings whose digest it holds."""
-MARK = 0x64707172
+"""One row: the newest checkpoint, and the state whose digest it holds."""
+APPLICATION = 0x64707172
 """The application id in the file's header: "dpqr"."""
 
 _SETTINGS = (
@@ -78,10 +81,10 @@ def commit(connection: sqlite3.Connection) -> None:
     connection.execute("COMMIT")
 
 
-def stored_chain(connection: sqlite3.Connection, first: int = 0, before: str = BEGINNING) -> Stretch:
+def stored_chain(connection: sqlite3.Connection, first: int = 0, before: str = BEGINNING) -> ChainSegment:
     """The entries from `first` on, their chain checked. LedgerError where it is broken."""
     rows = connection.execute("SELECT number, entry, seal FROM entries WHERE number >= ? ORDER BY number", (first,))
-    return stretch(rows.fetchall(), first, before)
+    return chain_segment(rows.fetchall(), first, before)
 
 
 def stored_seal(connection: sqlite3.Connection, entries: int) -> object:
@@ -115,7 +118,7 @@ def is_begun(connection: sqlite3.Connection) -> bool:
     mark = connection.execute("PRAGMA application_id").fetchone()[0]
     if not schema and not mark:
         return False
-    if schema != [(TABLE,), (KEYS,), (STATE,)] or mark != MARK:
+    if schema != [(TABLE,), (KEYS,), (STATE,)] or mark != APPLICATION:
         raise LedgerError("the file is no ledger of dpqr, or was changed by another program; give a ledger's path")
     return True
 
@@ -126,7 +129,7 @@ def append(connection: sqlite3.Connection, number: int, link: Link) -> None:
         connection.execute(TABLE)
         connection.execute(KEYS)
         connection.execute(STATE)
-        connection.execute(f"PRAGMA application_id = {MARK}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute("INSERT INTO entries (number, entry, seal) VALUES (?, ?, ?)", (number, link.text, link.seal))
 
 
@@ -163,5 +166,45 @@ def _fault(path: Path, wait: float, code: int | None) -> LedgerError:
             f"--ledger {path}: other jobs have held it for {wait:g} seconds, and nothing was spent; try again later"
         )
     if primary in _REASONS:
-        return LedgerError(f"--ledger {path}: {_REASONS[primary]}; mend that and try again")
+        return LedgerError(f"--ledger {path}: {_REASONS[primary]}; fix that and try again")
     return LedgerError(f"--ledger {path}: is damaged, or is no ledger; restore it from a backup")
+
+
+KEY_BYTES, CHECK_BYTES = 32, 8
+
+
+def store_key(connection: sqlite3.Connection, reservation: int, key: bytes) -> None:
+    """Keep the key of a new reservation."""
+    connection.execute("INSERT INTO keys (reservation, key) VALUES (?, ?)", (reservation, key + _check(key)))
+
+
+def stored_key(connection: sqlite3.Connection, reservation: int) -> bytes:
+    """LedgerError where there is none."""
+    found = connection.execute("SELECT key FROM keys WHERE reservation = ?", (reservation,)).fetchone()
+    if found is None or not _is_sound(found[0]):
+        raise LedgerError(f"the key of reservation {reservation} is missing or damaged, so its run cannot be continued")
+    return bytes(found[0][:KEY_BYTES])
+
+
+def require_keys(connection: sqlite3.Connection, reservations: Collection[int]) -> None:
+    """LedgerError unless each of the reservations that wait has its key, and no other key is kept."""
+    found = connection.execute("SELECT reservation, key FROM keys").fetchall()
+    if {number for number, _ in found} != set(reservations) or not all(_is_sound(key) for _, key in found):
+        raise LedgerError("the ledger was edited or is damaged: its keys are not those of its unsettled reservations")
+
+
+def erase_key(connection: sqlite3.Connection, reservation: int) -> None:
+    """Overwrite and remove it (SQLite's secure_delete is on)."""
+    connection.execute("DELETE FROM keys WHERE reservation = ?", (reservation,))
+
+
+def _check(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()[:CHECK_BYTES]
+
+
+def _is_sound(stored: object) -> bool:
+    return (
+        isinstance(stored, bytes)
+        and len(stored) == KEY_BYTES + CHECK_BYTES
+        and stored[KEY_BYTES:] == _check(stored[:KEY_BYTES])
+    )

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from dpqr.io.ledger.entry_codec import canonical, encode_entry
+from dpqr.io.ledger.entry_codec import canonical, encode_entry, policy_document
 from dpqr.io.ledger.entry_codec import entry_document as plain_entry
 from dpqr.io.ledger.event_codec import LONGEST, encode_events
-from dpqr.io.ledger.policy_codec import policy_document
 from dpqr.io.ledger.record import Record
 from dpqr.privacy.cost import Cost
 from dpqr.privacy.events import Composition

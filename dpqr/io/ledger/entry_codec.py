@@ -1,4 +1,4 @@
-"""Entries as canonical JSON and back. The text is what is hashed, so an entry has exactly one."""
+"""Entries, terms and policies as canonical JSON and back. The text is what is hashed, so an entry has exactly one."""
 
 from __future__ import annotations
 
@@ -7,13 +7,44 @@ from typing import Any
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
-from dpqr.io.ledger.cost_codec import cost_document, read_cost
-from dpqr.io.ledger.event_codec import decode_events, encode_events, exact_text, parse_exact
-from dpqr.io.ledger.policy_codec import policy_document, read_policy
+from dpqr.io.ledger.event_codec import cost_document, decode_cost, decode_events, encode_events, exact_text, parse_exact
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.cost import Pricing
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.policy import Policy
+
+
+def policy_document(policy: Policy | None) -> dict[str, Any]:
+    """Every field, null where nothing is stated. ValueError for no policy."""
+    if policy is None:
+        raise ValueError("an entry of a policy states it")
+    return {
+        "records": policy.records,
+        "bytes": policy.bytes,
+        "memory": policy.memory,
+        "delimiter": policy.delimiter,
+        "counts": policy.counts,
+        "fail": policy.fail,
+    }
+
+
+def decode_policy(document: dict[str, Any]) -> Policy:
+    """The inverse. Errors: ValueError, KeyError, TypeError or DpqrError."""
+    texts = [document["delimiter"], document["counts"]]
+    if not isinstance(document["fail"], bool) or not all(text is None or isinstance(text, str) for text in texts):
+        raise ValueError("no policy")
+    policy = Policy(
+        records=document["records"],
+        bytes=document["bytes"],
+        memory=document["memory"],
+        delimiter=document["delimiter"],
+        counts=document["counts"],
+        fail=document["fail"],
+    )
+    if policy_document(policy) != document:
+        raise ValueError("not the text of a policy")
+    return policy
+
 
 FORMAT = "dpqr ledger/1"
 _FAULTS = (ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
@@ -32,7 +63,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
 def decode_entry(text: str, digest: str) -> Entry:
     """The entry of a link in a sound chain. LedgerError where the text is not one that `encode_entry` writes.
 
-    Whether it holds more than that, only encoding it again tells (`dpqr.io.ledger.proofs`).
+    Whether it holds more than that, only encoding it again tells (`dpqr.io.ledger.record`).
     """
     try:
         return read_entry(json.loads(text), digest)
@@ -83,8 +114,10 @@ def _read_pricing(document: dict[str, Any]) -> Pricing | None:
 
 
 def terms_document(terms: Terms | None) -> dict[str, Any]:
-    """Terms as plain JSON values, without the dataset's name. What came with a later version is left out of older ones,
-    whose text is sealed."""
+    """Terms as plain JSON values, without the dataset's name.
+
+    What came with a later version is left out of older terms, whose text is sealed.
+    """
     if terms is None:
         raise ValueError("an init entry states its terms")
     return {
@@ -116,7 +149,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
     if kind == "init":
         return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))
     if kind == "policy":
-        return Entry(**same, dataset=dataset, policy=read_policy(document["policy"]))
+        return Entry(**same, dataset=dataset, policy=decode_policy(document["policy"]))
     if kind in ("draw", "record"):
         events = decode_events(document["events"]) if kind == "draw" else ()
         transcript = _text(document["transcript"])
@@ -124,7 +157,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
     return Entry(
         **same,
         dataset=dataset,
-        cost=read_cost(document["cost"]),
+        cost=decode_cost(document["cost"]),
         events=decode_events(document["events"]),
         pricing=_read_pricing(document),
         settles=document["settles"] if kind == "settle" else None,
@@ -139,12 +172,12 @@ def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
         dataset=dataset,
         budget=PrivacyBudget(parse_exact(document["epsilon"]), parse_exact(document["delta"])),
         accountant=_text(document["accountant"]),
-        limit=read_cost(document["limit"]),
-        cap=None if cap is None else read_cost(cap),
+        limit=decode_cost(document["limit"]),
+        cap=None if cap is None else decode_cost(cap),
         neighbours=Neighbours(document["neighbours"]),
         unit=_text(document["unit"]),
         kind=DataKind(document["kind"]),
-        policy=read_policy(document["policy"]) if stated else Policy(),
+        policy=decode_policy(document["policy"]) if stated else Policy(),
         policy_stated=stated,
     )
 

@@ -1,4 +1,7 @@
-"""Record: the whole ledger, every entry read, chained and replayed from the first on."""
+"""The whole ledger: every entry read, chained, replayed from the first on, and proved.
+
+A proof shows what a sound chain cannot: that every entry is whole, and that no price is below its events'.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +9,29 @@ import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 
-from dpqr.errors import LedgerError
-from dpqr.io.ledger.anchor import Anchor, Mark
-from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.chain import Stretch, digest
+from dpqr.errors import DpqrError, LedgerError
+from dpqr.io.ledger.chain import Anchor, ChainSegment, Mark, digest
 from dpqr.io.ledger.database import is_begun, stored_chain, stored_state
+from dpqr.io.ledger.entry_codec import encode_entry
+from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.privacy.accountants.filters import beside_other_runs
+from dpqr.privacy.cost import PURE
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.pair_currency import is_installed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Record:
-    """What a walk over all entries found. anchored: the anchor's mark, which lies on the chain; None: none named.
-    unproved: entries whose accountant is not installed here, so that their price was not derived again."""
+    """What a walk over all entries found.
 
-    chain: Stretch
+    anchored: the anchor's mark, which lies on the chain; None: no anchor is named. unproved: entries whose accountant
+    is not installed here, so that their price was not derived again.
+    """
+
+    chain: ChainSegment
     entries: tuple[Entry, ...]
-    book: Book
+    state: LedgerState
     anchored: Mark | None = None
     unproved: tuple[int, ...] = ()
 
@@ -34,14 +42,14 @@ class Record:
     @property
     def accounts(self) -> tuple[Account, ...]:
         """All datasets, in the order in which they were opened."""
-        return tuple(standing.account for standing in self.book.standings.values())
+        return tuple(held.account for held in self.state.accounts.values())
 
     def events(self, dataset: str) -> Composition:
         """What was charged so far, settled or reserved, with how often. UsageFault for a name without a budget.
 
         Of a run that counted its left-out records: what stands for it beside others (`beside_other_runs`).
         """
-        self.book.account(dataset)
+        self.state.account(dataset)
         charged: dict[int, Composition] = {}
         for entry in self.entries:
             if entry.dataset == dataset and entry.kind in ("reserve", "settle"):
@@ -59,22 +67,56 @@ def walked(connection: sqlite3.Connection, anchor: Anchor | None) -> Record:
     The chain is read before the anchor: from then on the transaction's lock keeps every writer from committing, so
     the anchor is that of this state or of an older one.
     """
-    chain = stored_chain(connection) if is_begun(connection) else Stretch()
+    chain = stored_chain(connection) if is_begun(connection) else ChainSegment()
     marked = anchor.read() if anchor else None
     if anchor:
         anchor.check(chain, marked)
-    book = Book()
-    entries = book.replay(chain)
+    state = LedgerState()
+    entries = state.replay(chain)
     if entries:
-        _require_state(connection, book)
-    return Record(chain=chain, entries=entries, book=book, anchored=marked)
+        _require_state(connection, state)
+    return Record(chain=chain, entries=entries, state=state, anchored=marked)
 
 
-def _require_state(connection: sqlite3.Connection, book: Book) -> None:
+def _require_state(connection: sqlite3.Connection, state: LedgerState) -> None:
     """The state that the next job would begin from is the one of the newest checkpoint, if there is any."""
-    stored, newest = stored_state(connection), book.checkpoint
+    stored, newest = stored_state(connection), state.checkpoint
     found = None if stored is None else (stored[0], digest(stored[1]))
     if found != (None if newest is None else (newest.number, newest.state)):
         raise LedgerError(
             "the ledger was edited or is damaged: its state is not that of its entries; restore it from a backup"
         )
+
+
+def require_proofs(record: Record) -> tuple[int, ...]:
+    """LedgerError for an entry that says more than is read from it, or states less than its events cost.
+
+    Why prices need not be equal: a theorem that is improved later makes old ones too high, and they stay paid.
+
+    Returns:
+        Numbers of the reservations whose accountant is not installed here: nobody derived their price again.
+    """
+    unproved = []
+    for entry, link in zip(record.entries, record.chain.links, strict=True):
+        if encode_entry(entry) != link.text:
+            raise LedgerError(f"the ledger was forged: entry {entry.number} is not written as dpqr writes it")
+        if entry.pricing and not is_installed(entry.pricing.accountant):
+            unproved.append(entry.number)
+        elif not _paid(record, entry):
+            raise LedgerError(f"the ledger was forged: entry {entry.number} states less than its events cost")
+    return tuple(unproved)
+
+
+def _paid(record: Record, entry: Entry) -> bool:
+    if entry.terms is not None:
+        return entry.terms.currency.covers(entry.terms.budget, entry.terms.limit)
+    if entry.kind not in ("reserve", "settle"):
+        return True  # a draw is held against its reservation by `LedgerState`
+    currency = record.state.accounts[entry.dataset].terms.currency
+    try:
+        if entry.settles is None:
+            return currency.proves(entry.cost, currency.price(entry.events, entry.pricing or PURE))
+        paid = record.entries[entry.settles]
+        return currency.proves(entry.cost, currency.settled(paid.cost, entry.events, paid.pricing or PURE))
+    except DpqrError:
+        return False

@@ -1,9 +1,11 @@
-"""What a refused request is told: asked, spent, left, and the largest request that would fit; all of it public."""
+"""What a ledger refuses, and why: names and notes, another unit or policy, sums above the limit. All of it public."""
 
 from __future__ import annotations
 
+import re
+
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused
+from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.cost import Cost
 from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
@@ -12,7 +14,7 @@ from dpqr.privacy.policy import Policy
 
 def over_limit(account: Account, asked: Cost) -> BudgetRefused:
     """The request does not fit what is left for life."""
-    return BudgetRefused(f"{_asked(account, asked)}, {standing_words(account)}\n{fitting_words(account)}")
+    return BudgetRefused(f"{_asked(account, asked)}, {spent_words(account)}\n{fitting_words(account)}")
 
 
 def over_cap(account: Account, asked: Cost) -> BudgetRefused:
@@ -20,7 +22,7 @@ def over_cap(account: Account, asked: Cost) -> BudgetRefused:
     cap = account.terms.currency.words(account.terms.cap or Cost(), downward_text)
     return BudgetRefused(
         f"{_asked(account, asked)}, above the cap of {cap} for one release; "
-        f"{standing_words(account)}\n{fitting_words(account)}"
+        f"{spent_words(account)}\n{fitting_words(account)}"
     )
 
 
@@ -47,7 +49,7 @@ def require_policy(terms: Terms, policy: Policy) -> None:
         )
 
 
-def standing_words(account: Account) -> str:
+def spent_words(account: Account) -> str:
     """What is spent and what is left, each rounded to the safe side."""
     figures = account.terms.currency.figures
     spent, limit = figures(account.spent, upward_text), figures(account.terms.limit, downward_text)
@@ -65,3 +67,26 @@ def fitting_words(account: Account) -> str:
 
 def _asked(account: Account, asked: Cost) -> str:
     return f"dataset {account.terms.dataset!r}: asked {account.terms.currency.words(asked, upward_text)}"
+
+
+LONGEST_NAME = 100
+LONGEST_NOTE = 2000
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def require_name(dataset: str) -> str:
+    """The name itself. UsageFault for one that could be mistaken for another: two names are two budgets."""
+    if len(dataset) > LONGEST_NAME or not _NAME.fullmatch(dataset):
+        raise UsageFault(
+            f"dataset {dataset[:LONGEST_NAME]!r}: a name is made of ASCII letters, digits, '.', '_' and '-', begins "
+            f"with a letter or digit and has at most {LONGEST_NAME} characters"
+        )
+    return dataset
+
+
+def require_text(text: str, *, what: str) -> str:
+    """The text itself, fit to be recorded."""
+    if len(text) > LONGEST_NOTE or not text.isprintable():
+        raise UsageFault(f"{what} in the ledger is one line of at most {LONGEST_NOTE} printable characters")
+    return text

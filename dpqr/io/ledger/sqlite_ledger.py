@@ -19,16 +19,13 @@ from pathlib import Path
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import LedgerError, UsageFault
-from dpqr.io.ledger.anchor import Anchor, Mark
-from dpqr.io.ledger.book import Book
-from dpqr.io.ledger.database import reading, require_integrity, writing
-from dpqr.io.ledger.keys import erase_key, require_keys, store_key, stored_key
-from dpqr.io.ledger.naming import require_name, require_text
-from dpqr.io.ledger.place import ANCHOR, NO_ANCHOR, create, require_place
-from dpqr.io.ledger.proofs import require_proofs
-from dpqr.io.ledger.record import Record, walked
-from dpqr.io.ledger.refusals import require_policy, require_unit
-from dpqr.io.ledger.turn import Last, Turn, resumed
+from dpqr.io.ledger.chain import Anchor, Mark
+from dpqr.io.ledger.database import erase_key, reading, require_integrity, require_keys, store_key, stored_key, writing
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.io.ledger.location import ANCHOR, NO_ANCHOR, create, require_location
+from dpqr.io.ledger.record import Record, require_proofs, walked
+from dpqr.io.ledger.refusals import require_name, require_policy, require_text, require_unit
+from dpqr.io.ledger.transaction import LastState, Transaction, resumed
 from dpqr.privacy.cost import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
@@ -36,7 +33,7 @@ from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy, PolicyChange
 
 WAIT = 30.0
-"""Seconds that a job waits for its turn."""
+"""Seconds that a job waits for other jobs."""
 
 
 def utc_now() -> str:
@@ -49,7 +46,7 @@ class SqliteLedger:
     """A ledger in the file `path`; with an anchor, every use checks and every commit renews it.
 
     unanchored: do without the anchor that the ledger says it keeps. wait: seconds to wait for other jobs before
-    LedgerError. Methods that only look walk the whole ledger; the others look at its end (`dpqr.io.ledger.turn`).
+    LedgerError. Methods that only look walk the whole ledger; the others look at its end (see `transaction`).
     """
 
     path: Path
@@ -57,7 +54,7 @@ class SqliteLedger:
     unanchored: bool = False
     wait: float = WAIT
     clock: Callable[[], str] = utc_now
-    _last: Last = field(default_factory=Last, repr=False, compare=False)
+    _last: LastState = field(default_factory=LastState, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.anchor and self.anchor.path == self.path:
@@ -68,17 +65,21 @@ class SqliteLedger:
         require_name(terms.dataset)
         require_text(terms.unit, what="the words of the unit")
         self._make()
-        with self._turn() as turn:
-            if not turn.book.length:  # the first entry makes two ledgers with the same history two different ledgers
-                turn.add("open", note=_words(2).hex(), anchored=self.anchor is not None)
-            turn.add("init", dataset=terms.dataset, terms=terms)
-        return turn.book.account(terms.dataset)
+        with self._transaction() as transaction:
+            if (
+                not transaction.state.length
+            ):  # the first entry makes two ledgers with the same history two different ledgers
+                transaction.add("open", note=_words(2).hex(), anchored=self.anchor is not None)
+            transaction.add("init", dataset=terms.dataset, terms=terms)
+        return transaction.state.account(terms.dataset)
 
     def restrict(self, dataset: str, change: PolicyChange) -> Account:
         """See `Ledger.restrict`."""
-        with self._turn() as turn:
-            turn.add("policy", dataset=dataset, policy=change.applied(turn.book.account(dataset).terms.policy))
-        return turn.book.account(dataset)
+        with self._transaction() as transaction:
+            transaction.add(
+                "policy", dataset=dataset, policy=change.applied(transaction.state.account(dataset).terms.policy)
+            )
+        return transaction.state.account(dataset)
 
     def reserve(
         self,
@@ -92,28 +93,28 @@ class SqliteLedger:
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
-        with self._turn() as turn:
-            terms = turn.book.account(dataset).terms
+        with self._transaction() as transaction:
+            terms = transaction.state.account(dataset).terms
             require_unit(terms, unit)
             require_policy(terms, policy)
             cost = terms.currency.price(events, pricing)
             stated = pricing if terms.currency is PAIR else None
-            paid = turn.add("reserve", dataset=dataset, cost=cost, events=events, pricing=stated, note=note)
-            store_key(turn.connection, paid.number, _words(4))
-        return turn.book.unsettled(paid.number).public().reservation
+            paid = transaction.add("reserve", dataset=dataset, cost=cost, events=events, pricing=stated, note=note)
+            store_key(transaction.connection, paid.number, _words(4))
+        return transaction.state.unsettled(paid.number).public().reservation
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
         """See `Ledger.begin`."""
-        with self._run_turn(reservation) as turn:
-            turn.book.unsettled(reservation.number).require_next(number)
+        with self._run_transaction(reservation) as transaction:
+            transaction.state.unsettled(reservation.number).require_next(number)
             paid = reservation.number
-            turn.add("draw", dataset=reservation.dataset, run=paid, events=((event, 1),), transcript=transcript)
+            transaction.add("draw", dataset=reservation.dataset, run=paid, events=((event, 1),), transcript=transcript)
 
     def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
         """See `Ledger.record`."""
-        with self._run_turn(reservation) as turn:
-            turn.book.unsettled(reservation.number).require_next(number)
-            turn.add("record", dataset=reservation.dataset, run=reservation.number, transcript=transcript)
+        with self._run_transaction(reservation) as transaction:
+            transaction.state.unsettled(reservation.number).require_next(number)
+            transaction.add("record", dataset=reservation.dataset, run=reservation.number, transcript=transcript)
 
     def run(self, dataset: str, number: int, receipt: str) -> Run | None:
         """See `Ledger.run`."""
@@ -124,7 +125,7 @@ class SqliteLedger:
                 f"--ledger {self.path}: holds no reservation {number} of dataset {dataset!r} with that seal; the "
                 "transcript is of another ledger or dataset, or was edited"
             )
-        runs = record.book.standings[dataset].runs
+        runs = record.state.accounts[dataset].runs
         return runs[number].public() if number in runs else None
 
     def key(self, reservation: Reservation) -> bytes:
@@ -137,15 +138,15 @@ class SqliteLedger:
         """See `Ledger.settle`."""
         require_text(note, what="a note")
         dataset, number = reservation.dataset, reservation.number
-        with self._run_turn(reservation) as turn:
-            cost = turn.book.unsettled(number).settled(events)
-            turn.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
-            erase_key(turn.connection, number)
-        return turn.book.account(dataset)
+        with self._run_transaction(reservation) as transaction:
+            cost = transaction.state.unsettled(number).settled(events)
+            transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
+            erase_key(transaction.connection, number)
+        return transaction.state.account(dataset)
 
     def account(self, dataset: str) -> Account:
         """See `Ledger.account`."""
-        return self.walk().book.account(dataset)
+        return self.walk().state.account(dataset)
 
     def accounts(self) -> tuple[Account, ...]:
         """All datasets, in the order in which they were opened."""
@@ -164,7 +165,7 @@ class SqliteLedger:
         self._require_file()
         with reading(self.path, self.wait) as connection:
             record = walked(connection, self.anchor)
-        self._require_anchor(record.book)
+        self._require_anchor(record.state)
         return record
 
     def verify(self) -> Record:
@@ -173,8 +174,8 @@ class SqliteLedger:
         with reading(self.path, self.wait) as connection:
             require_integrity(connection)
             record = walked(connection, self.anchor)
-            require_keys(connection, [number for each in record.book.standings.values() for number in each.runs])
-        self._require_anchor(record.book)
+            require_keys(connection, [number for each in record.state.accounts.values() for number in each.runs])
+        self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
 
     def renew_anchor(self) -> Mark:
@@ -190,38 +191,40 @@ class SqliteLedger:
             require_proofs(record)
             if not record.entries:
                 raise UsageFault(f"--ledger {self.path}: holds no entry yet; `dpqr budget init` writes the anchor too")
-            made = Turn(connection=connection, book=record.book, clock=self.clock)
-            if not record.book.anchored:
+            made = Transaction(connection=connection, state=record.state, clock=self.clock)
+            if not record.state.anchored:
                 made.add("anchor")
             return made.finish(self.anchor)
 
     @contextmanager
-    def _turn(self) -> Iterator[Turn]:
+    def _transaction(self) -> Iterator[Transaction]:
         """One transaction: check what is needed, let the block add entries, make them durable, renew the anchor.
 
         Nothing is kept if the block raises.
         """
         self._require_file()
         with writing(self.path, self.wait) as connection:
-            made = Turn(connection=connection, book=resumed(connection, self.anchor, self._last), clock=self.clock)
-            self._require_anchor(made.book)
+            made = Transaction(
+                connection=connection, state=resumed(connection, self.anchor, self._last), clock=self.clock
+            )
+            self._require_anchor(made.state)
             yield made
             made.finish(self.anchor)
-        self._last.book = made.book
+        self._last.state = made.state
 
     @contextmanager
-    def _run_turn(self, reservation: Reservation) -> Iterator[Turn]:
+    def _run_transaction(self, reservation: Reservation) -> Iterator[Transaction]:
         """The same for a run that this very ledger has paid for and not settled."""
-        with self._turn() as turn:
-            if turn.book.unsettled(reservation.number).paid.hash != reservation.receipt:
+        with self._transaction() as transaction:
+            if transaction.state.unsettled(reservation.number).paid.hash != reservation.receipt:
                 raise LedgerError(
                     f"entry {reservation.number} is not the reservation of this run, but another ledger's"
                 )
-            yield turn
+            yield transaction
 
-    def _require_anchor(self, book: Book) -> None:
+    def _require_anchor(self, state: LedgerState) -> None:
         """UsageFault where the ledger says that it keeps an anchor, and nobody named it or waived it."""
-        if book.anchored and not self.anchor and not self.unanchored:
+        if state.anchored and not self.anchor and not self.unanchored:
             raise UsageFault(
                 f"--ledger {self.path}: keeps an anchor, and none is named; without it a rollback would not be found\n"
                 f"name it with --anchor FILE or {ANCHOR}; --anchor {NO_ANCHOR} does without it"
@@ -229,12 +232,12 @@ class SqliteLedger:
 
     def _make(self) -> None:
         """An empty file where there is none; where an anchor knows of entries, the file was removed."""
-        if not require_place(self.path):
+        if not require_location(self.path):
             self._require_new()
             create(self.path)
 
     def _require_file(self) -> None:
-        if not require_place(self.path):
+        if not require_location(self.path):
             self._require_new()
             raise UsageFault(f"--ledger {self.path}: there is no ledger; `dpqr budget init` makes one")
 
@@ -242,7 +245,7 @@ class SqliteLedger:
         if self.anchor and (marked := self.anchor.read()):
             raise LedgerError(
                 f"--ledger {self.path}: is gone, and the anchor {self.anchor.path} knows {marked.entries} entries "
-                "of it; restore it, or mend the path"
+                "of it; restore it, or fix the path"
             )
 
 

@@ -1,4 +1,4 @@
-"""Parquet files: Arrow tables of one schema, row group by row group."""
+"""Parquet files: tidy tables as Arrow tables of one schema, written row group by row group."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+
+from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy
 
 GROUP = 2**15
 """Rows that the writer holds encoded at a time; without a limit it takes six times the table's own memory."""
@@ -33,3 +36,24 @@ def write_parquet(tables: Iterator[Any], path: Path) -> None:
 def _writer(file: Any, schema: Any) -> Any:
     texts = [field.name for field in schema if pa.types.is_dictionary(field.type)]
     return parquet.ParquetWriter(file, schema, use_dictionary=texts)
+
+
+def arrow_table(table: Tidy) -> Any:
+    """Texts as dictionaries; what is nothing is null. Columns of one name have one type in all pieces of a table."""
+    return pa.table({name: _array(column) for name, column in table.columns.items()})
+
+
+def _array(column: Column) -> Any:
+    return _dictionary(column) if isinstance(column, Texts) else pa.array(column, from_pandas=True)
+
+
+def _dictionary(column: Texts) -> Any:
+    """Every text is stored once, whether titles repeat (details of several blocks) or not."""
+    places, titles = column.places, list(column.titles)
+    distinct = list(dict.fromkeys(titles))
+    if len(distinct) < len(titles):
+        position = {title: index for index, title in enumerate(distinct)}
+        moved = np.array([*(position[title] for title in titles), NOTHING], dtype=np.int32)
+        places = moved[places]
+    shown = pa.array(places, mask=places == NOTHING)
+    return pa.DictionaryArray.from_arrays(shown, pa.array(distinct, type=pa.string()))

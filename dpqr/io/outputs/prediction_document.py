@@ -8,8 +8,7 @@ from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.sentences import budget_words
-from dpqr.io.outputs.exact_parts import budget_part, events_part, kind, price_part, rational
-from dpqr.io.outputs.size_parts import domain_part
+from dpqr.io.outputs.document_parts import budget_part, domain_part, events_part, kind, price_part, rational
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.outlook import Outlook

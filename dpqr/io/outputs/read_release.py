@@ -1,9 +1,14 @@
-"""read_release: a release directory, read back: its record and its answers."""
+"""Published files, read back: a release's record and answers, and the datasets whose budgets paid for a file.
+
+A file's payers are those of the records that lie beside it. A copy, or a hard link, that lies elsewhere has no record
+beside it and is not recognised: contents are compared with nothing, for a ledger keeps no trace of a table.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,11 +19,13 @@ from pyarrow import csv, parquet
 
 from dpqr.data.arrays import FloatArray
 from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.outputs.directory import MARK
-from dpqr.io.outputs.record import RECORD, read_record
-from dpqr.io.outputs.release_directory import SYNTHETIC
-from dpqr.io.outputs.size_parts import domain_part, workload_part
+from dpqr.errors import DataError, DocumentError, UsageFault
+from dpqr.io.outputs.document_parts import domain_part, workload_part
+from dpqr.io.outputs.prediction_document import MODEL_FORMAT, RELEASE_FORMAT
+from dpqr.io.outputs.prediction_files import record_path
+from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
+from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.tables.source import STDIN, TableSource
 from dpqr.workload.workload import Workload
 
 FORMS = ("csv", "parquet", "json")
@@ -89,7 +96,7 @@ def read_release(directory: str) -> ReleaseFiles:
         raise UsageFault(f"{directory}: is no release directory; give one, or a table of rows with --rows")
     try:
         record = read_record(path)
-        whole = str(record["dpqr"]).startswith(MARK) and {"ledger", "plan", "files", "synthetic"} <= set(record)
+        whole = str(record["dpqr"]).startswith(RECORD_KIND) and {"ledger", "plan", "files", "synthetic"} <= set(record)
         whole = whole and {"domain", "workload"} <= set(record["plan"]) and isinstance(record["files"], list)
         whole = whole and (record["ledger"] == "none" or isinstance(record["ledger"]["dataset"], str))
     except OSError as error:
@@ -126,3 +133,77 @@ def _estimates(path: Path, rows: int) -> FloatArray:
             table = csv.read_csv(file, convert_options=csv.ConvertOptions(include_columns=only))
     column = table["estimate"].cast(pa.float64())
     return np.asarray(column.to_numpy(), dtype=np.float64)
+
+
+STANDARD_INPUT = "/dev/fd/0"
+"""Where the system names a file that was redirected to standard input."""
+
+
+def release_around(path: str) -> str | None:
+    """The release directory that this is, or that holds this file, whatever links and `..` lead there.
+
+    Errors: DocumentError for a record that cannot be read.
+    """
+    directories = (place if os.path.isdir(place) else os.path.dirname(place) for place in _places(path))
+    return next((each for each in directories if _release_record(Path(each))), None)
+
+
+def payers(source: TableSource) -> tuple[str, ...]:
+    """The datasets whose budgets paid for files of a table: releases, predictions, models. No table is opened.
+
+    Errors: DocumentError for a record that cannot be read, for then nobody knows who paid.
+    """
+    places = [place for path in _paths(source) for place in _places(path)]
+    around = dict.fromkeys(place if os.path.isdir(place) else os.path.dirname(place) for place in places)
+    records = [_release_record(Path(directory)) for directory in around]
+    records += [_prediction_record(Path(record_path(place))) for place in places]
+    return tuple(dict.fromkeys(dataset for record in records if record for dataset in _dataset(record)))
+
+
+def _paths(source: TableSource) -> list[str]:
+    """The files of a table. What is wrong with them is told when the table is opened."""
+    if source.from_stdin:
+        return [STANDARD_INPUT]
+    try:
+        return [*source.paths, *(file.path for file in source.files())]
+    except DataError:
+        return list(source.paths)
+
+
+def _places(path: str) -> tuple[str, ...]:
+    """The absolute path, before and after links are followed. None of a name that no file can have."""
+    if path == STDIN:
+        path = STANDARD_INPUT
+    try:
+        return tuple(dict.fromkeys((os.path.abspath(path), os.path.realpath(path))))
+    except ValueError:
+        return ()
+
+
+def _dataset(record: dict[str, Any]) -> Iterator[str]:
+    ledger = record.get("ledger")
+    if isinstance(ledger, dict) and isinstance(ledger.get("dataset"), str):
+        yield ledger["dataset"]
+
+
+def _release_record(directory: Path) -> dict[str, Any] | None:
+    """None where no record lies, or what lies there under its name is of another kind."""
+    found = _record(directory, RECORD)
+    return found if found and str(found.get("dpqr")).startswith(RECORD_KIND) else None
+
+
+def _prediction_record(path: Path) -> dict[str, Any] | None:
+    found = _record(path.parent, path.name)
+    return found if found and found.get("dpqr") in (RELEASE_FORMAT, MODEL_FORMAT) else None
+
+
+def _record(directory: Path, name: str) -> dict[str, Any] | None:
+    if not os.path.lexists(directory / name):
+        return None
+    try:
+        found = read_record(directory, name)
+    except (OSError, ValueError):
+        raise DocumentError(
+            f"{directory / name}: cannot be read, so nobody knows whose budget paid; restore it, or move it away"
+        ) from None
+    return found if isinstance(found, dict) else None

@@ -1,4 +1,4 @@
-"""record: the release.json of a release, read again. Anybody may have written what is found under that name."""
+"""JSON documents of a run: their text, and release.json read again, which anybody may have written."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 
 RECORD = "release.json"
 """The file that makes a directory a release; it lists the others."""
+RECORD_KIND = "release/"
+"""How the format that such a record states begins."""
 LONGEST = 2**27
 """Bytes of a record that is read again; a larger one is taken for somebody else's."""
 MOST_PARTS = 2**24
@@ -31,3 +33,32 @@ def read_record(directory: Path, name: str = RECORD) -> Any:
         return json.loads(data)
     except RecursionError:
         raise ValueError("nested deeper than any record is") from None
+
+
+STEP = "  "
+
+
+def document_text(document: Any) -> str:
+    """Strict JSON (no NaN), indented, lists of plain values on one line, with a final newline.
+
+    Equal documents give equal text.
+    """
+    return _laid_out(document, "") + "\n"
+
+
+def _laid_out(value: Any, indent: str) -> str:
+    if not value or not isinstance(value, dict | list) or _is_plain_list(value):
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    deeper = indent + STEP
+    if isinstance(value, dict):
+        members = [f"{json.dumps(key, ensure_ascii=False)}: {_laid_out(part, deeper)}" for key, part in value.items()]
+        opening, closing = "{", "}"
+    else:
+        members = [_laid_out(part, deeper) for part in value]
+        opening, closing = "[", "]"
+    body = f",\n{deeper}".join(members)
+    return f"{opening}\n{deeper}{body}\n{indent}{closing}"
+
+
+def _is_plain_list(value: Any) -> bool:
+    return isinstance(value, list) and not any(isinstance(part, dict | list) for part in value)

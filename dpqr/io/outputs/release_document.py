@@ -24,16 +24,17 @@ from dpqr.construction.sentences import (
     release_guarantee,
 )
 from dpqr.data.unit import PrivacyUnit
-from dpqr.io.outputs.exact_parts import (
+from dpqr.io.outputs.document_parts import (
     budget_part,
+    domain_part,
     events_part,
     kind,
     law_part,
     option_parts,
     price_part,
     rational,
+    workload_part,
 )
-from dpqr.io.outputs.size_parts import domain_part, workload_part
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round

@@ -1,8 +1,10 @@
-"""Tables on disk: one tidy table as CSV, Parquet or JSON."""
+"""One tidy table as CSV, Parquet or JSON, with CSV texts that no spreadsheet takes for a formula."""
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, TextIO
@@ -11,8 +13,44 @@ import msgspec
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
-from dpqr.io.outputs.spreadsheet import inert
 from dpqr.io.outputs.tidy import Column, Shown, Texts, Tidy
+
+_SIGNS = "=+-@"
+_MINUS = "\u2212"
+"""The mathematical minus sign, which no normalisation makes a hyphen and spreadsheets read as one."""
+_BREAKS = "\t\r\n"
+_BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0"
+"""Letters, marks and patterns that show nothing, and that Unicode does not count among spaces or formats."""
+_INVISIBLE = ("Z", "C")
+"""Unicode's categories of spaces and separators, and of controls, formats and what has no character."""
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
+def inert(text: str) -> str:
+    """`text`, with an apostrophe before it where a spreadsheet would start to compute.
+
+    Spreadsheets run a cell that begins with = + - @ as a formula, in their wide, small, raised and lowered forms too,
+    and drop what they do not show before them: white space, controls, byte-order and direction marks. A text that
+    begins with a tab or a line break is no better. Plain numbers ("-1", "+2.5e3") are left as they are: they compute
+    nothing, and the labels of coded columns stay joinable. The rule is reversible: a text that begins with
+    apostrophes and then such a sign gets one more, so whoever strips one apostrophe there has the label back. CSV
+    only; Parquet and JSON hold labels as they are.
+    """
+    return "'" + text if _computes(text) and not _NUMBER.fullmatch(text) else text
+
+
+def _computes(text: str) -> bool:
+    """Whether something that starts a formula comes first, apostrophes and what is not shown aside."""
+    bare = text.lstrip("'")
+    if bare[:1] and bare[0] in _BREAKS:
+        return True
+    first = next((sign for sign in text if sign != "'" and not _invisible(sign)), "")
+    return bool(first) and (first == _MINUS or unicodedata.normalize("NFKC", first)[0] in _SIGNS)
+
+
+def _invisible(sign: str) -> bool:
+    return unicodedata.category(sign)[0] in _INVISIBLE or sign in _BLANKS or 0xFE00 <= ord(sign) <= 0xFE0F
+
 
 _JSON = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 TableFormat = Literal["csv", "parquet", "json"]
@@ -35,8 +73,7 @@ def write_tables(tables: Iterator[Tidy], path: Path, form: TableFormat) -> None:
     Errors: OSError, for the caller to name the path.
     """
     if form == "parquet":
-        from dpqr.io.outputs.arrow_form import arrow_table
-        from dpqr.io.outputs.parquet_file import write_parquet
+        from dpqr.io.outputs.parquet_file import arrow_table, write_parquet
 
         write_parquet(map(arrow_table, tables), path)
         return

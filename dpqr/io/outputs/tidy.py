@@ -1,4 +1,4 @@
-"""Tidy: a table of texts and figures, one row an answer, as it is written to files and shown."""
+"""Tidy tables of texts and figures, one row an answer, and the names of their columns beside the domain's own."""
 
 from __future__ import annotations
 
@@ -63,3 +63,19 @@ def plain_values(column: Column) -> list[Any]:
     if column.dtype.kind == "f" and np.isnan(column).any():
         return [None if value != value else value for value in values]
     return values
+
+
+PREFIX = "column_"
+
+
+def beside(reserved: Sequence[str], name: str) -> str:
+    """The column that attribute `name` gets in a table that also has the columns `reserved`.
+
+    An attribute called like a reserved column is written with the prefix `column_` ("query" -> "column_query"), and
+    so is one whose name is that already, so two attributes never meet. The rule looks at one name alone: an attribute
+    has the same column in every release. Upper and lower case count as the same, for many readers fold them.
+    """
+    bare = name.casefold()
+    while bare.startswith(PREFIX):
+        bare = bare.removeprefix(PREFIX)
+    return PREFIX + name if bare in reserved else name

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pc
 
+from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.domain import decode_domain
-from dpqr.io.documents.place import Place
 from dpqr.io.documents.queries import read_queries
 
 MADE_UP_SEED = 20_240_817
@@ -67,7 +67,7 @@ def read_task(data: Path, workload: Path) -> Task:
     product's own form with marginals alone."""
     document = json.loads(workload.read_text())
     names = _named(document, workload) if "queries" in document else document["marginals"]
-    whole = decode_domain(document["domain"], Place(workload.name))
+    whole = decode_domain(document["domain"], Location(workload.name))
     asked = {name for marginal in names for name in marginal}
     sizes = {attribute.name: attribute.size for attribute in whole.attributes if attribute.name in asked}
     table = pc.read_csv(data)

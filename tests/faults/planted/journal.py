@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/journal/claim.py",
+        "io/journal/transcript_file.py",
         ("        sync_directory(path.parent)\n", "", "a transcript's name is not synced"),
         (
             "        if locked and _is_at(descriptor, path):",
@@ -93,7 +93,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/journal/plan_digest.py",
+        "io/journal/fingerprints.py",
         (
             "plan.problem.domain, plan.problem.workload, plan.opening",
             "plan.problem.domain, plan.opening",
@@ -123,7 +123,7 @@ FAULTS = (
         ("whole.shape, *whole.coords, whole.data", "whole.shape, whole.data", "coefficients may change their places"),
     ),
     *planted_in(
-        "io/journal/table_mark.py",
+        "io/journal/fingerprints.py",
         ("hmac.new(key, canonical(", 'hmac.new(b"", canonical(', "a table's mark has no key"),
         (
             "canonical([source.delimiter, source.count_column])",
@@ -131,7 +131,7 @@ FAULTS = (
             "a table that is read otherwise has the same mark",
         ),
         (
-            "            mark.update(_digest(file.path))\n",
+            "            mark.update(_file_digest(file.path))\n",
             "            mark.update(file.path.encode())\n",
             "another table under the same name has the same mark",
         ),

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "io/ledger/anchor.py",
+        "io/ledger/chain.py",
         ("                os.fsync(opened.fileno())\n", "", "a new anchor is not synced before it takes its place"),
         ("            sync_directory(self.path.parent)\n", "", "the anchor's new name is not synced"),
         (
@@ -28,13 +28,13 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/book.py",
+        "io/ledger/ledger_state.py",
         (
             'if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):',
             "if False:",
             "entries may come in any order",
         ),
-        ("if entry.state != digest(self.state):", "if False:", "a checkpoint of any state"),
+        ("if entry.state != digest(self.text):", "if False:", "a checkpoint of any state"),
         ("        if taken is not None:", "        if False:", "a dataset's budget may be opened anew"),
         (
             ".get(entry.dataset.casefold())",
@@ -43,7 +43,7 @@ FAULTS = (
         ),
         ("entry.terms.limit.amount <= 0:", "entry.terms.limit.amount < 0:", "a budget of nothing"),
         (
-            "            require_stricter(standing.terms.policy, entry.policy)\n",
+            "            require_stricter(held.terms.policy, entry.policy)\n",
             "            pass\n",
             "a policy may be loosened",
         ),
@@ -53,8 +53,8 @@ FAULTS = (
             "an old budget may change its policy for ever",
         ),
         (
-            "terms, spent = standing.terms, standing.spent + entry.cost",
-            "terms, spent = standing.terms, entry.cost",
+            "terms, spent = held.terms, held.spent + entry.cost",
+            "terms, spent = held.terms, entry.cost",
             "a reservation forgets what was spent",
         ),
         ("if terms.cap is not None and not entry.cost <= terms.cap:", "if False:", "the cap of one release is ignored"),
@@ -63,8 +63,8 @@ FAULTS = (
             "        if not entry.cost <= terms.limit:",
             "each run alone is held against the limit",
         ),
-        ("        standing.spent = spent\n", "", "a reservation is not added to what is spent"),
-        ("        standing.reservations += 1\n", "", "reservations are not counted"),
+        ("        held.spent = spent\n", "", "a reservation is not added to what is spent"),
+        ("        held.reservations += 1\n", "", "reservations are not counted"),
         (
             "if (entry.pricing is not None) != (terms.currency is PAIR):",
             "if False:",
@@ -73,10 +73,10 @@ FAULTS = (
         ("        if run.paid.dataset != entry.dataset:", "        if False:", "a run of another dataset is settled"),
         ("if not run.settled(run.events) <= entry.cost:", "if False:", "a run settles below what it began"),
         ("        if not entry.cost <= paid.cost:", "        if False:", "a settlement may pass what was reserved"),
-        ("        del standing.runs[paid.number]\n", "", "a run may be settled twice"),
+        ("        del held.runs[paid.number]\n", "", "a run may be settled twice"),
         (
-            "standing.spent = standing.spent - paid.cost + entry.cost",
-            "standing.spent = standing.spent - paid.cost",
+            "held.spent = held.spent - paid.cost + entry.cost",
+            "held.spent = held.spent - paid.cost",
             "a settled run costs nothing",
         ),
         (
@@ -102,7 +102,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/cost_codec.py",
+        "io/ledger/event_codec.py",
         (
             "return [amount, exact_text(cost.delta)] if cost.delta else amount",
             "return amount",
@@ -127,7 +127,7 @@ FAULTS = (
             "",
             "another job comes between a commit and its anchor",
         ),
-        ("if schema != [(TABLE,), (KEYS,), (STATE,)] or mark != MARK:", "if False:", "any database is a ledger"),
+        ("if schema != [(TABLE,), (KEYS,), (STATE,)] or mark != APPLICATION:", "if False:", "any database is a ledger"),
         ('fetchall() != [("ok",)]:', "fetchall() == []:", "damage that SQLite finds is ignored"),
         (
             '    connection.execute("DELETE FROM state")\n',
@@ -143,7 +143,7 @@ FAULTS = (
             '"policy": policy_document(Policy())} if',
             "a policy is not written",
         ),
-        ('policy=read_policy(document["policy"]) if stated else Policy()', "policy=Policy()", "a policy is not read"),
+        ('policy=decode_policy(document["policy"]) if stated else Policy()', "policy=Policy()", "a policy is not read"),
         (
             'neighbours=Neighbours(document["neighbours"])',
             "neighbours=Neighbours.ADD_REMOVE",
@@ -177,13 +177,13 @@ FAULTS = (
         (">= 10**LONGEST:", ">= 10 ** (10 * LONGEST):", "figures without end are written"),
     ),
     *planted_in(
-        "io/ledger/file_systems.py",
+        "io/ledger/location.py",
         ("return found if found in NETWORK else None", "return None", "a ledger may lie on a network"),
         ("len(point) >= best:", "len(point) > best:", "a later mount does not hide an earlier one"),
         ('path.startswith(f"{point}/")', "path.startswith(point)", "a mount over another directory is taken"),
     ),
     *planted_in(
-        "io/ledger/keys.py",
+        "io/ledger/database.py",
         ("if found is None or not _is_sound(found[0]):", "if found is None:", "a damaged key is used"),
         (
             '    connection.execute("DELETE FROM keys WHERE reservation = ?", (reservation,))\n',
@@ -198,7 +198,7 @@ FAULTS = (
         ("or not all(_is_sound(key) for _, key in found):", "or False:", "a damaged key is not noticed"),
     ),
     *planted_in(
-        "io/ledger/naming.py",
+        "io/ledger/refusals.py",
         (
             "if len(dataset) > LONGEST_NAME or not _NAME.fullmatch(dataset):",
             "if not _NAME.match(dataset):",

@@ -1,15 +1,18 @@
-"""A domain with every kind of column, and a writer of queries files over it."""
+"""A domain with every kind of column, a writer of queries files over it, and a database that counts."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import DenseHistogram
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.queries import QueriesDocument, read_queries
 
@@ -41,6 +44,10 @@ SURVEY: dict[str, Any] = {
 }
 
 
+Record = dict[str, tuple[int, str]]
+"""Code and title of a cell by its column."""
+
+
 @pytest.fixture
 def survey_document() -> dict[str, Any]:
     return SURVEY
@@ -64,3 +71,29 @@ def ask(tmp_path: Path) -> Asked:
         return read_queries(path)
 
     return asked
+
+
+class Database:
+    """Counts of every cell; each cell is seen as {column: (code, title)}."""
+
+    def __init__(self, domain: Domain) -> None:
+        self.domain = domain
+        counts = np.random.default_rng(3).integers(0, 50, size=domain.shape)
+        self.histogram = DenseHistogram(counts)
+
+    def records(self) -> Iterator[tuple[Record, int]]:
+        titles = [attribute.titles() for attribute in self.domain.attributes]
+        for codes in product(*map(range, self.domain.shape)):
+            cell = {
+                attribute.name: (code, title[code])
+                for attribute, code, title in zip(self.domain.attributes, codes, titles, strict=True)
+            }
+            yield cell, int(self.histogram.counts[codes])
+
+    def total(self, weigh: Callable[[Record], int | bool]) -> int:
+        return sum(count * int(weigh(cell)) for cell, count in self.records())
+
+
+@pytest.fixture
+def database() -> Callable[[Domain], Database]:
+    return Database

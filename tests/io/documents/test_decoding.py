@@ -5,12 +5,34 @@ from typing import Any
 import pytest
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.decoding import decode, number, spoken
-from dpqr.io.documents.domain_form import TableSchema
-from dpqr.io.documents.place import Place
-from dpqr.io.documents.query_form import MarginalsEntry
+from dpqr.io.documents.decoding import Location, decode, nearest, number, spoken
+from dpqr.io.documents.forms import MarginalsEntry, TableSchema
 
-PLACE = Place("d.json")
+
+def test_paths_are_json_paths() -> None:
+    location = Location("f.json").key("queries").item(3).key("ways")
+    assert str(location.fault("is wrong")) == "f.json: $.queries[3].ways: is wrong"
+    assert Location("f").key("income>50K").path == '$["income>50K"]'
+
+
+def test_errors_of_nouns_get_the_place() -> None:
+    with pytest.raises(DocumentError, match=r"^f: \$\.a: no such column$"), Location("f").key("a").blamed():
+        raise DocumentError("no such column")
+
+
+def test_nearest_suggests_or_lists() -> None:
+    assert nearest("marginl", ("marginal", "prefix")) == "did you mean 'marginal'?"
+    assert nearest("xyz", ("a", "b")) == "known: 'a', 'b'"
+    assert nearest("xyz", map(str, range(30))).endswith("'19', ...")
+    assert nearest("x", ()) == "none are known"
+
+
+def test_long_words_and_long_lists_are_not_compared() -> None:
+    assert nearest("x" * 10**6, ("y" * 10**6,)).startswith("known: ")
+    assert nearest("cell 77", [f"cell {each}" for each in range(10**6)]).startswith("known: 'cell 0', ")
+
+
+PLACE = Location("d.json")
 
 
 def field(**parts: Any) -> dict[str, Any]:

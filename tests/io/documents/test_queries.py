@@ -1,5 +1,7 @@
 import json
+import math
 from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -7,6 +9,7 @@ import pytest
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.queries import read_queries
+from dpqr.workload.matrix import Identity
 
 SIZES = {"a": 2, "b": 3, "c": 4}
 
@@ -127,3 +130,53 @@ def test_an_error_names_its_own_entry_and_character_where_others_said_the_same(t
     with pytest.raises(DocumentError) as caught:
         read_queries(write(tmp_path, domain=SIZES, queries=entries))
     assert str(caught.value).startswith("queries.json: $.queries[1].where: no cell of column 'b' holds 9")
+
+
+def test_a_marginal_keeps_the_order_of_its_columns(ask) -> None:
+    document = ask({"marginal": ["sex", "age"]})
+    (block,) = document.workload.blocks
+    assert block.name == "marginal(sex,age)"
+    assert document.domain.names == ("age", "sex")
+    assert block.axes == (1, 0)
+    assert all(isinstance(factor.matrix, Identity) for factor in block.factors)
+    assert block.rows == 4 * 11
+
+
+def test_no_columns_ask_for_the_total(ask, database) -> None:
+    document = ask({"marginal": []}, {"marginal": ["sex"]})
+    total = document.workload.blocks[0]
+    assert total.name == "total"
+    data = database(document.domain)
+    assert total.answer(data.histogram).tolist() == [data.total(lambda cell: 1)]
+
+
+def test_all_marginals_of_some_columns(ask) -> None:
+    document = ask({"marginals": {"ways": 2, "columns": ["sex", "age", "rich"]}})
+    assert [block.name for block in document.workload.blocks] == [
+        "marginal(sex,age)",
+        "marginal(sex,rich)",
+        "marginal(age,rich)",
+    ]
+
+
+@pytest.mark.parametrize("ways", [1, 3, 7])
+def test_all_marginals_of_all_columns(ways: int, ask, survey) -> None:
+    document = ask({"marginals": {"ways": ways}})
+    assert len(document.workload.blocks) == math.comb(7, ways)
+    assert {block.axes for block in document.workload.blocks} == set(combinations(range(7), ways))
+
+
+def test_listed_marginals(ask) -> None:
+    document = ask({"marginals": [["sex"], ["age", "sex"], []], "name": "ours", "weight": 2})
+    assert [block.name for block in document.workload.blocks] == [
+        "ours marginal(sex)",
+        "ours marginal(age,sex)",
+        "ours total",
+    ]
+    assert {block.weight for block in document.workload.blocks} == {2}
+
+
+def test_too_many_marginals_are_refused_before_they_are_made(ask) -> None:
+    sizes = {f"c{index}": 2 for index in range(60)}
+    with pytest.raises(DocumentError, match=r"\$\.queries\[0\]\.marginals\.ways: makes 118264581564861424 marginals"):
+        ask({"marginals": {"ways": 30}}, domain=sizes)

@@ -8,7 +8,7 @@ from dpqr.errors import LedgerError
 
 @pytest.fixture
 def ledger(tmp_path, monkeypatch):
-    monkeypatch.setattr("dpqr.io.ledger.turn.STRIDE", 4)
+    monkeypatch.setattr("dpqr.io.ledger.transaction.STRIDE", 4)
     made = ledger_in(tmp_path)
     made.open(terms())
     made.settle(reserve(made, 1), draws("1/2"), note="released")
@@ -24,7 +24,7 @@ def test_a_changed_byte_is_found_or_held_nothing(ledger):
 
 
 def test_every_byte_of_a_key_counts(ledger):
-    (paid,) = [standing.runs for standing in ledger.walk().book.standings.values()]
+    (paid,) = [held.runs for held in ledger.walk().state.accounts.values()]
     (run,) = paid.values()
     reservation = run.public().reservation
     at = ledger.path.read_bytes().index(ledger.key(reservation))

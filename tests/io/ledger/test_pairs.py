@@ -8,9 +8,9 @@ import pytest
 from ledgers import UNIT, draws, forge, ledger_in, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger import proofs, turn
+from dpqr.io.ledger import record, transaction
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.state_codec import decode_state, encode_state
+from dpqr.io.ledger.ledger_state import decode_state, encode_state
 from dpqr.privacy.accountants.zcdp import converted
 from dpqr.privacy.cost import PURE, Cost, Pricing
 from dpqr.privacy.events import DiscreteGaussianEvent, ExponentialEvent
@@ -106,19 +106,19 @@ def test_a_plan_that_is_fixed_in_advance_admits_its_own_events_only(ledger):
 
 
 def test_an_open_run_outlives_a_checkpoint_with_the_order_of_its_draws(ledger, monkeypatch):
-    monkeypatch.setattr(turn, "STRIDE", 4)
+    monkeypatch.setattr(transaction, "STRIDE", 4)
     one, other = ExponentialEvent(epsilon=Fraction(1, 5)), ExponentialEvent(epsilon=Fraction(1, 10))
     paid = reserve(ledger, ((one, 2), (other, 2)), ADVANCED)
     for number, event in enumerate((one, other, one, other)):
-        fresh = replace(ledger, _last=turn.Last())
+        fresh = replace(ledger, _last=transaction.LastState())
         fresh.begin(paid, event, number=number, transcript=TEXTS[0])
         fresh.record(paid, number=number, transcript=TEXTS[0])
-    text = ledger.walk().book.state
+    text = ledger.walk().state.text
     state = decode_state(text)
     assert encode_state(state) == text
-    (run,) = state.standings["survey"].runs.values()
+    (run,) = state.accounts["survey"].runs.values()
     assert run.draws == [one, other, one, other]
-    assert state.standings["survey"].account.spent.delta == ADVANCED.delta
+    assert state.accounts["survey"].account.spent.delta == ADVANCED.delta
     ledger.verify()
 
 
@@ -191,7 +191,7 @@ def test_a_price_that_cannot_be_derived_again_is_named(ledger, monkeypatch):
     reserve(ledger, draws("1/10", 3), Pricing(accountant="pld", delta=MICRO / 5))
     reserve(ledger, draws("1/10"))
     assert ledger.verify().unproved == ()
-    monkeypatch.setattr(proofs, "is_installed", lambda name: name != "pld")
+    monkeypatch.setattr(record, "is_installed", lambda name: name != "pld")
     assert ledger.verify().unproved == (2,)
 
 

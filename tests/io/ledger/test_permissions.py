@@ -51,7 +51,7 @@ CASES = [
     ("ledger.sqlite", 0o000, "cannot be opened", False),
     (".", 0o555, "is read-only", True),
     (".", 0o000, "Permission denied", False),
-    ("outside.anchor", 0o000, "mend its permissions", False),
+    ("outside.anchor", 0o000, "fix its permissions", False),
 ]
 
 

@@ -10,11 +10,10 @@ from ledgers import UNIT, draws, forge, ledger_in, reserve, terms
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault
-from dpqr.io.ledger import turn
-from dpqr.io.ledger.database import KEYS, MARK, STATE, TABLE
+from dpqr.io.ledger import transaction as transaction
+from dpqr.io.ledger.database import APPLICATION, KEYS, STATE, TABLE
 from dpqr.io.ledger.documents import entry_line
-from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.io.ledger.policy_codec import policy_document, read_policy
+from dpqr.io.ledger.entry_codec import decode_entry, decode_policy, encode_entry, policy_document
 from dpqr.privacy.ledger import Entry
 from dpqr.privacy.policy import Policy, PolicyChange
 
@@ -36,7 +35,7 @@ def policy(ledger, dataset="survey"):
 
 @pytest.mark.parametrize("one", [POLICY, Policy()])
 def test_a_policy_comes_back_as_it_was(one):
-    assert read_policy(json.loads(json.dumps(policy_document(one)))) == one
+    assert decode_policy(json.loads(json.dumps(policy_document(one)))) == one
     entry = Entry(number=2, kind="policy", time="T", dataset="survey", policy=one)
     assert decode_entry(encode_entry(entry), "seal") == replace(entry, hash="seal")
 
@@ -90,11 +89,11 @@ def test_a_policy_that_was_forged_looser_is_found(ledger, old, new):
 
 
 def test_a_policy_outlives_a_checkpoint(ledger, monkeypatch):
-    monkeypatch.setattr(turn, "STRIDE", 3)
+    monkeypatch.setattr(transaction, "STRIDE", 3)
     ledger.restrict("survey", PolicyChange(records=10))
     for _ in range(4):
         ledger.reserve("survey", draws("0.1"), unit=UNIT, note="a", policy=replace(POLICY, records=10))
-    fresh = replace(ledger, _last=turn.Last())
+    fresh = replace(ledger, _last=transaction.LastState())
     with pytest.raises(BudgetRefused):
         fresh.restrict("survey", PolicyChange(records=11))
     assert "checkpoint" in [entry.kind for entry in fresh.verify().entries]
@@ -104,7 +103,7 @@ def old_ledger(directory):
     """The file that an older version has left."""
     *lines, more = map(json.loads, OLD.read_text().splitlines())
     with sqlite3.connect(directory / "ledger.sqlite") as connection:
-        for statement in (TABLE, KEYS, STATE, f"PRAGMA application_id = {MARK}"):
+        for statement in (TABLE, KEYS, STATE, f"PRAGMA application_id = {APPLICATION}"):
             connection.execute(statement)
         for number, line in enumerate(lines):
             text = json.dumps(line["entry"], sort_keys=True, separators=(",", ":"))

@@ -10,7 +10,7 @@ from ledgers import UNIT, command, draws, forge, ledger_in, reserve, rows, tampe
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault
-from dpqr.io.ledger.anchor import Anchor
+from dpqr.io.ledger.chain import Anchor
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 

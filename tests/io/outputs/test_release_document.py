@@ -9,7 +9,7 @@ from handmade import make_release
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.io.outputs.json_layout import document_text
+from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.release_document import plan_document, release_document
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price

@@ -1,6 +1,9 @@
-import numpy as np
+from itertools import product
 
-from dpqr.io.outputs.tidy import NOTHING, Texts, Tidy, plain_values
+import numpy as np
+import pytest
+
+from dpqr.io.outputs.tidy import NOTHING, Texts, Tidy, beside, plain_values
 
 TEXTS = Texts(np.array([1, NOTHING, 0, 1], dtype=np.int8), ["a", "b"])
 
@@ -26,3 +29,30 @@ def test_figures_without_a_value_are_none() -> None:
 def test_records_are_plain() -> None:
     table = Tidy(4, {"t": TEXTS, "n": np.arange(4)})
     assert table.records()[:2] == [{"t": "b", "n": 0}, {"t": None, "n": 1}]
+
+
+RESERVED = ("query", "detail")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [
+        ("age", "age"),
+        ("column_age", "column_age"),
+        ("query", "column_query"),
+        ("Query", "column_Query"),
+        ("column_query", "column_column_query"),
+        ("queries", "queries"),
+    ],
+)
+def test_only_clashing_names_move(name, column):
+    assert beside(RESERVED, name) == column
+
+
+def test_no_two_attributes_meet_each_other_or_a_reserved_column():
+    names = [
+        "".join(parts) for parts in product(("", "column_", "column_column_"), ("query", "detail", "age", "QUERY"))
+    ]
+    columns = [beside(RESERVED, name) for name in names]
+    assert len(set(columns)) == len(names)
+    assert not {column.casefold() for column in columns} & set(RESERVED)

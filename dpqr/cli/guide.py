@@ -1,0 +1,78 @@
+"""`dpqr guide`: the manual that ships with the package."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from dpqr.cli.streams import product, rendered, say, watched
+
+if TYPE_CHECKING:
+    from dpqr.app.guide import Hit
+
+
+@click.command("guide")
+@click.argument("topic", required=False)
+@click.option("--search", metavar="WORD", help="Print every line that holds WORD, with its topic and heading.")
+@click.option("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
+def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
+    """Read the guide: the list of its topics, or one TOPIC.
+
+    A topic is rendered on a terminal and plain Markdown in a pipe or a file.
+
+    \b
+    dpqr guide
+    dpqr guide ledger | less
+    dpqr guide --search interval
+    """
+    if search is not None:
+        _found(topic, search, not no_color)
+    elif topic is None:
+        _listed()
+    else:
+        _shown(topic, not no_color)
+
+
+def _listed() -> None:
+    from dpqr.app.guide import TOPICS, summary
+
+    for name in TOPICS:
+        product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
+    say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORD")
+
+
+def _shown(topic: str, color: bool) -> None:
+    from dpqr.app.guide import read_topic
+
+    text = read_topic(topic)
+    if not watched(sys.stdout):
+        product(text.rstrip("\n"))
+        return
+    from rich.markdown import Markdown
+
+    product(rendered(Markdown(text, code_theme="ansi_dark", hyperlinks=False), sys.stdout, color))
+
+
+def _found(topic: str | None, words: str, color: bool) -> None:
+    from dpqr.app.guide import TOPICS, search_guide
+
+    hits = list(search_guide(words, (topic,) if topic else TOPICS))
+    for hit in hits:
+        product(_line(hit, words, color))
+    if not hits:
+        say(f"no line of the guide holds {words!r}; a shorter word finds more")
+
+
+def _line(hit: Hit, words: str, color: bool) -> str:
+    """One line in a pipe; on a terminal as many as its width asks for, the words marked."""
+    plain = f"{hit.topic}: {hit.heading}: {hit.line}"
+    if not watched(sys.stdout):
+        return plain
+    from rich.text import Text
+
+    text = Text(plain)
+    text.stylize("cyan", 0, len(f"{hit.topic}: {hit.heading}:"))
+    text.highlight_words([words.strip()], "bold", case_sensitive=False)
+    return rendered(text, sys.stdout, color)

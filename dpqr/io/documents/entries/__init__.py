@@ -1,1 +1,0 @@
-"""Kinds of entries of a queries file, each compiled into query blocks."""

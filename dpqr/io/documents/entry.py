@@ -1,0 +1,114 @@
+"""What compiling one entry of a queries file may look at, what it makes, and integer matrices from their entries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, IntArray
+from dpqr.data.attribute import Attribute, Bins, Codes, Labels
+from dpqr.data.domain import Domain
+from dpqr.errors import DocumentError
+from dpqr.io.documents.bins import code_bins
+from dpqr.io.documents.decoding import Location
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, IntMatrix, Sparse
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """Blocks over the whole domain's axes, in the entry's order; notes: what the plan must say of them.
+
+    binning_error: largest error a record that replacing values by midpoints adds; None where no values are.
+    work: cells that its predicate looks at, once a comparison.
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    notes: tuple[str, ...] = ()
+    binning_error: Fraction | None = None
+    work: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The domain, the entry's location in the document, and the folder that file names are relative to.
+
+    known: factors that entries of the same document have made before, by what they say: a hundred thousand predicates
+    say few things of their columns.
+    """
+
+    domain: Domain
+    location: Location
+    folder: Path
+    known: dict[Hashable, Factor] = field(default_factory=dict, repr=False, compare=False)
+
+    def axis(self, name: str, location: Location) -> int:
+        try:
+            return self.domain.axis(name)
+        except DocumentError as error:
+            raise location.fault(str(error)) from None
+
+    def axes(self, names: Sequence[str], location: Location) -> Axes:
+        """Positions of distinct columns."""
+        found = tuple(self.axis(name, location.item(index)) for index, name in enumerate(names))
+        for index, axis in enumerate(found):
+            if axis in found[:index]:
+                raise location.item(index).fault(f"the column {names[index]!r} stands twice; keep one of them")
+        return found
+
+    def by(self, names: Sequence[str], taken: Iterable[int] = ()) -> tuple[Factor, ...]:
+        """Identity factors of the `by` columns, none of which may be in `taken`."""
+        location = self.location.key("by")
+        axes = self.axes(names, location)
+        for index, axis in enumerate(axes):
+            if axis in taken:
+                raise location.item(index).fault(
+                    f"the column {names[index]!r} is what this entry asks about; leave it out"
+                )
+        return self.identities(axes)
+
+    def identities(self, axes: Axes) -> tuple[Factor, ...]:
+        return tuple(Factor.identity(axis, self.domain.attributes[axis].size) for axis in axes)
+
+    def ordered(self, axis: int, location: Location) -> tuple[Attribute, Bins]:
+        """The column at `axis` as bins; labels are refused."""
+        attribute = self.domain.attributes[axis]
+        if isinstance(attribute.axis, Labels):
+            raise location.fault(
+                f"column {attribute.name!r} holds labels, which have no order; only binned columns have one"
+            )
+        return attribute, code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
+
+
+def called(kind: str, by: Sequence[str]) -> str:
+    """An entry's name where it is given none."""
+    return f"{kind} by {','.join(by)}" if by else kind
+
+
+DENSE_ENTRIES = 2**22
+"""Entries up to which a matrix is kept dense (32 MB)."""
+MAX_ENTRIES = 2**25
+"""Non-zero entries of one matrix."""
+
+
+def integer_matrix(rows: IntArray, cells: IntArray, values: IntArray, shape: tuple[int, int]) -> IntMatrix:
+    """The matrix with `values` at (rows, cells), each place given once, zero elsewhere."""
+    if math.prod(shape) <= DENSE_ENTRIES:
+        dense = np.zeros(shape, dtype=np.int64)
+        dense[rows, cells] = values
+        return Dense(dense)
+    from scipy.sparse import csr_array
+
+    return Sparse(csr_array((values, (rows, cells)), shape=shape, dtype=np.int64))
+
+
+def coarsest_grid(values: Iterable[Fraction]) -> Fraction:
+    """The largest g of which all values are whole multiples; 0 where all are 0."""
+    distinct = set(values)
+    denominator = math.lcm(*(value.denominator for value in distinct))
+    return Fraction(math.gcd(*(int(value * denominator) for value in distinct)), denominator)

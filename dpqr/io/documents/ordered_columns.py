@@ -1,0 +1,189 @@
+"""Entries about ordered columns: cumulative counts (prefix), intervals and rectangles (ranges), sums of midpoints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from msgspec import UNSET
+
+from dpqr.data.arrays import IntArray
+from dpqr.data.attribute import Bins
+from dpqr.io.documents.bins import moment
+from dpqr.io.documents.decoding import Location, number
+from dpqr.io.documents.entry import Compiled, Frame, called, coarsest_grid
+from dpqr.io.documents.forms import PrefixEntry, RangesEntry, SumEntry
+from dpqr.io.documents.predicate_cells import edges_around, side
+from dpqr.noise.public import public_generator
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.ranges import Ranges
+
+
+def compile_prefix(entry: PrefixEntry, frame: Frame) -> Compiled:
+    """One row a declared bin; own cells have no place in the order and are counted by no row."""
+    location = frame.location.key("prefix")
+    axis = frame.axis(entry.prefix, location)
+    attribute, bins = frame.ordered(axis, location)
+    matrix = Prefix(bins.size, attribute.size - bins.size)
+    labels = tuple(_up_to(bins, index) for index in range(bins.size))
+    factor = Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=labels)
+    name = called(f"prefix({attribute.name})", entry.by)
+    return Compiled(blocks=(QueryBlock(name=name, factors=(*frame.by(entry.by, (axis,)), factor)),))
+
+
+def _up_to(bins: Bins, index: int) -> str:
+    high = bins.bounds(index)[1]
+    owned = bins.integral or bins.closed == "right" or index == bins.size - 1
+    return f"{'<=' if owned else '<'} {bins.mark(high)}"
+
+
+def compile_ranges(entry: RangesEntry, frame: Frame) -> Compiled:
+    """One row a range; several columns: row r is the rectangle of every column's range r. Own cells are in none."""
+    location = frame.location.key("ranges")
+    names = [entry.ranges] if isinstance(entry.ranges, str) else entry.ranges
+    axes = (
+        (frame.axis(entry.ranges, location),) if isinstance(entry.ranges, str) else frame.axes(entry.ranges, location)
+    )
+    columns = [frame.ordered(axis, location)[1] for axis in axes]
+    if entry.by and len(axes) > 1:
+        raise frame.location.key("by").fault("rectangles are not cut by further columns; leave it out, or use where")
+    spans = (
+        _drawn(entry, columns, frame.location) if entry.between is UNSET else _listed(entry, columns, frame.location)
+    )
+    factors = [_factor(axis, bins, span, frame) for axis, bins, span in zip(axes, columns, spans, strict=True)]
+    source = "" if entry.between is not UNSET else f", {entry.random} random, seed {entry.seed}"
+    name = called(f"ranges({','.join(names)}{source})", entry.by)
+    rowwise = len(axes) > 1
+    if rowwise:
+        factors = [replace(factor, labels=_named(factor, frame)) for factor in factors]
+    return Compiled(blocks=(QueryBlock(name=name, factors=(*frame.by(entry.by, axes), *factors), rowwise=rowwise),))
+
+
+def _named(factor: Factor, frame: Frame) -> tuple[str, ...]:
+    """Labels that say of which column they speak."""
+    name = frame.domain.attributes[factor.axes[0]].name
+    return tuple(f"{name} in {label}" for label in factor.labels)
+
+
+def _drawn(entry: RangesEntry, columns: Sequence[Bins], location: Location) -> list[IntArray]:
+    """Per column the first bin and the one after the last, shape (rows, 2): length uniform, then position uniform."""
+    if entry.random is UNSET:
+        raise location.fault("ranges need either 'between' (a list) or 'random' (how many) with a public 'seed'")
+    if entry.seed is UNSET:
+        raise location.fault(
+            "random ranges need a public 'seed' (a whole number), so that everybody can draw them again"
+        )
+    generator = public_generator(entry.seed)
+    spans = []
+    for bins in columns:
+        lengths = generator.integers(1, bins.size + 1, size=entry.random)
+        starts = generator.integers(0, bins.size - lengths + 1)
+        spans.append(np.stack([starts, starts + lengths], axis=1))
+    return spans
+
+
+def _listed(entry: RangesEntry, columns: Sequence[Bins], location: Location) -> list[IntArray]:
+    for key in ("random", "seed"):
+        if getattr(entry, key) is not UNSET:
+            raise location.key(key).fault("contradicts 'between'; keep one of them")
+    where = location.key("between")
+    rows = [] if entry.between is UNSET else entry.between
+    spans = np.empty((len(columns), len(rows), 2), dtype=np.int64)
+    for index, row in enumerate(rows):
+        at = where.item(index)
+        pairs = [row] if isinstance(entry.ranges, str) else row
+        if not isinstance(pairs, list) or len(pairs) != len(columns):
+            raise at.fault(f"expected a list of {len(columns)} pairs [low, high], one a column")
+        for column, (bins, pair) in enumerate(zip(columns, pairs, strict=True)):
+            spans[column, index] = _span(bins, pair, at if isinstance(entry.ranges, str) else at.item(column))
+    return list(spans)
+
+
+def _span(bins: Bins, pair: Any, location: Location) -> tuple[int, int]:
+    """First bin and the one after the last of [low, high].
+
+    Both ends belong where that cuts through no bin (a bin that is one value, the outermost edges); elsewhere the ends
+    are edges and belong as the bins' closed side says.
+    """
+    if not isinstance(pair, list) or len(pair) != 2:
+        raise location.fault("expected a pair [low, high]")
+    low, high = (_end(bins, value, location.item(index)) for index, value in enumerate(pair))
+    if low > high:
+        raise location.fault("low is above high; swap them")
+    start, stop = _lower(bins, low, location.item(0)), _upper(bins, high, location.item(1))
+    if start >= stop:
+        raise location.fault("holds no bin, so its answer is always 0; widen it to the next edge")
+    return start, stop
+
+
+def _end(bins: Bins, value: Any, location: Location) -> Fraction:
+    return number(value, location) if bins.kind == "number" else moment(value, bins.kind, location)
+
+
+def _lower(bins: Bins, low: Fraction, location: Location) -> int:
+    """How many bins lie below the range: those < low, or those <= low where `low` is an edge that closes them."""
+    inclusive = side(bins, low, strict=True)
+    if not inclusive.cut:
+        return inclusive.below
+    return _on_edge(bins, low, location, strict=False)
+
+
+def _upper(bins: Bins, high: Fraction, location: Location) -> int:
+    inclusive = side(bins, high, strict=False)
+    if not inclusive.cut:
+        return inclusive.below
+    return _on_edge(bins, high, location, strict=True)
+
+
+def _on_edge(bins: Bins, value: Fraction, location: Location, *, strict: bool) -> int:
+    found = side(bins, value, strict=strict)
+    if found.cut:
+        title = bins.span_title(found.below, found.below)
+        edges = " and ".join(edges_around(bins, found.below, strict=True))
+        raise location.fault(f"{bins.mark(value)} cuts through the bin {title}; the nearest edges are {edges}")
+    return found.below
+
+
+def _factor(axis: int, bins: Bins, span: IntArray, frame: Frame) -> Factor:
+    size = frame.domain.attributes[axis].size
+    matrix = Ranges(span[:, 0], span[:, 1], size)
+    labels = tuple(bins.span_title(int(start), int(stop) - 1) for start, stop in span)
+    return Factor(axes=(axis,), sizes=(size,), matrix=matrix, labels=labels)
+
+
+LARGEST = 2**62
+"""Integer coefficients stay below this, so that they fit 64 bits."""
+
+
+def compile_sum(entry: SumEntry, frame: Frame) -> Compiled:
+    """One row a combination of `by` cells, on the coarsest grid that all midpoints share; own cells count 0."""
+    location = frame.location.key("sum")
+    axis = frame.axis(entry.sum, location)
+    attribute, bins = frame.ordered(axis, location)
+    if bins.kind != "number":
+        raise location.fault(f"column {entry.sum!r} holds a {bins.kind}, which has no sum; only numbers have")
+    values = [bins.midpoint(index) for index in range(bins.size)]
+    grid = coarsest_grid(values)
+    if not grid:
+        raise location.fault("every bin has the midpoint 0, so the sum is always 0; use more bins")
+    whole = [int(value / grid) for value in values]
+    if max(map(abs, whole)) >= LARGEST:
+        raise location.fault("the midpoints share no grid that fits 64 bits; give rounder edges")
+    row = np.array([*whole, *[0] * (attribute.size - bins.size)], dtype=np.int64)
+    factor = Factor(axes=(axis,), sizes=(attribute.size,), matrix=Dense(row[None, :]))
+    name = called(f"sum({attribute.name})", entry.by)
+    block = QueryBlock(name=name, factors=(*frame.by(entry.by, (axis,)), factor), scale=grid)
+    error = binning_error(bins)
+    note = (
+        f"counts each record with its bin's midpoint: an error of at most {bins.mark(error)} a record within the bounds"
+    )
+    return Compiled(blocks=(block,), notes=(note,) if error else (), binning_error=error)
+
+
+def binning_error(bins: Bins) -> Fraction:
+    """Half the widest bin: how far a value within the bounds can lie from the midpoint that stands for it."""
+    return max((high - low) / 2 for low, high in map(bins.bounds, range(bins.size)))

@@ -1,1 +1,0 @@
-"""Predicates: the text after `where`, read into a tree and decided cell by cell."""

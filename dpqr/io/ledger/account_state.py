@@ -1,0 +1,136 @@
+"""The state of one dataset's budget while entries are replayed, and of each of its runs that is not settled."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from dpqr.errors import BudgetRefused, LedgerError
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.cost import NO_COST, PURE, Cost
+from dpqr.privacy.currency import Currency
+from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+@dataclass(slots=True, kw_only=True)
+class OpenRun:
+    """A run that is paid and not settled, and the order in which the ledger admits its draws.
+
+    Each draw is begun on the transcript that holds all before it, then recorded.
+
+    paid: the reservation's entry. guard: what it admits, and has admitted. draws: those that were begun, in
+    order where the guard depends on it; last: the newest.
+    A transcript in any other state than the last one that is known here (shortened, edited, copied earlier) finds no
+    way to go on.
+    """
+
+    paid: Entry
+    currency: Currency
+    guard: PrivacyFilter
+    draws: list[PrivacyEvent] = field(default_factory=list)
+    last: PrivacyEvent | None = None
+    recorded: int = 0
+    transcript: str = ""
+
+    @classmethod
+    def of(cls, paid: Entry, currency: Currency) -> OpenRun:
+        """A run that has drawn nothing."""
+        guard = currency.guard(paid.cost, paid.events, paid.pricing or PURE)
+        return cls(paid=paid, currency=currency, guard=guard)
+
+    @property
+    def begun(self) -> int:
+        return len(self.draws)
+
+    @property
+    def events(self) -> Composition:
+        """The draws that were begun, with how often."""
+        return tuple(Counter(self.draws).items())
+
+    def settled(self, events: Composition) -> Cost:
+        """What the run costs where it has drawn `events`. BudgetRefused: they have no price."""
+        return self.currency.settled(self.paid.cost, events, self.paid.pricing or PURE)
+
+    def begin(self, entry: Entry) -> None:
+        """Admit one more draw. LedgerError: the last is not recorded, the transcript is another, or it is not paid."""
+        (event, count), *others = entry.events or ((None, 0),)
+        if event is None or count != 1 or others:
+            raise LedgerError("an entry of a draw that names no single event")
+        self._require(entry, recorded=self.begun)
+        if self.begun and entry.transcript != self.transcript:
+            raise self._fault()
+        self.charge(event)
+        self.last = event
+        self.transcript = entry.transcript
+
+    def charge(self, event: PrivacyEvent) -> None:
+        """Admit the draw by its price alone. LedgerError: the reservation does not pay for it."""
+        try:
+            self.guard.charge(event)
+        except BudgetRefused:
+            raise LedgerError(f"entry {self.paid.number} does not pay for another draw") from None
+        self.draws.append(event)
+
+    def record(self, entry: Entry) -> None:
+        """Admit that the last draw lies in the transcript."""
+        self._require(entry, recorded=self.begun - 1)
+        self.recorded += 1
+        self.transcript = entry.transcript
+
+    def require_next(self, number: int) -> None:
+        """LedgerError unless draw `number` is the next to be begun, or the begun one that is not recorded."""
+        if number != self.recorded:
+            raise self._fault()
+
+    def public(self) -> Run:
+        """The same for everybody to read."""
+        paid = self.paid
+        return Run(
+            reservation=Reservation(
+                dataset=paid.dataset,
+                number=paid.number,
+                receipt=paid.hash,
+                currency=self.currency,
+                cost=paid.cost,
+                events=paid.events,
+                pricing=paid.pricing or PURE,
+            ),
+            note=paid.note,
+            lost=self.last if self.begun > self.recorded else None,
+            recorded=self.recorded,
+            transcript=self.transcript,
+        )
+
+    def _require(self, entry: Entry, *, recorded: int) -> None:
+        if self.recorded != recorded or not _DIGEST.fullmatch(entry.transcript):
+            raise self._fault()
+
+    def _fault(self) -> LedgerError:
+        return LedgerError(
+            f"the run of entry {self.paid.number} has come to another place than its transcript says; another job "
+            "continues it, or the transcript is not the newest one"
+        )
+
+
+@dataclass(slots=True)
+class AccountState:
+    """A dataset's budget: what is spent, and the runs that are paid and not settled, by their reservation's number."""
+
+    terms: Terms
+    spent: Cost = NO_COST
+    reservations: int = 0
+    runs: dict[int, OpenRun] = field(default_factory=dict)
+
+    @property
+    def account(self) -> Account:
+        return Account(
+            terms=self.terms,
+            spent=self.spent,
+            pending=sum((run.paid.cost for run in self.runs.values()), NO_COST),
+            reservations=self.reservations,
+            unsettled=len(self.runs),
+        )

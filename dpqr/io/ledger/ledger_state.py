@@ -1,0 +1,256 @@
+"""The state of all budgets, replayed from the entries under the rules that every entry must obey.
+
+A balance that is stored beside its entries could be edited without them, so the state is replayed. A checkpoint spares
+the replay of what lies before it: its entry holds the digest of the state that it stands for, under the same chain. The
+same lines refuse a request and find a forged entry.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.io.ledger.account_state import AccountState, OpenRun
+from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
+from dpqr.io.ledger.entry_codec import canonical, decode_entry, entry_document, read_entry, read_terms, terms_document
+from dpqr.io.ledger.event_codec import decode_events, decode_sum, encode_events, sum_document
+from dpqr.io.ledger.refusals import over_cap, over_limit
+from dpqr.privacy.currency import Currency
+from dpqr.privacy.events import Composition
+from dpqr.privacy.ledger import Account, Entry
+from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.policy import require_stricter
+
+FORMAT = "dpqr state/1"
+_FAULTS = (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """What a checkpoint stores: number of entries, whether an anchor is kept, every dataset's account by name."""
+
+    length: int
+    anchored: bool
+    accounts: Mapping[str, AccountState]
+
+
+def encode_state(state: Checkpoint) -> str:
+    """The one text of a state. Sums are written in base 16, which no limit on digits ends."""
+    datasets = [_account_document(held) for held in state.accounts.values()]
+    return canonical({"dpqr": FORMAT, "entries": state.length, "anchored": state.anchored, "datasets": datasets})
+
+
+def decode_state(text: str) -> Checkpoint:
+    """The inverse. LedgerError for any text that `encode_state` of this version does not write."""
+    try:
+        document = json.loads(text)
+        accounts = [_account_state(part) for part in document["datasets"]]
+        state = Checkpoint(
+            length=document["entries"],
+            anchored=document["anchored"],
+            accounts={held.terms.dataset: held for held in accounts},
+        )
+        if encode_state(state) != text:
+            raise ValueError("not the text of a state")
+    except _FAULTS:
+        raise LedgerError(
+            "the ledger was edited or is damaged: its state cannot be read; restore it from a backup"
+        ) from None
+    return state
+
+
+def _account_document(held: AccountState) -> dict[str, Any]:
+    return {
+        "dataset": held.terms.dataset,
+        "terms": terms_document(held.terms),
+        "spent": sum_document(held.spent),
+        "reservations": held.reservations,
+        "runs": [_run_document(run) for run in held.runs.values()],
+    }
+
+
+def _account_state(document: dict[str, Any]) -> AccountState:
+    terms = read_terms(document["dataset"], document["terms"])
+    runs = [_run(part, terms.currency) for part in document["runs"]]
+    return AccountState(
+        terms=terms,
+        spent=decode_sum(document["spent"]),
+        reservations=document["reservations"],
+        runs={run.paid.number: run for run in runs},
+    )
+
+
+def _run_document(run: OpenRun) -> dict[str, Any]:
+    return {
+        "paid": entry_document(run.paid),
+        "seal": run.paid.hash,
+        "drawn": encode_events(_drawn(run)),
+        "last": encode_events(() if run.last is None else ((run.last, 1),)),
+        "recorded": run.recorded,
+        "transcript": run.transcript,
+    }
+
+
+def _run(document: dict[str, Any], currency: Currency) -> OpenRun:
+    run = OpenRun.of(read_entry(document["paid"], document["seal"]), currency)
+    for event, count in decode_events(document["drawn"]):
+        for _ in range(count):
+            run.charge(event)
+    last = decode_events(document["last"])
+    run.last = last[0][0] if last else None
+    run.recorded, run.transcript = document["recorded"], document["transcript"]
+    return run
+
+
+def _drawn(run: OpenRun) -> Composition:
+    """The draws that were begun. In a currency of whole runs their order matters to the run's own filter."""
+    if run.paid.pricing is None:
+        return run.events
+    return tuple((event, len(list(same))) for event, same in groupby(run.draws))
+
+
+@dataclass(slots=True)
+class LedgerState:
+    """A ledger after its first `length` entries; `add` admits one more or raises.
+
+    seal: of the chain so far. anchored: an anchor is kept. checkpoint: the newest one.
+    """
+
+    length: int = 0
+    seal: str = BEGINNING
+    anchored: bool = False
+    checkpoint: Entry | None = None
+    accounts: dict[str, AccountState] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, stored: Checkpoint, seal: str) -> LedgerState:
+        """The state that a checkpoint holds; its entry, which follows, must prove it."""
+        return cls(length=stored.length, seal=seal, anchored=stored.anchored, accounts=dict(stored.accounts))
+
+    @property
+    def text(self) -> str:
+        """The text whose digest a checkpoint holds."""
+        return encode_state(Checkpoint(length=self.length, anchored=self.anchored, accounts=self.accounts))
+
+    def replay(self, chain: ChainSegment) -> tuple[Entry, ...]:
+        """Admit what follows; its entries. LedgerError for an entry that no ledger would have admitted."""
+        return tuple(self._replayed(decode_entry(link.text, link.seal)) for link in chain.links)
+
+    def account(self, dataset: str) -> Account:
+        """UsageFault for a name that has no budget here."""
+        return self._account_state(dataset).account
+
+    def unsettled(self, number: int) -> OpenRun:
+        """The run that this reservation pays for. BudgetRefused: there is none, or it is settled."""
+        for held in self.accounts.values():
+            if number in held.runs:
+                return held.runs[number]
+        raise BudgetRefused(f"entry {number} is no reservation that waits for a settlement; each is settled once")
+
+    def add(self, entry: Entry) -> None:
+        """Errors: BudgetRefused or UsageFault, and nothing is changed."""
+        if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):
+            raise LedgerError("an entry is out of order")
+        if entry.kind == "init":
+            self._init(entry)
+        elif entry.kind == "policy":
+            self._restrict(entry)
+        elif entry.kind == "reserve":
+            self._reserve(entry)
+        elif entry.kind in ("draw", "record"):
+            self._continue(entry)
+        elif entry.kind == "settle":
+            self._settle(entry)
+        elif entry.kind == "checkpoint":
+            self._check(entry)
+        elif entry.kind in ("open", "anchor"):
+            self.anchored = entry.anchored or entry.kind == "anchor"
+        else:
+            raise LedgerError("an entry of an unknown kind")
+        self.length, self.seal = self.length + 1, entry.hash
+
+    def _replayed(self, entry: Entry) -> Entry:
+        try:
+            self.add(entry)
+        except DpqrError:
+            raise LedgerError(
+                f"the ledger was forged or is damaged: entry {entry.number} breaks the rules of a ledger"
+            ) from None
+        return entry
+
+    def _check(self, entry: Entry) -> None:
+        if entry.state != digest(self.text):
+            raise LedgerError("a checkpoint of another state")
+        self.checkpoint = entry
+
+    def _init(self, entry: Entry) -> None:
+        taken = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
+        if taken is not None:
+            raise BudgetRefused(
+                f"dataset {taken!r} has its budget already, and it holds for life: there is no reset; "
+                "`dpqr budget show` prints it"
+            )
+        if entry.terms is None or entry.terms.dataset != entry.dataset or entry.terms.limit.amount <= 0:
+            raise LedgerError("an init entry without terms")
+        _ = entry.terms.currency
+        self.accounts[entry.dataset] = AccountState(terms=entry.terms)
+
+    def _restrict(self, entry: Entry) -> None:
+        held = self._account_state(entry.dataset)
+        if entry.policy is None:
+            raise LedgerError("an entry of a policy without one")
+        if held.terms.policy_stated:
+            require_stricter(held.terms.policy, entry.policy)
+        held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
+
+    def _reserve(self, entry: Entry) -> None:
+        held = self._account_state(entry.dataset)
+        terms, spent = held.terms, held.spent + entry.cost
+        if (entry.pricing is not None) != (terms.currency is PAIR):
+            raise LedgerError("a reservation that does not say how it is priced, or says it in vain")
+        if terms.cap is not None and not entry.cost <= terms.cap:
+            raise over_cap(held.account, entry.cost)
+        if not spent <= terms.limit:
+            raise over_limit(held.account, entry.cost)
+        held.spent = spent
+        held.reservations += 1
+        held.runs[entry.number] = OpenRun.of(entry, terms.currency)
+
+    def _continue(self, entry: Entry) -> None:
+        run = self._run(entry, entry.run)
+        if entry.kind == "record":
+            run.record(entry)
+        else:
+            run.begin(entry)
+
+    def _run(self, entry: Entry, number: int | None) -> OpenRun:
+        run = self.unsettled(number if number is not None else -1)
+        if run.paid.dataset != entry.dataset:
+            raise BudgetRefused(f"entry {run.paid.number} is a reservation of another dataset")
+        return run
+
+    def _settle(self, entry: Entry) -> None:
+        run = self._run(entry, entry.settles)
+        paid = run.paid
+        if not run.settled(run.events) <= entry.cost:
+            raise BudgetRefused(f"the draws that entry {paid.number} has begun cost more than that settlement")
+        if not entry.cost <= paid.cost:
+            raise BudgetRefused(
+                f"a settlement may not pass what entry {paid.number} has reserved; it stays spent in full"
+            )
+        held = self._account_state(entry.dataset)
+        del held.runs[paid.number]
+        held.spent = held.spent - paid.cost + entry.cost
+
+    def _account_state(self, dataset: str) -> AccountState:
+        if dataset not in self.accounts:
+            known = ", ".join(sorted(self.accounts)[:5]) or "none yet"
+            raise UsageFault(
+                f"dataset {dataset!r} has no budget in this ledger (known: {known}); "
+                "open one with `dpqr budget init`, or fix the name"
+            )
+        return self.accounts[dataset]

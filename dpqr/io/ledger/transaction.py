@@ -1,0 +1,117 @@
+"""One job's transaction at the ledger. Its cost does not grow with the ledger's age.
+
+Every job that writes needs the state of all budgets. It takes the state of the newest checkpoint, which comes every
+STRIDE entries or so, and replays what came after it. The stored state must have the digest that the checkpoint's entry
+holds, and from that entry on every text must have its seal. Within one process the state of the last transaction serves
+as well, as long as its seal is still in the chain.
+
+Such a transaction does not look at entries before the checkpoint, and uses nothing of them: a reservation is held
+against the state. With an anchor on the chain behind it, that state, the checkpoint and all later entries are those
+that honest jobs wrote, or the anchor's seal would not fit. An anchor that lies before the checkpoint proves nothing of
+it, so then the whole chain is walked. Entries before it that were edited or taken out are found by every command that
+reads (`show`, `history`, `export`, `verify`, and --resume): these walk from the first entry on, and replay each
+checkpoint's state. Without an anchor, whoever can write the file can rewrite all of it, by either way of reading.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dpqr.errors import LedgerError
+from dpqr.io.ledger.chain import Anchor, Link, Mark, digest, seal
+from dpqr.io.ledger.database import (
+    append,
+    commit,
+    is_begun,
+    store_state,
+    stored_chain,
+    stored_seal,
+    stored_state,
+)
+from dpqr.io.ledger.entry_codec import encode_entry
+from dpqr.io.ledger.ledger_state import LedgerState, decode_state
+from dpqr.io.ledger.record import walked
+from dpqr.privacy.ledger import Entry
+
+STRIDE = 128
+"""Entries between checkpoints: replaying so many takes about as long as one commit to a disk."""
+
+
+@dataclass(slots=True)
+class LastState:
+    """The state after this process's last transaction. Taken once: a transaction that fails may have changed it."""
+
+    state: LedgerState | None = None
+
+    def take(self) -> LedgerState | None:
+        taken, self.state = self.state, None
+        return taken
+
+
+@dataclass(slots=True, kw_only=True)
+class Transaction:
+    """The only job that may write now, and the state with what this job has added."""
+
+    connection: sqlite3.Connection
+    state: LedgerState
+    clock: Callable[[], str]
+
+    def add(self, kind: Any, **content: Any) -> Entry:
+        """Admit one entry. Errors: those of `LedgerState.add`."""
+        entry = Entry(number=self.state.length, kind=kind, time=self.clock(), **content)
+        text = encode_entry(entry)
+        entry = replace(entry, hash=seal(self.state.seal, text))
+        self.state.add(entry)
+        append(self.connection, entry.number, Link(text=text, seal=entry.hash))
+        return entry
+
+    def finish(self, anchor: Anchor | None) -> Mark:
+        """Make what was added durable, and renew the anchor; where the ledger stands now."""
+        self.checkpoint()
+        mark = Mark(entries=self.state.length, seal=self.state.seal)
+        if anchor:
+            anchor.draft(mark)
+        commit(self.connection)
+        if anchor:
+            anchor.publish()
+        return mark
+
+    def checkpoint(self) -> None:
+        """Keep the state, where enough entries have come since it was last kept."""
+        newest = self.state.checkpoint.number if self.state.checkpoint else 0
+        if self.state.length - newest >= STRIDE:
+            state = self.state.text
+            store_state(self.connection, self.add("checkpoint", state=digest(state)).number, state)
+
+
+def resumed(connection: sqlite3.Connection, anchor: Anchor | None, kept: LastState) -> LedgerState:
+    """The state as it is now, from the latest entry that can be trusted. Errors: LedgerError, as of `walked`."""
+    last = kept.take()
+    if not is_begun(connection):
+        return walked(connection, anchor).state
+    state = last if last and stored_seal(connection, last.length) == last.seal else _checkpointed(connection)
+    marked = anchor.read() if anchor else None
+    if state is None or (marked and marked.entries < state.length):
+        return walked(connection, anchor).state
+    chain = stored_chain(connection, state.length, state.seal)
+    if anchor:
+        anchor.check(chain, marked)
+    entries = state.replay(chain)
+    if state is not last and not (entries and entries[0].kind == "checkpoint"):
+        raise LedgerError("the ledger was edited or is damaged: its state has no checkpoint; restore it from a backup")
+    return state
+
+
+def _checkpointed(connection: sqlite3.Connection) -> LedgerState | None:
+    """The state before the newest checkpoint's entry, whose replay proves it; None: there is no checkpoint yet."""
+    stored = stored_state(connection)
+    if stored is None:
+        return None
+    number, text = stored
+    state, before = decode_state(text), stored_seal(connection, number)
+    if state.length != number or not isinstance(before, str):
+        raise LedgerError("the ledger was edited or is damaged: its state is misplaced; restore it from a backup")
+    return LedgerState.of(state, before)

@@ -1,0 +1,151 @@
+"""The files of a release: the table of answers, release.json, and synthetic data on request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpqr.construction.release import BlockAnswers, Release
+from dpqr.data.domain import Domain
+from dpqr.io.outputs.atomic import ReleaseDirectory
+from dpqr.io.outputs.record import RECORD, document_text
+from dpqr.io.outputs.release_document import release_document
+from dpqr.io.outputs.synthetic import BinText, Form, synthesise
+from dpqr.io.outputs.table_files import TableFormat, write_tables
+from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
+from dpqr.workload.naming import detailed_rows, named_axes, row_names
+
+FIGURES = ("estimate", "measured", "noise_deviation", "lower", "upper")
+OWN_COLUMNS = ("query", "detail", *FIGURES)
+PIECE = 2**12
+"""Answers that are written at a time."""
+
+
+def answers_table(release: Release) -> Tidy:
+    """The answers of `release`, rows in workload order.
+
+    query: the block's name. One column for every attribute that some block keeps apart, in domain order, with the
+    titles of its cells; nothing where the query sums over it. detail: what else tells the query from its neighbours
+    ("<= 30"). estimate: the hypothesis' answer. measured, noise_deviation: the unbiased noisy answer and its noise's
+    standard deviation; nothing where the query was not measured. lower, upper: they enclose the true answer with the
+    probability that release.json states, query by query; nothing where the query was not measured, or more than once.
+    Figures are in records, or in the unit of a summed column. Names that clash with attributes: `column_names`.
+
+    Privacy: post-processing of a release.
+    """
+    return next(answer_tables(release, sum(answers.block.rows for answers in release.answers)))
+
+
+def answer_tables(release: Release, rows: int = PIECE) -> Iterator[Tidy]:
+    """The same table in pieces of the same columns, so that millions of answers can be written in the memory of a few.
+
+    rows: the fewest of a piece, the last one excepted; blocks are not cut.
+    """
+    layout = _Layout.of(release)
+    start = held = 0
+    for stop, answers in enumerate(release.answers, 1):
+        held += answers.block.rows
+        if held >= rows or stop == len(release.answers):
+            yield layout.table(release.answers[start:stop])
+            start, held = stop, 0
+
+
+def answer_records(release: Release) -> list[dict[str, Any]]:
+    """The same rows as plain dicts, for JSON: strings, finite floats and None."""
+    return answers_table(release).records()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Layout:
+    """The columns of all pieces. texts: how many texts each column of texts may hold, attributes by axis."""
+
+    domain: Domain
+    texts: dict[int | str, int]
+
+    @classmethod
+    def of(cls, release: Release) -> _Layout:
+        domain, blocks = release.plan.problem.domain, [answers.block for answers in release.answers]
+        axes = sorted({axis for block in blocks for axis in named_axes(block)})
+        sizes: dict[int | str, int] = {axis: domain.attributes[axis].size for axis in axes}
+        return cls(domain=domain, texts={"query": len(blocks), **sizes, "detail": sum(map(detailed_rows, blocks))})
+
+    def table(self, answers: Sequence[BlockAnswers]) -> Tidy:
+        draft = _Draft(sum(one.block.rows for one in answers), self.texts)
+        for one in answers:
+            draft.add(one)
+        return Tidy(draft.filled, dict(self._columns(draft)))
+
+    def _columns(self, draft: _Draft) -> Iterator[tuple[str, Column]]:
+        for column, places in draft.places.items():
+            if isinstance(column, int):
+                attribute = self.domain.attributes[column]
+                yield beside(OWN_COLUMNS, attribute.name), Texts(places, attribute.titles())
+            else:
+                yield column, Texts(places, draft.names if column == "query" else draft.details)
+        for name, values in draft.figures.items():
+            values += 0.0  # no negative zeros
+            yield name, values
+
+
+class _Draft:
+    """The columns of one piece while they are filled, block after block: places of texts, and floats.
+
+    Places are as narrow as they go: 14 million answers about 45 attributes would take 2.5 GB in words of four bytes.
+    """
+
+    def __init__(self, rows: int, texts: Mapping[int | str, int]) -> None:
+        self.filled = 0
+        self.names: list[str] = []
+        self.details: list[str] = []
+        self.places = {column: np.full(rows, NOTHING, dtype=_index_type(most)) for column, most in texts.items()}
+        self.figures = {name: np.full(rows, np.nan) for name in FIGURES}
+
+    def add(self, answers: BlockAnswers) -> None:
+        place = slice(self.filled, self.filled + answers.block.rows)
+        self.places["query"][place] = len(self.names)
+        self.names.append(answers.block.name)
+        names = row_names(answers.block)
+        for axis, codes in names.cells.items():
+            self.places[axis][place] = codes
+        if names.detail is not None:
+            self.places["detail"][place] = names.detail + len(self.details)
+            self.details.extend(names.details)
+        noisy = answers.noisy
+        self.figures[FIGURES[0]][place] = answers.estimate
+        if not np.isnan(noisy.values).all():
+            shown = (noisy.values, noisy.deviation, noisy.lower, noisy.upper)
+            for name, values in zip(FIGURES[1:], shown, strict=True):
+                self.figures[name][place] = values
+        self.filled = place.stop
+
+
+def _index_type(texts: int) -> Any:
+    return next(kind for kind in (np.int8, np.int16, np.int32) if texts < np.iinfo(kind).max)
+
+
+SYNTHETIC = "synthetic.parquet"
+
+
+def write_release(
+    release: Release,
+    target: ReleaseDirectory,
+    *,
+    answers: TableFormat = "csv",
+    synthetic: Form | None = None,
+    bins: BinText = "title",
+) -> None:
+    """Write every file of `release` into `target`; they appear together or not at all. Errors: UsageFault."""
+    drawn = synthesise(release, synthetic, bins) if synthetic else None
+    answers_name = f"answers.{answers}"
+    files = [answers_name, *([SYNTHETIC] if drawn else [])]
+    record = release_document(release, files=files, synthetic=drawn.record if drawn else None)
+    with target.filled() as place:
+        write_tables(answer_tables(release), place / answers_name, answers)
+        if drawn:
+            from dpqr.io.outputs.parquet_file import write_parquet
+
+            write_parquet(iter((drawn.table,)), place / SYNTHETIC)
+        (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")

@@ -1,0 +1,164 @@
+"""The guide on the command line, and in a wheel."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cli.test_terminal import watched
+from pages import GUIDE, ROOT, topic
+
+from dpqr.app.guide import TOPICS
+
+LOADED = """
+import sys
+from dpqr.cli.main import main
+try:
+    main({arguments!r})
+except SystemExit:
+    print(*sorted({{name.partition(".")[0] for name in sys.modules}}), file=sys.stderr)
+"""
+COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def test_without_a_topic_every_topic_is_listed_with_what_it_holds(desk):
+    ended = desk.run("guide")
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert [line.split()[0] for line in lines] == list(TOPICS)
+    assert all(len(line.split()) > 4 and len(line) <= 120 for line in lines)
+    assert "dpqr guide TOPIC" in ended.err
+
+
+@pytest.mark.parametrize("name", TOPICS)
+def test_a_topic_in_a_pipe_is_its_markdown(desk, name):
+    ended = desk.run("guide", name)
+    assert (ended.code, ended.err) == (0, "")
+    assert ended.out.rstrip("\n") == topic(name).text.rstrip("\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("domian", "no topic 'domian' in the guide; did you mean 'domain'?"),
+        ("Ledgers", "did you mean 'ledger'?"),
+        ("strategy", "did you mean 'strategies'?"),
+        ("qqq", "topics: privacy, domain, queries"),
+        ("../../pyproject", "no topic '../../pyproject' in the guide"),
+    ],
+)
+def test_an_unknown_topic_names_the_near_ones(desk, given, said):
+    ended = desk.run("guide", given)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+    assert "dpqr guide --search WORD" in ended.err
+
+
+def test_search_prints_topic_heading_and_line(desk):
+    ended = desk.run("guide", "--search", "DPQR_ANCHOR")
+    assert ended.code == 0
+    lines = ended.out.splitlines()
+    assert any(line.startswith("ledger: Anchors: rollbacks of the ledger: `--anchor FILE`") for line in lines)
+    assert all("dpqr_anchor" in line.casefold() for line in lines)
+
+
+def test_search_in_one_topic_whatever_the_case(desk):
+    ended = desk.run("guide", "audit", "--search", "BREACH")
+    assert {line.partition(":")[0] for line in ended.out.splitlines()} == {"audit"}
+    assert ended.out == desk.run("guide", "audit", "--search", " breach ").out
+
+
+def test_a_comment_in_code_is_no_heading(desk, monkeypatch):
+    text = "# audit: a line\n\n```sh\n# sought first\n```\n\n## After\n\nsought again\n"
+    monkeypatch.setattr("dpqr.app.guide.read_topic", lambda name: text)
+    found = desk.run("guide", "audit", "--search", "sought").out
+    assert found == "audit: audit: a line: # sought first\naudit: After: sought again\n"
+
+
+def test_a_search_that_finds_nothing_says_so(desk):
+    ended = desk.run("guide", "--search", "xylophone")
+    assert (ended.code, ended.out) == (0, "")
+    assert "no line of the guide holds 'xylophone'" in ended.err
+
+
+def test_an_empty_search_is_refused(desk):
+    ended = desk.run("guide", "--search", " ")
+    assert ended.code == 2
+    assert "--search is empty" in ended.err
+
+
+@pytest.mark.parametrize("arguments", [("guide",), ("guide", "queries"), ("guide", "--search", "seal")], ids=" ".join)
+def test_in_a_pipe_nothing_heavy_is_loaded(arguments):
+    script = LOADED.format(arguments=list(arguments))
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert {"numpy", "pandas", "pyarrow", "scipy", "rich"}.isdisjoint(done.stderr.split())
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are for POSIX systems")
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (("guide", "domain"), "Rules for values that fit no cell"),
+        (("guide", "ledger", "--search", "rollbacks"), "ledger: Anchors: rollbacks of the ledger:"),
+    ],
+    ids=["topic", "search"],
+)
+def test_on_a_terminal_it_is_rendered(desk, arguments, shown):
+    code, sent = watched(desk, *arguments, columns=90)
+    assert code == 0
+    assert COLOURS.search(sent)
+    plain = COLOURS.sub("", sent)
+    assert shown in plain
+    assert "```" not in plain
+    assert "\n## " not in plain
+    assert max(map(len, plain.splitlines())) <= 90
+    code, sent = watched(desk, *arguments, "--no-color", columns=90)
+    assert code == 0
+    assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", sent)
+
+
+def test_files_and_list_of_topics_agree():
+    assert {page.name for page in GUIDE} == set(TOPICS)
+    for page in GUIDE:
+        assert page.text.startswith(f"# {page.name}: ")
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.name)
+def test_an_example_stands_before_the_first_section(page):
+    assert "\n```" in page.text.partition("\n## ")[0]
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["small", "every kind"])
+def test_the_documents_of_the_guide_are_sound_together(desk, number):
+    queries = json.loads(topic("queries").all_of("json")[number])
+    queries["queries"] = [entry for entry in queries["queries"] if "coefficients" not in entry]
+    desk.put("domain.json", json.loads(topic("domain").all_of("json")[number]))
+    desk.put("queries.json", queries)
+    ended = desk.run("check", "--queries", "queries.json")
+    assert ended.code == 0, ended.err
+
+
+@pytest.mark.slow
+def test_a_wheel_has_the_guide(tmp_path):
+    source = tmp_path / "source"
+    shutil.copytree(ROOT / "dpqr", source / "dpqr", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, source)
+    made = tmp_path / "made"
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", made]
+    subprocess.run([*build, source], check=True, capture_output=True)
+    (wheel,) = made.glob("*.whl")
+    script = "import sys; sys.path.insert(0, sys.argv[1]); from dpqr.app import guide as g; print(g.__file__)\n"
+    script += "for name in g.TOPICS: print(len(g.read_topic(name)))"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", script, wheel], capture_output=True, text=True, check=True, cwd=Path("/")
+    )
+    place, *lengths = done.stdout.split()
+    assert place.startswith(str(wheel))
+    assert [int(length) for length in lengths] == [len(topic(name).text) for name in TOPICS]

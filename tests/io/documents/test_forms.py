@@ -1,0 +1,182 @@
+"""The schemas come from the decoding forms; here each key they offer is shown to be read, and no other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dpqr.errors import DocumentError
+from dpqr.io.documents.domain import read_domain
+from dpqr.io.documents.forms import KINDS, schema
+from dpqr.io.documents.queries import read_queries
+
+FIELD = {
+    "name": "a",
+    "type": "string",
+    "title": "t",
+    "description": "d",
+    "format": "default",
+    "example": "x",
+    "examples": ["x"],
+    "rdfType": "r",
+    "missingValues": ["NA"],
+    "constraints": {
+        "enum": ["x", "y"],
+        "required": True,
+        "unique": False,
+        "pattern": "x|y",
+        "minLength": 1,
+        "maxLength": 1,
+    },
+    "dpqr": {"null": "cell", "outside": "drop", "otherwise": "fail"},
+}
+NUMBERS = [
+    {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"bins": 2}},
+    {"name": "w", "type": "number", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"width": 2.5}},
+    {
+        "name": "e",
+        "type": "number",
+        "dpqr": {
+            "edges": [0, 0.5, 2],
+            "closed": "right",
+            "unparsable": "drop",
+            "nan": "cell",
+            "infinite": "clip",
+            "outside": "clip",
+        },
+    },
+    {
+        "name": "d",
+        "type": "date",
+        "constraints": {"minimum": "2024-01-01", "maximum": "2024-12-31"},
+        "dpqr": {"every": "month"},
+    },
+]
+DOMAIN = {
+    "dpqr": "domain/1",
+    "malformed": "drop",
+    "$schema": "s",
+    "name": "n",
+    "title": "t",
+    "description": "d",
+    "primaryKey": "a",
+    "foreignKeys": [],
+    "uniqueKeys": [],
+    "fieldsMatch": "exact",
+    "missingValues": [""],
+    "impossible": [{"where": "a = 'x' and n >= 5"}],
+    "totals": [{"where": "a = 'x'", "count": 5}, {"count": 9}],
+    "fields": [FIELD, *NUMBERS],
+}
+ENTRIES = [
+    {"marginal": ["a", "n"], "name": "m", "weight": 0.5},
+    {"marginals": {"ways": 2, "columns": ["a", "w", "e"]}, "name": "two", "weight": 1},
+    {"marginals": [["a"], []], "name": "listed"},
+    {"where": "n >= 5", "by": ["a"], "name": "q", "weight": 1},
+    {"prefix": "w", "by": ["a"], "name": "p", "weight": 1},
+    {"ranges": "n", "between": [[0, 5]], "by": ["a"], "name": "r", "weight": 1},
+    {"ranges": ["n", "w"], "random": 5, "seed": 3},
+    {"conjunctions": {"random": 3, "seed": 1, "ways": [1, 2], "columns": ["a", "n"]}, "name": "k", "weight": 1},
+    {"sum": "e", "by": ["a"], "name": "s", "weight": 1},
+    {"coefficients": "c.csv", "columns": ["a"], "name": "c", "weight": 1},
+]
+QUERIES = {"$schema": "s", "dpqr": "queries/1", "domain": DOMAIN, "queries": ENTRIES}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "c.csv").write_text("a,coefficient\nx,0.5\n", encoding="utf-8")
+    return tmp_path
+
+
+def asked(folder: Path, document: dict[str, Any]) -> None:
+    (folder / "queries.json").write_text(json.dumps(document), encoding="utf-8")
+    read_queries(folder / "queries.json")
+
+
+def keys(parts: dict[str, Any], name: str) -> set[str]:
+    return set(parts["$defs"][name]["properties"])
+
+
+def test_every_key_of_the_domain_schema_is_read() -> None:
+    read_domain(DOMAIN)
+    found = schema("domain")
+    assert keys(found, "TableSchema") == set(DOMAIN)
+    assert keys(found, "Field") == set(FIELD)
+    limits = set().union(*(field.get("constraints", {}) for field in DOMAIN["fields"]))
+    assert keys(found, "Constraints") == limits
+    for facts, form in (("impossible", "ImpossibleForm"), ("totals", "TotalForm")):
+        assert keys(found, form) == set().union(*DOMAIN[facts])
+    assert keys(found, "Treatment") == set().union(*(field["dpqr"] for field in DOMAIN["fields"]))
+
+
+def test_every_key_of_the_queries_schema_is_read(folder: Path) -> None:
+    asked(folder, QUERIES)
+    found = schema("queries")
+    assert keys(found, "QueriesForm") == set(QUERIES)
+    for kind, form in KINDS.items():
+        shown = set().union(*(entry for entry in ENTRIES if kind in entry))
+        assert keys(found, form.__name__) == shown
+    assert keys(found, "Ways") == {"ways", "columns"}
+    assert keys(found, "RandomConjunctions") == {"random", "seed", "ways", "columns"}
+
+
+def test_the_schemas_are_versioned_and_closed() -> None:
+    for document, version in (("domain", "urn:dpqr:domain:1"), ("queries", "urn:dpqr:queries:1")):
+        found = schema(document)  # type: ignore[arg-type]
+        assert found["$id"] == version
+        assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+        assert all(part["additionalProperties"] is False for part in found["$defs"].values())
+        json.dumps(found)
+
+
+BROKEN_DOMAINS = [
+    {"fields": []},
+    {"fields": [{"name": "a"}]},
+    {"fields": [{**FIELD, "dqpr": {}}]},
+    {"fields": [{**FIELD, "type": "text"}]},
+    {"fields": [{**FIELD, "dpqr": {"null": "clip"}}]},
+    {"fields": [FIELD], "impossible": [{}]},
+    {"fields": [FIELD], "totals": [{"where": "a = 'x'"}]},
+    {"fields": [FIELD], "totals": [{"count": -1}]},
+    {"a": 0},
+    {"a": "2"},
+]
+BROKEN_ENTRIES = [
+    {},
+    {"marginal": "a"},
+    {"marginal": ["a"], "prefix": "n"},
+    {"marginals": {"ways": 0}},
+    {"ranges": "n", "random": 0, "seed": 1},
+    {"conjunctions": {"random": 3}},
+    {"conjunctions": {"random": 3, "seed": 1, "ways": 2}},
+    {"marginal": ["a"], "wieght": 1},
+    {"where": ""},
+]
+
+
+def test_documents_and_schemas_agree(folder: Path) -> None:
+    jsonschema = pytest.importorskip("jsonschema", reason="an independent validator of JSON Schema is not installed")
+    domain, queries = (jsonschema.Draft202012Validator(schema(name)) for name in ("domain", "queries"))
+    for validator in (domain, queries):
+        validator.check_schema(validator.schema)
+    assert domain.is_valid(DOMAIN)
+    assert domain.is_valid({"age": 85, "fields": 2})
+    assert queries.is_valid(QUERIES)
+    assert queries.is_valid({"queries": [{"marginal": []}], "domain": "domain.json"})
+    for document in BROKEN_DOMAINS:
+        assert not domain.is_valid(document), document
+    for entry in BROKEN_ENTRIES:
+        assert not queries.is_valid({"queries": [entry]}), entry
+
+
+def test_what_the_schema_refuses_is_refused(folder: Path) -> None:
+    for document in BROKEN_DOMAINS:
+        with pytest.raises(DocumentError):
+            read_domain(document)
+    for entry in BROKEN_ENTRIES:
+        with pytest.raises(DocumentError, match=r"queries\.json: \$\.queries\[0\]"):
+            asked(folder, QUERIES | {"queries": [entry]})

@@ -1,0 +1,163 @@
+import os
+import stat
+
+import pytest
+from disk_calls import recorded
+
+from dpqr.errors import UsageFault
+from dpqr.io.ledger import location as place
+from dpqr.io.ledger.location import anchor_path, create, ledger_path, mounted_type, network_type, require_location
+
+
+def test_the_option_comes_before_the_environment_and_that_before_the_custom(tmp_path):
+    named = {"DPQR_LEDGER": str(tmp_path / "b"), "XDG_DATA_HOME": str(tmp_path)}
+    assert ledger_path(str(tmp_path / "a"), named) == tmp_path / "a"
+    assert ledger_path(None, named) == tmp_path / "b"
+    assert ledger_path(None, {"XDG_DATA_HOME": str(tmp_path)}).name == "ledger.sqlite"
+    assert anchor_path(None, {}) is None
+    assert anchor_path(None, {"DPQR_ANCHOR": str(tmp_path / "c")}) == tmp_path / "c"
+    assert anchor_path(str(tmp_path / "d"), {"DPQR_ANCHOR": "x"}) == tmp_path / "d"
+
+
+def test_a_relative_path_is_made_whole(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert ledger_path("x.sqlite", {}) == tmp_path / "x.sqlite"
+
+
+@pytest.mark.parametrize("given", ["", "a\0b", "somewhere/"])
+def test_a_path_without_a_name_is_refused(given):
+    with pytest.raises(UsageFault, match="--ledger"):
+        ledger_path(given, {})
+
+
+def test_only_the_owner_reads_a_new_ledger(tmp_path):
+    before = os.umask(0)
+    try:
+        create(tmp_path / "ledger")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "ledger").stat().st_mode) == 0o600
+    assert require_location(tmp_path / "ledger")
+
+
+def test_what_is_there_is_not_made_again(tmp_path):
+    (tmp_path / "ledger").write_text("x")
+    create(tmp_path / "ledger")
+    assert (tmp_path / "ledger").read_text() == "x"
+
+
+def test_the_users_own_directory_is_made_private(tmp_path, monkeypatch):
+    monkeypatch.setattr(place, "data_directory", lambda: tmp_path / "share" / "dpqr")
+    create(tmp_path / "share" / "dpqr" / "ledger.sqlite")
+    assert stat.S_IMODE((tmp_path / "share" / "dpqr").stat().st_mode) == 0o700
+
+
+def test_other_directories_are_not_made(tmp_path):
+    assert not require_location(tmp_path / "missing" / "ledger")
+    with pytest.raises(UsageFault, match="cannot be made"):
+        create(tmp_path / "missing" / "ledger")
+
+
+def test_no_ledger_through_links_pipes_directories_and_second_names(tmp_path):
+    real, link, pipe, folder, second = (tmp_path / name for name in ("real", "link", "pipe", "folder", "second"))
+    real.write_text("")
+    link.symlink_to(real)
+    os.mkfifo(pipe)
+    folder.mkdir()
+    for path, said in ((link, "symbolic link"), (pipe, "no regular file"), (folder, "no regular file")):
+        with pytest.raises(UsageFault, match=said):
+            require_location(path)
+    assert require_location(real)
+    os.link(real, second)
+    with pytest.raises(UsageFault, match="second name"):
+        require_location(real)
+
+
+def test_a_dangling_link_is_refused_too(tmp_path):
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(UsageFault, match="symbolic link"):
+        require_location(tmp_path / "link")
+
+
+def test_a_network_file_system_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(place, "network_type", lambda directory: "nfs4")
+    with pytest.raises(UsageFault, match=r"network file system \(nfs4\)"):
+        require_location(tmp_path / "ledger")
+
+
+def test_looking_at_a_ledger_does_not_open_it(tmp_path, monkeypatch):
+    (tmp_path / "ledger").write_text("")
+    monkeypatch.setattr(os, "open", None)
+    monkeypatch.setattr("builtins.open", None)
+    monkeypatch.setattr(place, "network_type", lambda directory: None)
+    assert require_location(tmp_path / "ledger")
+
+
+def test_the_name_of_a_new_ledger_outlives_a_crash(tmp_path, monkeypatch):
+    calls = recorded(monkeypatch, tmp_path)
+    create(tmp_path / "ledger")
+    assert calls == [("fsync", ".", b"")]
+
+
+@pytest.mark.parametrize("ending", ["-journal", "-wal", "-shm"])
+def test_what_sqlite_would_open_beside_a_ledger_is_a_regular_file_or_missing(tmp_path, ending):
+    ledger, beside = tmp_path / "ledger", tmp_path / f"ledger{ending}"
+    ledger.touch()
+    for make in (lambda: os.mkfifo(beside), lambda: beside.symlink_to(tmp_path / "elsewhere")):
+        make()
+        with pytest.raises(UsageFault, match="beside it is no regular file"):
+            require_location(ledger)
+        beside.unlink()
+    beside.touch()
+    assert require_location(ledger)
+
+
+MOUNTS = r"""22 1 254:0 / / rw,relatime - ext4 /dev/vda rw
+23 22 0:20 / /mnt/share rw - nfs4 server:/x rw
+24 23 0:21 / /mnt/share/local rw shared:1 master:2 - xfs /dev/vdb rw
+25 22 0:22 / /mnt/with\040blank rw - cifs //server/x rw
+26 22 0:23 / /mnt/hidden rw - nfs server:/y rw
+27 22 0:24 / /mnt/hidden rw - ext4 /dev/vdc rw
+28 22 0:25 / /mnt/shade rw - ext4 /dev/vdd rw
+29 22 0:26 / /mnt/shade rw - fuse.sshfs host: rw
+a line of another kind
+"""
+
+
+@pytest.mark.parametrize(
+    ("directory", "found"),
+    [
+        ("/", "ext4"),
+        ("/home/user", "ext4"),
+        ("/mnt/share", "nfs4"),
+        ("/mnt/share/deep/down", "nfs4"),
+        ("/mnt/shared", "ext4"),
+        ("/mnt/share/local/x", "xfs"),
+        ("/mnt/with blank/x", "cifs"),
+        ("/mnt/hidden", "ext4"),
+        ("/mnt/shade", "fuse.sshfs"),
+    ],
+)
+def test_the_innermost_and_latest_mount_counts(directory, found):
+    assert mounted_type(directory, MOUNTS) == found
+
+
+def test_only_network_types_are_named(tmp_path):
+    mounts, share = tmp_path / "mountinfo", tmp_path / "share"
+    share.mkdir()
+    mounts.write_text(f"1 0 0:1 / / rw - ext4 x rw\n2 1 0:2 / {share} rw - nfs x rw\n")
+    assert network_type(tmp_path, mounts) is None
+    assert network_type(share, mounts) == "nfs"
+    assert network_type(share / "below", mounts) == "nfs"
+
+
+def test_a_link_into_a_share_is_followed(tmp_path):
+    mounts, share, link = tmp_path / "mountinfo", tmp_path / "share", tmp_path / "link"
+    share.mkdir()
+    link.symlink_to(share)
+    mounts.write_text(f"1 0 0:1 / / rw - ext4 x rw\n2 1 0:2 / {share} rw - cifs x rw\n")
+    assert network_type(link, mounts) == "cifs"
+
+
+def test_a_system_that_does_not_tell_is_not_refused(tmp_path):
+    assert network_type(tmp_path, tmp_path / "missing") is None

@@ -1,0 +1,269 @@
+"""Turns that begin at a checkpoint: what they check, what they leave to a walk, and that both agree."""
+
+import os
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
+
+import pytest
+from ledgers import draws, ledger_in, reserve, rows, tamper, terms
+
+from dpqr.errors import BudgetRefused, LedgerError
+from dpqr.io.ledger import database, transaction
+from dpqr.io.ledger.chain import Anchor, digest, seal
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.privacy.events import ExponentialEvent
+
+TENTH = ExponentialEvent(epsilon=Fraction(1, 10))
+
+
+@pytest.fixture(autouse=True)
+def short_stride(monkeypatch):
+    monkeypatch.setattr(transaction, "STRIDE", 8)
+
+
+@pytest.fixture
+def aged(tmp_path):
+    """A ledger with several checkpoints, and some entries after the last."""
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms(epsilon="100"))
+    for _ in range(11):
+        ledger.settle(reserve(ledger, 1), draws("1/2"), note="released")
+    reserve(ledger, 1)
+    return ledger
+
+
+def checkpoints(ledger):
+    return [number for number, text, _ in rows(ledger.path) if '"entry":"checkpoint"' in text]
+
+
+def looked_at(monkeypatch):
+    """The numbers of the entries that are read from now on."""
+    found, original = [], database.chain_segment
+
+    def watched(read, *place):
+        found.extend(number for number, _, _ in read)
+        return original(read, *place)
+
+    monkeypatch.setattr(database, "chain_segment", watched)
+    return found
+
+
+def test_a_new_job_reads_from_the_newest_checkpoint_on(aged, monkeypatch):
+    *_, newest = checkpoints(aged)
+    read = looked_at(monkeypatch)
+    reserve(ledger_in(aged.path.parent), 1)
+    assert read == list(range(newest, newest + len(read)))
+    assert len(read) < 8
+
+
+def test_a_job_that_goes_on_reads_what_others_have_added(aged, monkeypatch):
+    other = ledger_in(aged.path.parent)
+    reserve(other, 1)
+    reserve(aged, 1)
+    last = rows(aged.path)[-1][0]
+    read = looked_at(monkeypatch)
+    reserve(other, 1)
+    assert read == list(range(last, last + 1)) or read == [last - 1, last]
+
+
+def test_checkpoints_come_every_stride_and_the_walk_agrees(aged):
+    assert checkpoints(aged) == [8, 16, 24]
+    found = aged.verify()
+    assert found.state.account("survey").spent == Fraction(13, 2)
+    assert found.anchored == found.mark
+    with pytest.raises(BudgetRefused, match=r"asked epsilon 94, spent 6\.5"):
+        reserve(ledger_in(aged.path.parent), 94)
+
+
+def test_a_run_goes_on_over_checkpoints_whoever_continues_it(tmp_path):
+    ledger_in(tmp_path).open(terms())
+    paid = reserve(ledger_in(tmp_path), 1)
+    for number in range(10):
+        ledger_in(tmp_path).begin(paid, TENTH, number=number, transcript=f"{number:064x}")
+        ledger_in(tmp_path).record(paid, number=number, transcript=f"{number + 1:064x}")
+    assert len(checkpoints(ledger_in(tmp_path))) > 1
+    with pytest.raises(LedgerError, match="does not pay for another draw"):
+        ledger_in(tmp_path).begin(paid, TENTH, number=10, transcript=f"{10:064x}")
+    assert ledger_in(tmp_path).settle(paid, draws(1), note="released").spent == 1
+    ledger_in(tmp_path).verify()
+
+
+def test_a_state_is_public(aged):
+    """No key of a reservation is in it."""
+    paid = reserve(aged, 1)
+    key = aged.key(paid)
+    for _ in range(8):
+        reserve(aged, 1)
+    with closing(sqlite3.connect(aged.path)) as connection:
+        ((text,),) = connection.execute("SELECT text FROM state").fetchall()
+    assert str(paid.receipt) in text
+    assert key.hex() not in text
+
+
+@pytest.mark.parametrize("anchored", [True, False])
+class TestFoundAtOnce:
+    """By the next job that writes, with or without the anchor; and by every look."""
+
+    def found(self, aged, anchored, words="."):
+        ledger = ledger_in(aged.path.parent, anchored=anchored)
+        for use in (lambda: reserve(ledger, 1), ledger.accounts, ledger.verify):
+            with pytest.raises(LedgerError, match=words):
+                use()
+
+    def test_a_state_that_was_edited(self, aged, anchored):
+        tamper(aged.path, ('UPDATE state SET text = replace(text, \'"spent":[\', \'"spent":["0","1"],"x":[\')', ()))
+        self.found(aged, anchored)
+
+    def test_a_balance_that_was_edited_with_care(self, aged, anchored):
+        """The text is one that dpqr writes; only its digest tells."""
+        tamper(aged.path, ("UPDATE state SET text = replace(text, '\"reservations\":', '\"reservations\":1')", ()))
+        self.found(aged, anchored)
+
+    def test_a_state_that_was_taken_out(self, aged, anchored):
+        tamper(aged.path, ("DELETE FROM state", ()))
+        self.found(aged, anchored, "its state is not that of its entries")
+
+    def test_a_state_that_was_doubled(self, aged, anchored):
+        tamper(aged.path, ("INSERT INTO state SELECT number + 1, text FROM state", ()))
+        self.found(aged, anchored)
+
+    def test_a_state_under_another_number(self, aged, anchored):
+        tamper(aged.path, ("UPDATE state SET number = number - 1", ()))
+        self.found(aged, anchored)
+
+    def test_an_older_state(self, aged, anchored):
+        newest = checkpoints(aged)[-1]
+        tamper(aged.path, ("DELETE FROM entries WHERE number >= ?", (newest,)))
+        self.found(aged, anchored)
+
+    def test_an_entry_after_the_checkpoint(self, aged, anchored):
+        newest = checkpoints(aged)[-1]
+        tamper(aged.path, ("UPDATE entries SET entry = entry || ' ' WHERE number = ?", (newest + 1,)))
+        self.found(aged, anchored, "does not match its seal")
+
+    def test_the_checkpoints_own_entry(self, aged, anchored):
+        newest = checkpoints(aged)[-1]
+        tamper(
+            aged.path,
+            ("UPDATE entries SET entry = replace(entry, '\"state\":', '\"Checkpoint\":') WHERE number = ?", (newest,)),
+        )
+        self.found(aged, anchored, "does not match its seal")
+
+
+class TestFoundByAWalk:
+    """A turn does not look before the checkpoint, and uses nothing of what lies there."""
+
+    def test_an_old_entry_that_was_edited(self, aged):
+        tamper(aged.path, ("UPDATE entries SET entry = replace(entry, '\"1\"', '\"0\"') WHERE number = 2", ()))
+        assert reserve(ledger_in(aged.path.parent), 1)
+        with pytest.raises(BudgetRefused, match=r"spent 7\.5"):
+            reserve(ledger_in(aged.path.parent), 94)
+        for look in (aged.accounts, aged.entries, aged.verify, lambda: aged.run("survey", 2, "")):
+            with pytest.raises(LedgerError, match="edited"):
+                look()
+
+    def test_an_old_entry_that_was_taken_out(self, aged):
+        tamper(aged.path, ("DELETE FROM entries WHERE number = 3", ()))
+        reserve(ledger_in(aged.path.parent), 1)
+        with pytest.raises(LedgerError, match="missing"):
+            aged.verify()
+
+    def test_a_forged_state_in_a_chain_forged_from_there_on(self, aged):
+        """The anchor finds it at once; without one, the replay of a walk does."""
+        newest = checkpoints(aged)[-1]
+        with closing(sqlite3.connect(aged.path)) as connection:
+            ((text,),) = connection.execute("SELECT text FROM state").fetchall()
+        forged = text.replace('"spent":["', '"spent":["0","1"],"was":["', 1).split(',"was":')
+        forged = forged[0] + forged[1][forged[1].index("]") + 1 :]
+        stored = rows(aged.path)
+        previous, changes = stored[newest - 1][2], [("UPDATE state SET text = ?", (forged,))]
+        for number, entry, _ in stored[newest:]:
+            entry = entry.replace(digest(text), digest(forged))
+            previous = seal(previous, entry)
+            changes.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (entry, previous, number)))
+        tamper(aged.path, *changes)
+        with pytest.raises(LedgerError, match="another one"):
+            reserve(ledger_in(aged.path.parent), 1)
+        alone = ledger_in(aged.path.parent, anchored=False)
+        with pytest.raises(LedgerError, match=f"entry {newest} breaks the rules"):
+            alone.accounts()
+        reserve(alone, 1)
+        with pytest.raises(LedgerError, match=f"entry {newest} breaks the rules"):
+            alone.verify()
+
+
+def test_an_anchor_before_the_checkpoint_makes_a_turn_walk(aged, monkeypatch):
+    old = aged.anchor.path.read_bytes()
+    for _ in range(12):
+        reserve(ledger_in(aged.path.parent, anchored=False), 1)
+    assert aged.anchor.path.read_bytes() == old
+    read = looked_at(monkeypatch)
+    reserve(ledger_in(aged.path.parent), 1)
+    assert read == list(range(len(read)))
+    assert len(read) >= len(rows(aged.path)) - 2
+    tamper(aged.path, ("UPDATE entries SET entry = entry || ' ' WHERE number = 1", ()))
+    aged.anchor.path.write_bytes(old)
+    with pytest.raises(LedgerError, match="edited"):
+        reserve(ledger_in(aged.path.parent), 1)
+
+
+def test_a_rollback_to_before_the_checkpoint_is_found(aged, tmp_path):
+    old = aged.path.read_bytes()
+    for _ in range(12):
+        reserve(aged, 1)
+    aged.path.write_bytes(old)
+    for ledger in (aged, ledger_in(tmp_path)):
+        with pytest.raises(LedgerError, match="rolled back"):
+            reserve(ledger, 1)
+
+
+def test_a_key_that_was_removed_or_planted_is_found_by_verify(aged):
+    tamper(aged.path, ("INSERT INTO keys (reservation, key) VALUES (2, x'00')", ()))
+    with pytest.raises(LedgerError, match="keys are not those"):
+        aged.verify()
+    tamper(aged.path, ("DELETE FROM keys", ()))
+    with pytest.raises(LedgerError, match="keys are not those"):
+        aged.verify()
+
+
+def test_a_crash_at_a_checkpoint_loses_it_whole(aged, monkeypatch):
+    """The checkpoint is a part of the transaction that it follows."""
+    before = rows(aged.path)
+
+    def fail(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as broken:
+        broken.setattr(transaction, "commit", fail)
+        for _ in range(8):
+            with pytest.raises(MemoryError):
+                reserve(ledger_in(aged.path.parent), 1)
+    assert rows(aged.path) == before
+    assert os.listdir(aged.path.parent).count("ledger.sqlite") == 1
+    aged.verify()
+
+
+def test_the_anchors_draft_comes_before_the_commit_and_its_publication_after(aged, monkeypatch):
+    """So a full disk is met while nothing is spent, and an anchor never knows what the ledger does not hold."""
+    order = []
+
+    def watch(owner, name):
+        original = getattr(owner, name)
+
+        def watched(*given):
+            order.append(name)
+            return original(*given)
+
+        monkeypatch.setattr(owner, name, watched)
+
+    for owner, name in ((Anchor, "draft"), (transaction, "commit"), (Anchor, "publish")):
+        watch(owner, name)
+    reserve(aged, 1)
+    assert order == ["draft", "commit", "publish"]
+
+
+def test_a_book_that_is_taken_is_not_kept():
+    kept = transaction.LastState(state=LedgerState())
+    assert isinstance(kept.take(), LedgerState)
+    assert kept.take() is None

@@ -1,0 +1,308 @@
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpqr.errors import UsageFault
+from dpqr.io.outputs.atomic import reserve, reserve_file
+
+RECORD = {"dpqr": "release/1", "files": ["answers.csv"]}
+
+
+def publish(target, text="new"):
+    with target.filled() as place:
+        (place / "answers.csv").write_text(text)
+        (place / "release.json").write_text(json.dumps(RECORD))
+
+
+def contents(directory):
+    return sorted(str(path.relative_to(directory)) for path in directory.rglob("*"))
+
+
+@pytest.fixture
+def older(tmp_path):
+    publish(reserve(str(tmp_path / "out")), "old")
+    return tmp_path / "out"
+
+
+def refusal(given, *, force=False):
+    with pytest.raises(UsageFault) as refused:
+        reserve(str(given), force=force)
+    return str(refused.value)
+
+
+def test_a_release_appears_with_all_its_files_and_nothing_beside_it(tmp_path):
+    target = reserve(str(tmp_path / "out"))
+    assert contents(tmp_path) == []
+    with target.filled() as place:
+        (place / "release.json").write_text("{}")
+        assert not (tmp_path / "out").exists()
+    assert contents(tmp_path) == ["out", "out/release.json"]
+
+
+def test_a_relative_path_stays_where_it_was_reserved(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    target = reserve("out")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    publish(target)
+    assert (tmp_path / "out" / "answers.csv").read_text() == "new"
+
+
+@pytest.mark.parametrize("fault", [ValueError("x"), KeyboardInterrupt(), OSError(28, "No space left on device")])
+def test_a_run_that_fails_while_it_writes_leaves_nothing(tmp_path, fault):
+    target = reserve(str(tmp_path / "out"))
+
+    def fail():
+        with target.filled() as place:
+            (place / "answers.csv").write_text("half")
+            raise fault
+
+    expected = UsageFault if isinstance(fault, OSError) else type(fault)
+    with pytest.raises(expected) as raised:
+        fail()
+    assert contents(tmp_path) == []
+    if isinstance(fault, OSError):
+        assert str(raised.value) == (
+            f"--out {tmp_path / 'out'}: cannot be written (No space left on device); choose a writable place"
+        )
+
+
+def test_a_run_that_fails_leaves_the_older_release_as_it_was(older):
+    target = reserve(str(older), force=True)
+    with pytest.raises(ZeroDivisionError), target.filled():
+        raise ZeroDivisionError
+    assert (older / "answers.csv").read_text() == "old"
+    assert contents(older.parent) == ["out", "out/answers.csv", "out/release.json"]
+
+
+@pytest.mark.parametrize("instant", ["write", "publish"])
+def test_a_run_that_is_killed_leaves_no_release_and_the_next_one_succeeds(tmp_path, instant):
+    script = (
+        "import os, signal, sys\n"
+        "from pathlib import Path\n"
+        "from dpqr.io.outputs.atomic import reserve\n"
+        "def die(*ignored): os.kill(os.getpid(), signal.SIGKILL)\n"
+        "target = reserve(sys.argv[1])\n"
+        "if sys.argv[2] == 'publish': Path.rename = die\n"
+        "with target.filled() as place:\n"
+        "    (place / 'answers.csv').write_text('half')\n"
+        "    if sys.argv[2] == 'write': die()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", script, str(tmp_path / "out"), instant], check=False)
+    assert ended.returncode == -signal.SIGKILL
+    assert not (tmp_path / "out").exists()
+    assert [re.fullmatch(r"\.out\.\d+-0\.draft", name.name) is not None for name in tmp_path.iterdir()] == [True]
+    publish(reserve(str(tmp_path / "out")))
+    assert (tmp_path / "out" / "answers.csv").read_text() == "new"
+
+
+def test_leftovers_of_the_same_process_number_are_passed_over(tmp_path):
+    (tmp_path / f".out.{os.getpid()}-0.draft").mkdir()
+    (tmp_path / f".out.{os.getpid()}-0.draft" / "half").touch()
+    publish(reserve(str(tmp_path / "out")))
+    assert (tmp_path / "out" / "answers.csv").exists()
+
+
+def test_everything_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
+    deeds = []
+    sync, rename = os.fsync, Path.rename
+    monkeypatch.setattr(
+        os, "fsync", lambda number: (deeds.append(os.readlink(f"/proc/self/fd/{number}")), sync(number))
+    )
+    monkeypatch.setattr(Path, "rename", lambda here, there: (deeds.append("rename"), rename(here, there))[1])
+    publish(reserve(str(tmp_path / "out")))
+    names = [Path(deed).name for deed in deeds]
+    assert sorted(names[:2]) == ["answers.csv", "release.json"]
+    assert names[2].endswith(".draft")
+    assert names[3:] == ["rename", tmp_path.name]
+
+
+def test_an_existing_target_needs_force(older):
+    assert refusal(older) == (
+        f"--out {older}: exists; choose another directory, or add --force to replace a release there"
+    )
+
+
+def test_force_replaces_a_release_and_leaves_nothing_behind(older):
+    publish(reserve(str(older), force=True), "new")
+    assert (older / "answers.csv").read_text() == "new"
+    assert contents(older.parent) == ["out", "out/answers.csv", "out/release.json"]
+
+
+def test_force_without_an_older_release_is_fine(tmp_path):
+    publish(reserve(str(tmp_path / "out"), force=True))
+    assert (tmp_path / "out").is_dir()
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        None,
+        "",
+        "{",
+        "[]",
+        '"release/1"',
+        '{"dpqr": "plan/1", "files": []}',
+        '{"dpqr": "release/1"}',
+        "[" * 100_000,
+        "\xff",
+    ],
+)
+def test_force_never_replaces_what_is_no_release(tmp_path, record):
+    (tmp_path / "precious").mkdir()
+    (tmp_path / "precious" / "thesis.tex").touch()
+    if record is not None:
+        (tmp_path / "precious" / "release.json").write_text(record, encoding="latin-1")
+    assert "holds no dpqr release" in refusal(tmp_path / "precious", force=True)
+    assert (tmp_path / "precious" / "thesis.tex").exists()
+
+
+def test_force_never_removes_a_file_that_the_release_did_not_bring(older):
+    (older / "notes.txt").touch()
+    assert refusal(older, force=True) == (
+        f"--out {older}: also holds 'notes.txt', which is not part of the release; move it away first"
+    )
+
+
+def test_a_file_is_never_replaced(tmp_path):
+    (tmp_path / "out").write_text("x")
+    assert "is no directory" in refusal(tmp_path / "out", force=True)
+
+
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("dangling", [False, True])
+def test_symbolic_links_are_refused(older, force, dangling):
+    link = older.parent / "link"
+    link.symlink_to(older.parent / "nowhere" if dangling else older, target_is_directory=True)
+    assert "is a symbolic link" in refusal(link, force=force)
+
+
+def test_a_linked_record_makes_no_release(older, tmp_path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "release.json").symlink_to(older / "release.json")
+    assert "holds no dpqr release" in refusal(tmp_path / "other", force=True)
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 10**6, '{"dpqr": "release/1", "files": "abc"}', "\0\1\2", ""], ids=["deep", "text", "nulls", "empty"]
+)
+def test_a_record_that_is_none_is_not_believed(older, text):
+    (older / "release.json").write_text(text)
+    assert "holds no dpqr release" in refusal(older, force=True)
+
+
+def test_a_record_beyond_all_measure_is_not_read(older):
+    os.truncate(older / "release.json", 2**40)
+    assert "holds no dpqr release" in refusal(older, force=True)
+
+
+@pytest.mark.parametrize("given", ["", "a\0b", "/"])
+def test_what_is_no_name_is_refused(given):
+    with pytest.raises(UsageFault, match=r"^--out"):
+        reserve(given)
+
+
+def test_a_missing_parent_is_told(tmp_path):
+    assert refusal(tmp_path / "no" / "out") == (
+        f"--out {tmp_path / 'no' / 'out'}: cannot be written in {str(tmp_path / 'no')!r} (No such file or directory); "
+        "create that directory or choose another"
+    )
+
+
+def test_a_parent_that_is_a_file_is_told(tmp_path):
+    (tmp_path / "file").touch()
+    assert "Not a directory" in refusal(tmp_path / "file" / "out")
+
+
+def test_a_name_that_is_too_long_is_told(tmp_path):
+    assert "File name too long" in refusal(tmp_path / ("x" * 250))
+    assert "File name too long" in refusal(tmp_path / ("x" * 300))
+
+
+def test_a_parent_that_cannot_be_written_is_told(tmp_path, monkeypatch):
+    def refuse(*ignored, **also):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+    assert "cannot be written in" in refusal(tmp_path / "out")
+
+
+def test_a_place_that_is_taken_meanwhile_keeps_the_finished_release_beside_it(tmp_path):
+    target = reserve(str(tmp_path / "out"))
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "theirs").touch()
+    with pytest.raises(UsageFault) as refused:
+        publish(target)
+    draft = tmp_path / f".out.{os.getpid()}-0.draft"
+    assert str(refused.value) == (
+        f"--out {tmp_path / 'out'}: cannot be put in place (it is not free any more); the finished release is in "
+        f"{str(draft)!r}"
+    )
+    assert contents(draft) == ["answers.csv", "release.json"]
+    assert contents(tmp_path / "out") == ["theirs"]
+
+
+def test_a_replacement_that_fails_half_way_puts_the_older_release_back(older, monkeypatch):
+    target = reserve(str(older), force=True)
+    rename = Path.rename
+
+    def fail_for_drafts(here, there):
+        if here.name.endswith(".draft"):
+            raise OSError(5, "Input/output error")
+        return rename(here, there)
+
+    monkeypatch.setattr(Path, "rename", fail_for_drafts)
+    with pytest.raises(UsageFault, match="Input/output error"):
+        publish(target)
+    assert (older / "answers.csv").read_text() == "old"
+    assert not list(older.parent.glob("*.replaced"))
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_file_appears_whole(place):
+    reserve_file("a.csv").write(lambda path: path.write_text("1"))
+    assert os.listdir(place) == ["a.csv"]
+    assert (place / "a.csv").read_text() == "1"
+
+
+@pytest.mark.parametrize(
+    "given", ["", ".", "/", "a\0b", "x/a", "x" * 300, "x" * 5000 + "/a", "pipe", "link", "/dev/full", "room"]
+)
+def test_what_is_no_place_for_a_file(place, given):
+    os.mkfifo(place / "pipe")
+    (place / "link").symlink_to("nowhere")
+    (place / "room").mkdir()
+    before = sorted(os.listdir(place))
+    with pytest.raises(UsageFault, match=r"^--out"):
+        reserve_file(given)
+    assert sorted(os.listdir(place)) == before
+
+
+def test_a_name_that_is_no_utf_8_is_written_or_refused_before_anything_is_paid(place):
+    try:
+        target = reserve_file("caf\udce9")
+    except UsageFault:
+        return
+    target.write(lambda path: path.write_text("1"))
+    assert os.listdir(place) == ["caf\udce9"]
+
+
+def test_what_fails_leaves_nothing(place):
+    def fail(path):
+        path.write_text("half")
+        raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        reserve_file("a.csv").write(fail)
+    assert os.listdir(place) == []

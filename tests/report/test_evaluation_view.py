@@ -1,0 +1,68 @@
+import io
+from fractions import Fraction
+
+import pytest
+from printed import printed
+from rich.console import Console
+
+from dpqr.evaluation.accuracy import Accuracy, BlockError
+from dpqr.evaluation.attack import Loss
+from dpqr.evaluation.claim import Claim
+from dpqr.report.evaluation_view import accuracy_view, audit_view, claimed, proved
+
+BLOCKS = tuple(
+    BlockError(name=name, queries=12, l1=l1, l2=l1 / 2, largest=1.5, worst=0, missing=missing)
+    for name, l1, missing in (("far", 250.0, 1), ("near", 10.0, 0))
+)
+SHOWN = """\
+Mind.
+
+over n = 1,000, 2 blocks: mean L1 0.13, mean L2 0.065, largest error of an answer 0.0015; 1 answer
+missing, taken for 0
+
+block  queries   L1   L2  largest  L1 / n  L2 / n  largest / n
+far         12  250  125      1.5    0.25   0.125       0.0015
+... and 1 more block of smaller L1 error: --top N shows more
+"""
+
+
+def test_the_worst_blocks_and_how_many_there_are_more():
+    assert printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 1, "Mind.")) == SHOWN
+    whole = printed(accuracy_view(Accuracy(records=1000, blocks=BLOCKS), 2, "Mind."))
+    assert whole.splitlines()[-1].startswith("near")
+
+
+PURE = Claim(epsilon=Fraction(1, 3))
+PRICED = Claim(epsilon=Fraction(2), delta=Fraction(1, 100), rho=Fraction(1, 3))
+SOUND = Loss(epsilon=0.2, rho=None, share=0.6)
+BROKEN = Loss(epsilon=2.77777, rho=0.44444, share=1.38)
+
+
+def text(lines):
+    out = io.StringIO()
+    Console(file=out, width=160).print(audit_view(lines, 3000, Fraction(1, 10**6)))
+    return out.getvalue()
+
+
+def test_claims_are_rounded_up_and_what_is_proved_down():
+    assert claimed(PURE) == "eps 0.3334"
+    assert claimed(PRICED) == "rho 0.3334, eps 2 at delta 0.01"
+    assert proved(PURE, SOUND) == "eps 0.2"
+    assert proved(PRICED, BROKEN) == "rho 0.4444, eps 2.777"
+
+
+def test_a_sound_build():
+    shown = text([("one", PURE, SOUND), ("two", PURE, SOUND)])
+    assert shown.count("holds") == 2
+    assert "No breach found in 2 cases" in shown
+    assert "3,000 runs" in shown
+    assert "probability at most 1e-06" in shown
+    assert "BREACH" not in shown
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_breach(count):
+    shown = text([("one", PURE, SOUND)] + [(f"bad {index}", PRICED, BROKEN) for index in range(count)])
+    assert shown.count("BREACH") == count
+    assert f"{count} of {1 + count} claims refuted" in shown
+    assert "138%" in shown
