@@ -20,7 +20,7 @@ from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
-from dpqr.prediction.planner import Wanted, least_spread
+from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, read_target
 from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
 from dpqr.privacy.accountant import Accountant
@@ -62,13 +62,13 @@ def plan_prediction(request: PredictRequest, points: int | None) -> PredictionPl
     return settled_prediction(wanted_prediction(request, points))
 
 
-def settled_prediction(wanted: Wanted) -> PredictionPlan:
+def settled_prediction(wanted: PlannerInput) -> PredictionPlan:
     """The plan of least noise, with what its reader must know."""
     plan = least_spread(wanted)
     return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
 
 
-def wanted_prediction(request: PredictRequest, points: int | None) -> Wanted:
+def wanted_prediction(request: PredictRequest, points: int | None) -> PlannerInput:
     """What a plan is made for. Errors: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
@@ -85,7 +85,7 @@ def wanted_prediction(request: PredictRequest, points: int | None) -> Wanted:
         points=_asked_points(request, points),
         seed=request.seed,
     )
-    return Wanted(
+    return PlannerInput(
         problem=problem,
         budget=budget,
         recipe=_recipe(request, problem),

@@ -1,7 +1,4 @@
-"""PartsEnsemble: one member of an ensemble for each part of the table, and what they predict together.
-
-Aggregate: the recipe of an ensemble, and how many parts it takes.
-"""
+"""Ensembles: one member for each disjoint part of the table, and what they predict together."""
 
 from __future__ import annotations
 
@@ -26,10 +23,16 @@ from dpqr.prediction.bases import Base, Trainer, silenced
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.problem import PredictionProblem
 
+MOST_PARTS = 2**20
+TARGET_ERROR = Fraction(1, 5)
+"""What noise may add to the error of the base, where nothing is stated."""
 FIXED_LABEL = 0
-"""What an empty part, or one whose base failed, votes for: the first label of the domain file."""
+"""The vote of an empty part, or of one whose base failed: the first label of the domain file."""
 WORTH_THREADS = 8
-"""Fewer members are trained sooner one after the other."""
+"""Fewer members are trained faster one after the other."""
+
+Vote = Literal["exponential", "randomised"]
+"""How labels are chosen: by the exponential mechanism, or by a coin with the noisy share of votes as probability."""
 
 
 @final
@@ -37,13 +40,17 @@ WORTH_THREADS = 8
 class PartsEnsemble:
     """Members trained on the parts that the loader drew: the last axis of the counts is the part.
 
-    axis: of the target; labels: its number of cells. values: what its cells count as, in [-1, 1], NaN for rows that
-    are left out; None for labels.
-    points: features of the points, shape (predictions, width).
-
     Never an error: an empty part votes for the first label (predicts 0), a part of one class for that class, a part
-    whose base raises, or predicts what is no label, as an empty one; what is no number counts as 0, others are
-    clipped to [-1, 1].
+    whose base raises, or predicts what is no label, as an empty one; what is no number counts as 0, others are clipped
+    to [-1, 1].
+
+    Attributes:
+        features: of the columns without the target.
+        base: trains the members.
+        axis, labels: of the target, and its number of cells.
+        values: the number of each cell, in [-1, 1], NaN for rows that are left out; None for labels.
+        points: features of the points, shape (predictions, width).
+        parts: number of parts.
     """
 
     features: FeatureMap
@@ -77,7 +84,7 @@ class PartsEnsemble:
         return sums
 
     def _members(self, counts: Counts, trained: Callable[[Trainer, int, AnyArray], IntArray]) -> Iterator[IntArray]:
-        """What each member predicts; they are trained in parallel, from the codes of their rows, one a record."""
+        """Predictions of each member; they are trained in parallel, from the codes of their rows, one per record."""
         split = self._split(counts)
         numbers = range(self.parts)
         workers = os.cpu_count() if self.parts >= WORTH_THREADS else 1
@@ -86,7 +93,7 @@ class PartsEnsemble:
             yield from pool.map(partial(trained, trainer), numbers, split)
 
     def _split(self, counts: Counts) -> Sequence[AnyArray]:
-        """Codes of each part's rows, the part left out."""
+        """Codes of each part's rows, without the part."""
         codes, records = occupied(counts)
         rows = np.repeat(codes[:, :-1], records, axis=0)
         drawn = np.repeat(codes[:, -1], records)
@@ -125,20 +132,19 @@ class PartsEnsemble:
         return self.features.of(np.delete(rows, self.axis, axis=1))
 
 
-MOST_PARTS = 2**20
-TARGET_ERROR = Fraction(1, 5)
-
-Vote = Literal["exponential", "randomised"]
-"""How labels are chosen. exponential: by the exponential mechanism; randomised: by a coin, with probability the noisy
-share of votes."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Aggregate:
-    """Any base learner on disjoint parts.
+    """The recipe of an ensemble: any base learner on disjoint parts.
 
-    parts: r; None: by `error`, what the noise may add to the base's error. vote: of
-    labels; None: exponential.
+    Attributes:
+        features: of the columns without the target.
+        base: the learner of a part.
+        parts: r; None: from `error`.
+        error: what the noise may add to the base's error.
+        vote: of labels; None: exponential.
+
+    Raises:
+        UsageFault: a figure outside its range.
     """
 
     features: FeatureMap
@@ -158,7 +164,11 @@ class Aggregate:
         return "aggregate"
 
     def require(self, problem: PredictionProblem) -> None:
-        """UsageFault where the target does not go with the vote."""
+        """Check that the target goes with base and vote.
+
+        Raises:
+            UsageFault: it does not.
+        """
         name, labels = problem.target.attribute.name, problem.target.attribute.size
         wanted = "numbers" if problem.target.numeric else "labels"
         if self.base.predicts not in (None, wanted):
@@ -176,10 +186,18 @@ class Aggregate:
             )
 
     def chosen_parts(self, problem: PredictionProblem, epsilon: Fraction) -> int:
-        """r, from the epsilon of one prediction: 6 log(4 / a) / epsilon for labels (Rana 2019, Theorem 1: error a in
-        the realisable case from members of error a / 4); 1 / (a epsilon) for randomised labels (Corollary 1, agnostic:
-        error a above that of the members); 2 / (a epsilon) for numbers, where the noise of an average,
-        gamma / epsilon = 2 M / (r epsilon), is then a M."""
+        """r, from the epsilon of one prediction.
+
+        For labels 6 log(4 / a) / epsilon (error a in the realisable case from members of error a / 4); for randomised
+        labels 1 / (a epsilon) (agnostic: error a above that of the members); for numbers 2 / (a epsilon), where the
+        noise of an average, gamma / epsilon = 2 M / (r epsilon), is then a M.
+
+        Raises:
+            InfeasiblePlan: more than MOST_PARTS would be needed.
+
+        References:
+            Rana 2019, Theorem 1 and Corollary 1.
+        """
         if self.parts is not None:
             return self.parts
         parts = math.ceil(self._wanted(problem) / float(epsilon))
@@ -191,7 +209,7 @@ class Aggregate:
         return parts
 
     def added_error(self, problem: PredictionProblem, epsilon: Fraction, parts: int) -> float:
-        """a, the other way round, with so many parts: for labels at most 1, for numbers the noise in units of M."""
+        """a with this many parts: for labels at most 1, for numbers the noise in units of M."""
         if problem.target.numeric:
             return 2 / (parts * float(epsilon))
         if self.vote == "randomised":
@@ -206,7 +224,11 @@ class Aggregate:
         return 1 / share if self.vote == "randomised" else 6 * math.log(4 / share)
 
     def ensemble(self, problem: PredictionProblem, points: FloatArray, parts: int) -> PartsEnsemble:
-        """What predicts at `points`, features of shape (predictions, width)."""
+        """What predicts at `points`.
+
+        Args:
+            points: features, shape (predictions, width).
+        """
         target = problem.target
         return PartsEnsemble(
             features=self.features,
@@ -220,7 +242,14 @@ class Aggregate:
 
 
 def read_vote(name: str | None) -> Vote | None:
-    """By its name; UsageFault for one that is not known."""
+    """By its name.
+
+    Raises:
+        UsageFault: an unknown name.
+
+    >>> read_vote("randomised")
+    'randomised'
+    """
     if name is None:
         return None
     for known in get_args(Vote):

@@ -1,4 +1,4 @@
-"""ExactKernel: predictions by a kernel itself, with no features in between, for tables of few rows."""
+"""Kernel machines: predictions by a kernel itself, without features, for tables of few rows."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.counts import Counts
 from dpqr.errors import InfeasiblePlan
-from dpqr.prediction.examples import Scale
+from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.losses import Loss, Square
 from dpqr.prediction.solver import ULP, Solver
-from dpqr.prediction.stable import ARITHMETIC, CLOSENESS, Examples
+from dpqr.prediction.stable import ARITHMETIC, CLOSENESS
 from dpqr.privacy.price import root_below
 
 
@@ -23,8 +23,14 @@ from dpqr.privacy.price import root_below
 class KernelObjective:
     """F(f) = sum_i weight_i L(f(x_i), y_i) + lambda ||f||_K^2 for f = sum_j alpha_j K(x_j, .). Private.
 
-    Everything is told in alphas: the gradient at f is sum_i c_i K(x_i, .) with c = weight L' + 2 lambda alpha, and its
-    norm is at most sum |c_i|, as kappa = 1. gram: K(x_i, x_j).
+    Points are alphas: the gradient at f is sum_i c_i K(x_i, .) with c = weight L' + 2 lambda alpha, and its norm is at
+    most sum |c_i|, as kappa = 1.
+
+    Attributes:
+        gram: K(x_i, x_j).
+        targets, weights: one per row.
+        loss: L.
+        penalty: lambda.
     """
 
     gram: FloatArray
@@ -58,17 +64,22 @@ class KernelObjective:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExactKernel:
-    """The regularised minimiser in the kernel's own space; `at` gives it its points. loss: of the sources; `Square`
-    for least squares, over the whole space.
+    """The regularised minimiser in the kernel's own space; `at` gives it its points.
 
-    examples: their features are the rows that the kernel compares.
+    Attributes:
+        examples: their features are the rows that the kernel compares.
+        kernel: K.
+        loss: of the sources; `Square` for least squares, over the whole space.
+        penalty: lambda.
+        scale: m, which is public.
 
-    **Privacy** (replace of rows; m is public, so it may decide that this learner is used.) As `LipschitzLearner`:
-    kappa C_L / (lambda m); least squares kappa (kappa r + 2 M) / (lambda m), r = M / (2 sqrt(lambda)) (`LeastSquares`);
-    in the kernel's norm, so for every point at once as kappa = 1. Rounding: no minimiser has sum |alpha_i| above
-    A = C_L / (2 lambda); up to 2 A, values at points are wrong by 2 A (m ulp + e), where e bounds an entry of the
-    kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above gamma_(m + 1) of
-    `evaluation_error`, the quotient by the grid's step included.)
+    Privacy:
+        Replace of rows; m is public, so it may decide that this learner is used. As `LipschitzLearner`:
+        kappa C_L / (lambda m); least squares kappa (kappa r + 2 M) / (lambda m), r = M / (2 sqrt(lambda))
+        (`LeastSquares`); in the kernel's norm, so for every point at once as kappa = 1. Rounding: no minimiser has
+        sum |alpha_i| above A = C_L / (2 lambda); up to 2 A, values at points are wrong by 2 A (m ulp + e), where e
+        bounds an entry of the kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above
+        gamma_(m + 1) of `evaluation_error`, the quotient by the grid's step included.)
     """
 
     examples: Examples
@@ -103,7 +114,7 @@ class ExactKernel:
 
     @property
     def _wrong(self) -> Fraction:
-        """A value's rounding."""
+        """Rounding of a value."""
         entry = (self.features.width + 8) * (1 + 2 / self.kernel.bandwidth**2) * self.kernel.degree
         return ULP * (self.scale.records + entry) * self.loss.lipschitz / self.penalty
 
@@ -117,7 +128,11 @@ class ExactKernel:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AtPoints:
-    """An exact kernel's values at points. points: rows that the kernel compares, shape (predictions, width)."""
+    """An exact kernel's values at points.
+
+    Attributes:
+        points: rows that the kernel compares, shape (predictions, width).
+    """
 
     learner: ExactKernel
     points: FloatArray

@@ -1,7 +1,4 @@
-"""Rows: the distinct rows of a table as learners read them, block by block.
-
-Scale: by what public number an objective's sum over records is divided, and what one unit then moves.
-"""
+"""Examples: the rows that learners read, block by block, and the public number that scales their losses."""
 
 from __future__ import annotations
 
@@ -13,18 +10,26 @@ from typing import NamedTuple
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.data.counts import Counts
+from dpqr.data.occupied import occupied
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import FeatureMap
 
 BLOCK = 2**12
-"""Rows whose gradients are added up in one go."""
+"""Rows whose gradients are summed together."""
 KEPT = 2**26
-"""Features that are kept in memory; of larger tables they are computed anew at every look."""
+"""Features that are kept in memory; those of larger tables are recomputed in every pass."""
 
 
 class Block(NamedTuple):
-    """vectors: shape (rows, width), norms at most 1; targets: on the scale of `Target`; weights: of their losses."""
+    """Rows of a pass.
+
+    Attributes:
+        vectors: shape (rows, width), norms at most 1.
+        targets: on the scale of `Target`, shape (rows,).
+        weights: of their losses, shape (rows,).
+    """
 
     vectors: FloatArray
     targets: FloatArray
@@ -33,7 +38,12 @@ class Block(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Rows:
-    """Private. codes: of the rows without their target. targets and weights: one a row."""
+    """Distinct rows of a table. Private.
+
+    Attributes:
+        codes: of the rows without their target, shape (rows, columns).
+        targets, weights: one per row.
+    """
 
     features: FeatureMap
     codes: AnyArray
@@ -46,7 +56,7 @@ class Rows:
         object.__setattr__(self, "_kept", [self._vectors(at) for at in self._starts] if small else [])
 
     def blocks(self) -> Iterator[Block]:
-        """At least one, of no rows perhaps."""
+        """At least one, possibly of no rows."""
         for index, at in enumerate(self._starts):
             vectors = self._kept[index] if self._kept else self._vectors(at)
             yield Block(vectors, self.targets[at : at + BLOCK], self.weights[at : at + BLOCK])
@@ -89,21 +99,27 @@ MOST_RECORDS = 2**28
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """(u / m0) times the sum of losses, m0 a public number of records and u a taper of the private one.
+    """The factor u / m0 of the sum of losses: m0 a public number of records, u a taper of the private one.
 
     Where the number of rows is public (`replace` of rows), m0 is that number and u is 1. Elsewhere m0 is declared or
-    bought, the real number m is private, and u = 1 up to m = m0, then 1 - eta (m / m0 - 1), never below 0.
+    bought, the real number m is private, and u = 1 up to m = m0, then 1 - eta (m / m0 - 1), never below 0. The taper
+    gives the weight of all losses together a public bound, on which a solver's proved number of steps depends: m u / m0
+    <= (1 + eta)^2 / (4 eta) = `heaviest`, for every table. With an m0 that is not below m it costs no accuracy; a table
+    of more than m0 (1 + 1 / eta) records is not learned from at all.
 
-    Why a taper: a solver's proved number of steps needs a public bound on the weight of all losses together, and
-    m / m0 has none. With the taper it is m u / m0 <= (1 + eta)^2 / (4 eta) = `heaviest`, for every table.
+    Attributes:
+        unit: neighbours, and rows per person.
+        records: m0.
 
-    **Privacy** (add-remove) Let g be the gradient of the new record's loss, ||g|| <= G as every other's. Adding it to
-    m others changes the gradient of the sum of losses, at any point, by
-    (u(m+1) g + (u(m+1) - u(m)) sum_i g_i) / m0, of norm at most (G / m0) [u(m+1) + m (u(m) - u(m+1))]. In brackets:
-    1 as long as m + 1 <= m0; beyond, u falls by at most eta / m0 a record, so
-    1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0, u(m) <= eta / m0 and
-    m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta. With an m0 that is not below m the taper costs nothing in accuracy;
-    a table of more than m0 (1 + 1 / eta) records is not learned from at all.
+    Raises:
+        InfeasiblePlan: m0 is below 1 or above MOST_RECORDS.
+
+    Privacy:
+        Add-remove. Let g be the gradient of the new record's loss, ||g|| <= G as every other's. Adding it to m others
+        changes the gradient of the sum of losses, at any point, by (u(m+1) g + (u(m+1) - u(m)) sum_i g_i) / m0, of norm
+        at most (G / m0) [u(m+1) + m (u(m) - u(m+1))]. In brackets: 1 as long as m + 1 <= m0; beyond, u falls by at most
+        eta / m0 a record, so 1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0,
+        u(m) <= eta / m0 and m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta.
     """
 
     unit: PrivacyUnit
@@ -115,7 +131,7 @@ class Scale:
 
     @property
     def steps(self) -> int:
-        """How many records come or go between neighbours, one after the other, where none is merely replaced."""
+        """Records that come or go between neighbours, one after the other, where none is merely replaced."""
         return self.unit.rows * (2 if self.unit.neighbours is Neighbours.REPLACE else 1)
 
     @property
@@ -125,26 +141,73 @@ class Scale:
 
     @property
     def heaviest(self) -> Fraction:
-        """The sum of losses never weighs more than this many average losses."""
+        """The sum of losses weighs at most this many average losses."""
         return Fraction(1) if self.replaced else (1 + TAPER) ** 2 / (4 * TAPER)
 
     def weights(self, records: IntArray) -> FloatArray:
-        """What the loss of each distinct row is multiplied by. records: how many records it stands for."""
+        """The factor of each distinct row's loss.
+
+        Args:
+            records: how many records each row stands for, shape (rows,).
+        """
         return np.asarray(self.weight(int(records.sum())) * records, dtype=np.float64)
 
     def weight(self, records: int) -> float:
-        """What each loss is multiplied by in a table of so many records."""
+        """The factor of each loss in a table of this many records."""
         if self.replaced:
             return 1 / self.records
         taper = 1 - TAPER * (Fraction(records, self.records) - 1)
         return float(min(Fraction(1), max(Fraction(0), taper)) / self.records)
 
     def distance(self, gradient: Fraction, modulus: Fraction) -> Fraction:
-        """How far the minimiser moves, in norm, where one record's loss has gradients of norm at most `gradient` and
-        the objective is `modulus`-strongly convex.
+        """How far the minimiser moves, in norm, between neighbours.
 
         Strong convexity: ||f - f'|| <= ||grad(F' - F)(f)|| / modulus. Replace: two gradients over m. Add-remove: one
         over m0 and the taper, for each of `steps` records (group privacy by a path of neighbours).
+
+        Args:
+            gradient: bound on the norm of the gradients of one record's loss.
+            modulus: of strong convexity of the objective.
         """
         moved = 2 * gradient if self.replaced else (1 + TAPER) * gradient * self.steps
         return moved / (modulus * self.records)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Examples:
+    """How rows of the domain become vectors and targets.
+
+    A row whose target has no number is left out, which depends on that row alone: where it comes, goes or is replaced,
+    the losses change by one term less than the learners' proofs allow for.
+
+    Attributes:
+        features: of the columns without the target.
+        axis: of the target.
+        values: one number for each of its cells, within [-1, 1], or NaN.
+        columns: of the domain; counts may have further axes.
+    """
+
+    features: FeatureMap
+    axis: int
+    values: FloatArray
+    columns: int = 2
+
+    def read(self, counts: Counts, scale: Scale) -> Rows:
+        """The distinct rows, each with the weight of its records. Private."""
+        codes, records = occupied(counts)
+        return self.rows(codes, scale.weights(records))
+
+    def rows(self, codes: AnyArray, weights: FloatArray) -> Rows:
+        """Rows of codes with these weights. Private."""
+        codes, weights = (each[self.labelled(codes)] for each in (codes, weights))
+        return Rows(
+            features=self.features,
+            codes=np.delete(codes[:, : self.columns], self.axis, axis=1),
+            targets=self.values[codes[:, self.axis]],
+            weights=weights,
+        )
+
+    def labelled(self, codes: AnyArray) -> AnyArray:
+        """Which rows have a target. Private."""
+        known: AnyArray = ~np.isnan(self.values)[codes[:, self.axis]]
+        return known

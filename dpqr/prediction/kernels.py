@@ -1,9 +1,7 @@
-"""Kernels: feature maps whose inner products are a Gaussian or polynomial kernel on rows of norm 1 at most.
+"""Kernels: the choice of one, and feature maps whose inner products are it, exactly or approximately.
 
-All of them are public: made of the domain and a public seed, never of the data. So the learners' proofs hold for them
-as for any other feature map, approximate or exact, as long as norms stay within 1, which they do.
-
-Kernel: the choice of a feature map, as the user states it and as a model file keeps it.
+All maps are public, made of the domain and a public seed. The learners' proofs hold for them as for any other feature
+map, exact or approximate, for norms stay within 1.
 """
 
 from __future__ import annotations
@@ -26,10 +24,16 @@ from dpqr.prediction.features import MOST_FEATURES, CellFeatures, FeatureMap, cl
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FourierFeatures:
-    """Random Fourier features of K(x, x') = exp(-||x - x'||^2 / (2 bandwidth^2)) (Rahimi and Recht 2007).
+    """Random Fourier features of K(x, x') = exp(-||x - x'||^2 / (2 bandwidth^2)).
 
-    width: how many, even: a cosine and a sine for each frequency, so every row has norm exactly 1 and kappa = 1
-    whatever the seed; the kernel itself is met to about width^(-1/2).
+    A cosine and a sine for each frequency, so every row has norm exactly 1 whatever the seed; the kernel is
+    approximated to about width^(-1/2).
+
+    Attributes:
+        width: number of features, even.
+
+    References:
+        Rahimi and Recht 2007.
     """
 
     rows: CellFeatures
@@ -49,10 +53,10 @@ class FourierFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class UniverseFeatures:
-    """The Gaussian kernel exactly, where all rows that can be are few: a row of the symmetric root of the kernel's
-    matrix over them. (Symmetric, because that root is unique: a model file is applied with the same features.)
+    """The Gaussian kernel exactly, over a universe of few rows: the symmetric root of its matrix.
 
-    A row of the universe may lack any cell, as a point to be predicted may.
+    The symmetric root is unique, so a model file is applied with the same features. A row of the universe may lack any
+    cell, as a point to be predicted may.
     """
 
     rows: CellFeatures
@@ -78,9 +82,9 @@ class UniverseFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PolynomialFeatures:
-    """K(x, x') = <x, x'>^degree exactly: all products of `degree` features, each by the root of how often it occurs.
+    """K(x, x') = <x, x'>^degree exactly: all products of `degree` features, times the root of their multiplicity.
 
-    The constant among the features brings all lower degrees in.
+    The constant among the features includes all lower degrees.
     """
 
     rows: CellFeatures
@@ -107,8 +111,11 @@ class PolynomialFeatures:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RandomPolynomialFeatures:
-    """<x, x'>^degree to about width^(-1/2): products of `degree` random signs' projections (Kar and Karnick 2012),
-    rows that come out longer than 1 brought back to it."""
+    """<x, x'>^degree to about width^(-1/2): products of `degree` random sign projections, norms clipped to 1.
+
+    References:
+        Kar and Karnick 2012.
+    """
 
     rows: CellFeatures
     degree: int
@@ -136,12 +143,12 @@ def gaussian(one: FloatArray, two: FloatArray, bandwidth: float) -> FloatArray:
 
 
 def lacking_sizes(rows: CellFeatures) -> tuple[int, ...]:
-    """Cells of each column and one more, for none of them."""
+    """Cells of each column, and one for none of them."""
     return tuple(attribute.size + 1 for attribute in rows.domain.attributes)
 
 
 def _arrangements(chosen: Sequence[int]) -> int:
-    """In how many orders the same factors can stand."""
+    """The multinomial number of orders of the factors."""
     ways = math.factorial(len(chosen))
     for each in set(chosen):
         ways //= math.factorial(chosen.count(each))
@@ -150,20 +157,33 @@ def _arrangements(chosen: Sequence[int]) -> int:
 
 KernelName = Literal["linear", "gaussian", "polynomial"]
 BANDWIDTH, DEGREE, FEATURES = Fraction(1), 2, 256
+"""What a kernel has where the user states nothing."""
 MOST_DEGREE = 5
 EXACT_ROWS = 2**10
-"""The Gaussian kernel is exact where no more rows than these can be."""
+"""The Gaussian kernel is exact on universes of at most this many rows."""
 EXACT_RECORDS, EXACT_POINTS = 2**11, 2**14
-"""Predictions for so many points from a public number of so many records need no features at all."""
+"""A learner uses the kernel itself for at most this many records, a public number, and points."""
 EXACT_PRODUCTS = 2**10
-"""A polynomial kernel is exact where it has no more products than these."""
+"""A polynomial kernel of at most this many products is exact."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kernel:
-    """bandwidth: of gaussian, on rows of norm 1 at most; degree: of polynomial. features: how many random ones stand
-    for a kernel that has too many of its own; None: FEATURES; a stated number is used even where the exact ones would
-    be few. seed: theirs, public."""
+    """The choice of a feature map, as the user states it and a model file keeps it.
+
+    Attributes:
+        bandwidth: of gaussian, on rows of norm 1 at most.
+        degree: of polynomial.
+        features: number of random ones in place of a kernel that has too many of its own; None: FEATURES. A stated
+            number is used even where the exact features would be few.
+        seed: of the random features, public.
+
+    Raises:
+        UsageFault: a figure outside its range.
+
+    >>> Kernel(name="gaussian").words
+    'gaussian kernel of bandwidth 1'
+    """
 
     name: KernelName = "linear"
     bandwidth: Fraction = BANDWIDTH
@@ -193,13 +213,19 @@ class Kernel:
         return np.asarray((one @ two.T) ** (self.degree if self.name == "polynomial" else 1), dtype=np.float64)
 
     def exact_for(self, features: FeatureMap, records: int, points: int) -> bool:
-        """Whether a table of so many rows is learned from by the kernel itself: where its features are random, nobody
-        asked for them, and all numbers are small. Public."""
+        """Whether the learner uses the kernel itself, with no features. A function of public numbers.
+
+        Where its features would be random, none were requested, and records and points are few.
+        """
         drawn = isinstance(features, FourierFeatures | RandomPolynomialFeatures) and self.features is None
         return drawn and records <= EXACT_RECORDS and points <= EXACT_POINTS
 
     def of(self, domain: Domain) -> FeatureMap:
-        """The features of rows of `domain` (without the target). InfeasiblePlan where its labels are too many."""
+        """The features of rows of `domain` (without the target).
+
+        Raises:
+            InfeasiblePlan: its labels are too many.
+        """
         rows = CellFeatures(domain=domain)
         width = self.features or FEATURES
         if self.name == "gaussian":

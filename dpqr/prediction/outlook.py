@@ -1,7 +1,4 @@
-"""Outlook: what else a budget would buy, for those who weigh a plan against others. Public facts only.
-
-Theory: lambda, excess risk and the least useful epsilon by the sources' rates, for a stated smoothness.
-"""
+"""Outlook: what else a budget would buy, and the sources' rates, for comparison with a plan. Public facts only."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from dpqr.mechanisms.fitted import FINENESS
 from dpqr.mechanisms.noisy_predictions import PREDICTION
 from dpqr.prediction.forms import EnsembleForm
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planner import Wanted, least_spread
+from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
@@ -27,10 +24,15 @@ USUAL = Fraction(1, 2)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theory:
-    """Exponents of the number of records m: lambda = m^-penalty, excess risk of order m^-risk, which still holds at
-    epsilon = m^-epsilon. To be shown; nothing is chosen by it but lambda where the user states the smoothness.
+    """The sources' rates as exponents of the number of records m.
 
-    smoothness: r (least squares) or beta. assumed: nobody stated it. records: m.
+    lambda = m^-penalty; excess risk of order m^-risk, which still holds at epsilon = m^-epsilon. For display; only
+    lambda is chosen by it, where the user states the smoothness.
+
+    Attributes:
+        smoothness: r (least squares) or beta.
+        assumed: whether nobody stated it.
+        records: m.
     """
 
     least_squares: bool
@@ -49,11 +51,14 @@ class Theory:
 def theory(recipe: StableRecipe, records: int) -> Theory | None:
     """The rates of Nie and Wang 2017 at `records`; None for the online learner.
 
-    Least squares (JAMP, Theorems 2 and 3), r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk
-    m^-min(1/2, 4 r / (3 + 2 r)); epsilon m^-min(1/3, 4 r / (3 + 6 r)). Others (J. Inequal. Appl., Theorem 4), beta:
-    lambda = m^(-1 / (2 beta + 1)), excess risk m^(-beta / (2 beta + 1)), of a sign half that exponent;
-    epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal; it is the smallest one at which their rate
-    survives, and a larger one is always more accurate, so no epsilon is ever chosen or lowered by it.
+    Least squares, r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk m^-min(1/2, 4 r / (3 + 2 r)); epsilon
+    m^-min(1/3, 4 r / (3 + 6 r)). Others, beta: lambda = m^(-1 / (2 beta + 1)), excess risk m^(-beta / (2 beta + 1)), of
+    a sign half that exponent; epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal. It is the smallest
+    one at which their rate survives, and a larger one is always more accurate, so no epsilon is ever chosen or lowered
+    by it.
+
+    References:
+        Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4.
     """
     if recipe.ordered:
         return None
@@ -75,17 +80,21 @@ def theory(recipe: StableRecipe, records: int) -> Theory | None:
 
 
 MOST = 2**24
-"""Counts of predictions beyond it are not told apart."""
+"""Larger counts of predictions are not distinguished."""
 ROUNDED = 1 + Fraction(1, 2**20)
-"""So much more noise than the plan's is still as good as the same: no count is lost to a rounded figure."""
+"""Noise this much above the plan's counts as equal: no count is lost to a rounded figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """bought: predictions with the plan's noise (votes: at its epsilon and parts) that each accountant can prove,
-    MOST standing for that many or more. function_from: the number of predictions from which on `--release function`
-    has less noise on each; None: never, or there is no function. theory: the sources' rates; None for ensembles, and
-    where no number of records is declared.
+    """Alternatives to a plan.
+
+    Attributes:
+        bought: predictions with the plan's noise (votes: at its epsilon and parts) that each accountant can prove, at
+            most MOST.
+        function_from: the number of predictions from which on `--release function` has less noise on each; None: never,
+            or there is no function.
+        theory: the sources' rates; None for ensembles, and where no number of records is declared.
     """
 
     bought: Mapping[str, int]
@@ -93,7 +102,7 @@ class Outlook:
     theory: Theory | None
 
 
-def outlook(plan: PredictionPlan, wanted: Wanted) -> Outlook:
+def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
     """For the plan that was made for `wanted`."""
     recipe, records = plan.recipe, plan.problem.records
     rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
@@ -127,7 +136,7 @@ def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
     yield DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=deviation * Fraction(2**-0.5), coordinates=1)
 
 
-def _function_from(wanted: Wanted) -> int | None:
+def _function_from(wanted: PlannerInput) -> int | None:
     """By the standard deviation of one number's noise, in units of the learner's bound, which both forms share."""
 
     def spread(points: int | None) -> float:
@@ -142,7 +151,7 @@ def _function_from(wanted: Wanted) -> int | None:
 
 
 def _most(fits: Callable[[int], bool]) -> int:
-    """The largest count that fits, where every smaller one does too; 0: none; at most MOST."""
+    """The largest count that fits, 0 to MOST, where every smaller one fits too."""
     low, high = 0, 1
     while high <= MOST and fits(high):
         low, high = high, 2 * high

@@ -24,8 +24,14 @@ COUNT_SHARE = Fraction(1, 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a plan is made for."""
+class PlannerInput:
+    """What a plan is made for.
+
+    Attributes:
+        problem, budget, recipe: of the run.
+        accountants: that may prove it.
+        asked: whether the user named the accountant.
+    """
 
     problem: PredictionProblem
     budget: PrivacyBudget
@@ -34,10 +40,12 @@ class Wanted:
     asked: bool = False
 
 
-def least_spread(wanted: Wanted) -> PredictionPlan:
+def least_spread(wanted: PlannerInput) -> PredictionPlan:
     """The plan of least noise over the accountants and noise laws that go with the form.
 
-    Errors: UsageFault where none of them covers the budget; InfeasiblePlan where none has a plan.
+    Raises:
+        UsageFault: no accountant covers the budget.
+        InfeasiblePlan: none has a plan within it.
     """
     form = _form(wanted)
     plans, reasons = [], []
@@ -58,7 +66,7 @@ def least_spread(wanted: Wanted) -> PredictionPlan:
     return min(covered, key=lambda plan: plan.spread)
 
 
-def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
+def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, _extra_shares(wanted)
@@ -95,7 +103,7 @@ def _single(price: Price, noise: Noise) -> Fraction:
     return price.bounded_range if noise == "exponential" else price.pure
 
 
-def _extra_shares(wanted: Wanted) -> dict[str, Fraction]:
+def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
     """What is bought before the form's own draws, by name."""
     recipe = wanted.recipe
     if not isinstance(recipe, StableRecipe):
@@ -105,13 +113,13 @@ def _extra_shares(wanted: Wanted) -> dict[str, Fraction]:
     return counting if recipe.tuning is None else counting | {"tuning": recipe.tuning * left}
 
 
-def _parts(wanted: Wanted, price: Price, noise: Noise, tuning: Price | None) -> int | None:
+def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | None) -> int | None:
     if isinstance(wanted.recipe, Aggregate):
         return wanted.recipe.chosen_parts(wanted.problem, _single(price, noise))
     return None if tuning is None else tuning_parts(tuning.bounded_range)
 
 
-def _form(wanted: Wanted) -> Form:
+def _form(wanted: PlannerInput) -> Form:
     problem, recipe = wanted.problem, wanted.recipe
     if isinstance(recipe, Aggregate):
         if problem.points is None:

@@ -1,7 +1,4 @@
-"""PredictionProblem: everything that a prediction run may know for free.
-
-Target: the column that is predicted, as the numbers that learners work with.
-"""
+"""The problem of a prediction run: all that is public before any data, and the target column."""
 
 from __future__ import annotations
 
@@ -18,10 +15,14 @@ from dpqr.errors import InfeasiblePlan, UsageFault
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """One attribute of the domain. Its cells are all that a target can be: what a row holds was put into one of them
-    by the column's rules, so it can neither be NaN nor leave the declared bounds.
+    """The attribute that is predicted, as the numbers that learners work with.
 
-    axis: its position in the domain. positive: the label that classifiers of two classes call +1.
+    Its cells are all values that a target can have: the column's rules put every row into one of them, so a target is
+    neither NaN nor outside the declared bounds.
+
+    Attributes:
+        axis: its position in the domain.
+        positive: the label that classifiers of two classes call +1.
     """
 
     attribute: Attribute
@@ -34,7 +35,11 @@ class Target:
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """The outermost edges: what -1 and 1 stand for. InfeasiblePlan for a column of labels."""
+        """The outermost edges, which -1 and 1 stand for.
+
+        Raises:
+            InfeasiblePlan: the column has labels.
+        """
         axis = self.attribute.axis
         if not isinstance(axis, Bins):
             raise InfeasiblePlan(
@@ -44,8 +49,10 @@ class Target:
         return float(axis.edges[0]), float(axis.edges[-1])
 
     def scaled(self) -> FloatArray:
-        """What each cell counts as, in [-1, 1]: the middle of its bin. NaN for a cell of its own (null): a row with it
-        teaches nothing."""
+        """The number of each cell in [-1, 1], the middle of its bin; shape (cells,).
+
+        NaN for a cell of its own (null): such a row is left out.
+        """
         low, high = self.bounds
         axis = self.attribute.axis
         assert isinstance(axis, Bins)
@@ -55,7 +62,7 @@ class Target:
         return np.asarray(np.clip(values, -1.0, 1.0), dtype=np.float64)
 
     def signs(self) -> FloatArray:
-        """+1 for the positive label, -1 for every other cell."""
+        """+1 for the positive label, -1 for every other cell; shape (cells,)."""
         signs = np.full(self.attribute.size, -1.0)
         signs[self._positive()] = 1.0
         return signs
@@ -66,7 +73,7 @@ class Target:
         return (np.clip(values, -1.0, 1.0) * (high - low) + low + high) / 2
 
     def labels(self, scores: FloatArray) -> AnyArray:
-        """Classes of two as a classifier's signs tell them: titles, the positive one where a score is above 0."""
+        """Titles of two classes by a classifier's scores: the positive one where a score is above 0."""
         titles = self.attribute.titles()
         other = next((i for i in range(len(titles)) if i != self._positive()), self._positive())
         return np.where(scores > 0, titles[self._positive()], titles[other])
@@ -81,7 +88,15 @@ class Target:
 
 
 def read_target(domain: Domain, name: str, positive: str | None) -> Target:
-    """The target called `name`. positive: a label; None: the last of two. Errors: DocumentError, UsageFault."""
+    """The target called `name`.
+
+    Args:
+        positive: a label; None: the last of two.
+
+    Raises:
+        DocumentError: the domain has no such column.
+        UsageFault: the label does not go with the column.
+    """
     axis = domain.axis(name)
     attribute = domain.attributes[axis]
     if isinstance(attribute.axis, Bins):
@@ -98,10 +113,16 @@ def read_target(domain: Domain, name: str, positive: str | None) -> Target:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionProblem:
-    """Public facts. Nothing here comes from the data.
+    """Public facts of a prediction run. Nothing here comes from the data.
 
-    domain: of the table, target included. records: m under `replace`, persons where these are replaced, a declared n0
-    under `add-remove`; None: it is bought. points: how many predictions are asked for; None: a function is.
+    Attributes:
+        domain: of the table, target included.
+        target: the attribute that is predicted.
+        unit: neighbours, and rows per person.
+        records: m under `replace`, persons where these are replaced, a declared n0 under `add-remove`; None: it is
+            bought.
+        points: how many predictions are requested; None: a function is.
+        seed: public, of random features.
     """
 
     domain: Domain

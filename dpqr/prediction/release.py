@@ -1,7 +1,4 @@
-"""PredictionRelease: what a prediction run gives away. It has no field that could hold a private value.
-
-Model: a released function, applied to any points free of charge.
-"""
+"""Prediction releases: what a run publishes, and released functions as models. No field could hold a private value."""
 
 from __future__ import annotations
 
@@ -26,10 +23,17 @@ from dpqr.privacy.ledger import Reservation
 class PredictionRelease:
     """Noisy integers, the public grid that they lie on, the plan, and what was spent.
 
-    numbers: weights of a function, noisy predictions (release after release), or labels' places. step: width of the
-    grid on the scale of `Target`, or of each number's; 1 for labels. records: m0 of the objective, declared or bought
-    (`counted`, as it was drawn); None for ensembles. penalty: lambda; bound: the learner's certified sensitivity.
-    spent: epsilon at the plan's delta under every accountant. private: False if the noise came from a test source.
+    Attributes:
+        plan: of the run.
+        numbers: weights of a function, noisy predictions (release after release), or indices of labels.
+        step: width of the grid on the scale of `Target`, or of each number's; 1 for labels.
+        spent: epsilon at the plan's delta under every accountant.
+        private: False if the noise came from a test source.
+        records: m0 of the objective, declared or bought; None for ensembles.
+        counted: the bought count, as it was drawn.
+        penalty: lambda.
+        bound: the learner's certified sensitivity.
+        paid: the ledger's reservation.
     """
 
     plan: PredictionPlan
@@ -67,11 +71,11 @@ class PredictionRelease:
             return np.array(target.attribute.titles(), dtype=object)[self.numbers]
         if isinstance(form, AveragesForm):
             return target.unscaled(self.values)
-        return told(self.plan, self.values)
+        return _predicted(self.plan, self.values)
 
 
-def told(plan: PredictionPlan, values: FloatArray) -> AnyArray:
-    """What a stable learner's values at points say: labels, or numbers in the target's unit."""
+def _predicted(plan: PredictionPlan, values: FloatArray) -> AnyArray:
+    """Labels, or numbers in the target's unit, by a stable learner's values at points."""
     target = plan.problem.target
     assert isinstance(plan.recipe, StableRecipe)
     return target.labels(values) if plan.recipe.classifies else target.unscaled(values)
@@ -79,12 +83,17 @@ def told(plan: PredictionPlan, values: FloatArray) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Model:
-    """Released weights and what they are weights of.
+    """A released function, applied to any points free of charge.
 
-    domain: of the table, target included. features: of the other columns. weights: on the scale of `Target`.
-    classifies: whether values are scores of the positive label.
+    Attributes:
+        domain: of the table, target included.
+        target: what is predicted.
+        classifies: whether values are scores of the positive label.
+        features: of the other columns.
+        weights: on the scale of `Target`.
 
-    **Privacy** Post-processing of a release: any number of predictions, at points chosen in any way, cost nothing.
+    Privacy:
+        Post-processing of a release: any number of predictions, at points chosen in any way, cost nothing.
     """
 
     domain: Domain

@@ -9,10 +9,10 @@ from tables_of_prediction import UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
-from dpqr.prediction.examples import Scale
+from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.forms import AveragesForm, FunctionForm, PointsForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.losses import Hinge
-from dpqr.prediction.stable import Examples, LipschitzLearner
+from dpqr.prediction.stable import LipschitzLearner
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
 from dpqr.privacy.price import Price
 

@@ -8,7 +8,7 @@ from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.outlook import outlook, theory
-from dpqr.prediction.planner import Wanted, least_spread
+from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.accountants.known import ACCOUNTANTS
@@ -29,7 +29,7 @@ def wanted(points, delta="0", recipe=LOGISTIC, records=1000):
     )
     accountants = [ACCOUNTANTS[name] for name in ("basic", "advanced", "optimal", "zcdp")]
     budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(delta))
-    return Wanted(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
+    return PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
 
 
 def looked(given):

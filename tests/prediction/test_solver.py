@@ -10,11 +10,11 @@ from tables_of_prediction import LOSSES, UNITS, VALUES, Given, counts, examples
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.fitted import rounded, step
 from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked
-from dpqr.prediction.examples import MOST_RECORDS, Rows, Scale
+from dpqr.prediction.examples import MOST_RECORDS, Examples, Rows, Scale
 from dpqr.prediction.features import clipped
 from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
 from dpqr.prediction.solver import FEATURE_NORM, UNIT, Objective, Solver, evaluation_error, gamma, gradient_error
-from dpqr.prediction.stable import ARITHMETIC, Examples, LeastSquares, LipschitzLearner
+from dpqr.prediction.stable import ARITHMETIC, LeastSquares, LipschitzLearner
 
 
 def task(loss, penalty=Fraction(1, 50), rows=40, width=3, seed=0):

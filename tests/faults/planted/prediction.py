@@ -36,6 +36,7 @@ FAULTS = (
     ),
     *planted_in(
         "prediction/examples.py",
+        ("~np.isnan(self.values)[codes[:, self.axis]]", "codes[:, self.axis] >= 0", "rows without a target teach"),
         ("(1 + TAPER) * gradient * self.steps", "(1 + TAPER) * gradient", "a person of many rows counts as one row"),
         ("2 * gradient if self.replaced", "gradient if self.replaced", "replace counts one of two gradients"),
         ("else (1 + TAPER) * gradient", "else gradient", "the taper is forgotten"),
@@ -105,7 +106,6 @@ FAULTS = (
         ("smoothness=heaviest * self.loss.smoothness", "smoothness=self.loss.smoothness", "a table's weight is 1"),
         ("start=heaviest * self.loss.start", "start=self.loss.start", "an objective at 0 weighs one loss"),
         ("range(200)", "range(8)", "the ball's multiplier is found roughly"),
-        ("~np.isnan(self.values)[codes[:, self.axis]]", "codes[:, self.axis] >= 0", "rows without a target teach"),
     ),
     *planted_in(
         "prediction/exact_kernel.py",
