@@ -15,6 +15,13 @@ from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.updates.dense_members import (
+    any_block,
+    dense_footprint,
+    exponential_step,
+    no_bound,
+    uniform_start,
+)
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.strategies.updates.single_query import on_domain
 from dpqr.workload.block import QueryBlock
@@ -35,5 +42,10 @@ __all__ = [
     "Sampleable",
     "Schedule",
     "UpdateRule",
+    "any_block",
+    "dense_footprint",
+    "exponential_step",
+    "no_bound",
     "on_domain",
+    "uniform_start",
 ]

@@ -102,6 +102,11 @@ class Registry:
         return strategy
 
 
+def is_builtin(strategy: object) -> bool:
+    """Whether the strategy's class is dpqr's own."""
+    return type(strategy).__module__.partition(".")[0] == HOUSE
+
+
 def lacking(protocol: type[Any], strategy: Any, name: str | None = None) -> str | None:
     """The first thing that a strategy lacks of its role's protocol, as "lacks ..."; None: it is complete.
 

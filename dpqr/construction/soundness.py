@@ -15,7 +15,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import DpqrError, HypothesisFailed
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
-from dpqr.plugins import HOUSE
+from dpqr.plugins import is_builtin
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
@@ -73,13 +73,13 @@ def _called(rule: UpdateRule[Any], method: Callable[..., Any], *given: Any) -> A
     except (DpqrError, MemoryError):
         raise
     except Exception as error:
-        if type(rule).__module__.partition(".")[0] == HOUSE:
+        if is_builtin(rule):
             raise
         raise _failed(rule.name, f"cannot be made: {method.__name__} ended with {type(error).__name__}") from error
 
 
 def _failed(rule: str, words: str) -> HypothesisFailed:
     return HypothesisFailed(
-        f"update rule {rule!r}: its hypothesis {words}, so nothing can be released; choose another --update. "
-        "What was reserved stays spent"
+        f"update rule {rule!r}: its hypothesis {words}, so nothing was released\n"
+        "fix the rule, or take another --update, which is a new release; what was reserved stays spent"
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -35,6 +35,10 @@ class DenseDistribution:
         cells /= cells.size
         cells.flags.writeable = False
         return cls(probabilities=cells, total=total)
+
+    def with_total(self, total: float) -> DenseDistribution:
+        """The same distribution, of another number of records."""
+        return replace(self, total=float(total), _kept={})
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -66,7 +66,7 @@ def _rules(explanation: Explanation) -> Iterator[Fact]:
 
 def _bounds(rule: RuleBounds) -> str:
     bounds = ", ".join(f"{bound:,} {variant}" for variant, bound in rule.mistakes.items() if bound is not None)
-    words = f"T: {bounds}" if bounds else "no bound is proved"
+    words = f"T: {bounds}" if bounds else f"no bound is proved{' at this alpha' if rule.alphas else ''}"
     return f"{words}; not here: {rule.refusal}" if rule.refusal else f"{words}; {bytes_words(rule.bytes)}"
 
 

@@ -80,8 +80,9 @@ def _stopping(plan: Plan, threshold: Fraction, alpha: Fraction) -> Iterator[Fact
     """The theory's promise; alpha and beta are rounded up."""
     beta = plan.problem.beta
     yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
-    if plan.promise == "proved":
-        kept = "except with probability beta no answer is off by more than alpha n"
+    if plan.promise != "heuristic":
+        stated = ", if the rule's stated mistake bound holds" if plan.promise == "stated" else ""
+        kept = f"except with probability beta no answer is off by more than alpha n{stated}"
     else:
         kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
     figures = f"alpha = {upward_text(alpha, DIGITS)} of the records, beta = {upward_text(beta, DIGITS)}"

@@ -18,7 +18,8 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.updates.interface import UpdateRule
 
-Promise = Literal["proved", "heuristic"]
+Promise = Literal["proved", "stated", "heuristic"]
+"""What stands behind alpha: a proof, the word of a third party's update rule, or neither."""
 
 TINY = 1e-300
 """A deviation that underflows to zero (a budget so large that there is no noise) counts as this."""

@@ -192,8 +192,12 @@ def test_whose_word_a_mistake_bound_is(foreign):
     assert plan.code == 0, plan.err
     says = "the mistake bound of 'hedge' is as stated by fake-rules 1.5, not proved here: "
     assert [note for note in plan.json["notes"] if note.startswith(says)]
+    assert plan.json["promise"] == "stated"
+    shown = foreign.release(*theory[:-1], "--update", "hedge", "--trust", "hedge").out
+    assert "no answer is off by more than alpha n, if the rule's stated mistake bound holds" in " ".join(shown.split())
     own = foreign.release(*theory, "--update", "multiplicative-weights")
     assert not [note for note in own.json["notes"] if "as stated by" in note]
+    assert own.json["promise"] == "proved"
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_noise_that_repeats_is_told_first(private):
     assert trust[0].startswith("NOT PRIVATE") == (not private)
 
 
-@pytest.mark.parametrize(("promise", "odds"), [("proved", True), ("heuristic", False)])
+@pytest.mark.parametrize(("promise", "odds"), [("proved", True), ("stated", False), ("heuristic", False)])
 def test_how_rarely_a_rule_runs_out_is_told_where_it_is_proved_alone(promise, odds):
     plan = replace(make_plan(), promise=promise)
     trust = assemble(plan, ended(TinyHypothesis(WEIGHTS), exhausted=True), {}, private=True).trust

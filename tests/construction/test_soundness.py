@@ -55,7 +55,9 @@ def test_what_is_sound_passes_as_it_is():
     ],
 )
 def test_what_no_table_could_answer_ends_the_run(found, says):
-    with pytest.raises(HypothesisFailed, match=f"update rule 'odd': its hypothesis .*{says}.* stays spent") as raised:
+    with pytest.raises(
+        HypothesisFailed, match=f"update rule 'odd': its hypothesis .*{says}.*\nfix the rule.* stays spent"
+    ) as raised:
         refitted(found)
     assert raised.value.exit_code == 6
 

@@ -22,6 +22,15 @@ def test_answers_are_records_on_the_axes_of_the_block(skewed):
     assert np.allclose(skewed.weights(), tensor)
 
 
+def test_another_number_of_records_scales_every_answer(skewed):
+    block = marginal((2, 0), (2, 3, 4))
+    before = skewed.answer(block).copy()
+    half = skewed.with_total(np.int64(300))
+    assert np.allclose(half.answer(block), before / 2)
+    assert np.array_equal(skewed.answer(block), before)
+    assert (half.total, type(half.total), skewed.total) == (300.0, float, 600.0)
+
+
 def test_a_marginal_is_computed_once(skewed):
     assert skewed.marginal((1, 2)) is skewed.marginal((1, 2))
 

@@ -69,6 +69,11 @@ theory        promises most with --update weights --variant sharp: alpha 0.5
     )
 
 
+def test_no_bound_at_this_alpha_is_not_no_bound() -> None:
+    rule = RuleBounds(name="median", use="for a dozen", mistakes={"printed": None}, alphas={"printed": HALF}, bytes=9)
+    assert "no bound is proved at this alpha; 9 bytes\n" in printed(explanation_view(told(rules=(rule,))), width=160)
+
+
 def test_nothing_is_promised_without_a_number_of_records() -> None:
     text = printed(explanation_view(told(rules=RULES[1:], n=None)), width=160)
     assert "Records       not declared; --n N tells what depends on it\n" in text

@@ -5,6 +5,8 @@ Sizes of files and numbers of rows, a Parquet footer's among them, follow from r
 
 from __future__ import annotations
 
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from dpqr.data.domain import Domain
@@ -81,17 +83,21 @@ def wanted_columns(source: TableSource, domain: Domain, unit: PrivacyUnit = _ROW
 
 
 def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
-    """Every column's name and Frictionless type ("any" in CSV, whose cells have none), to start a domain file with."""
+    """Every column's name and Frictionless type ("any" in CSV, whose cells have none), to start a domain file with.
+
+    Errors: DataError, among others where the first line of a CSV looks like a row.
+    """
     first = source.files()[0]
     if source.from_stdin:
         raise UsageFault("a domain file is started from a file, not from standard input")
     if first.kind == "csv":
         names: tuple[str, ...] = csv_names(first, (), Limits())
+        _require_header(first, names)
         kinds = ["any"] * len(names)
     else:
         schema = parquet_schema(first, {}, Limits())
         names, kinds = tuple(schema.names), [_frictionless(field.type) for field in schema]
-    _refuse_duplicates(first, names)
+        _refuse_duplicates(first, names)
     return tuple(zip(names, kinds, strict=True))
 
 
@@ -122,6 +128,27 @@ def _frictionless(kind: Any) -> str:
         "string": lambda each: types.is_string(each) or types.is_large_string(each),
     }
     return next((name for name, holds in named.items() if holds(kind)), "any")
+
+
+def _require_header(file: TableFile, names: tuple[str, ...]) -> None:
+    """DataError where the first line of a CSV looks like a row. It quotes nothing of the line: a row is private.
+
+    The first name may be empty: that is how tables with row numbers are often written.
+    """
+    if len(set(names)) < len(names) or not all(names[1:]) or any(map(_is_value, names)):
+        raise DataError(
+            f"{file.path}: its first line has a number, a date, an empty cell or a cell twice, so it may be a row and "
+            "not the names\nname each column once in the first line, or write the domain file by hand"
+        )
+
+
+def _is_value(cell: str) -> bool:
+    """Whether a cell is a number or a date."""
+    for read in (float, datetime.fromisoformat):
+        with suppress(ValueError):
+            read(cell.strip())
+            return True
+    return False
 
 
 def _refuse_duplicates(file: TableFile, names: tuple[str, ...]) -> None:

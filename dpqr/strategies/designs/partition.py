@@ -125,10 +125,10 @@ def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[Float
         likely = unlike * counts**2 + counts
         difference = np.zeros_like(counts)
         if level < counted.level:
-            told = levels[counted.level - level - 1].reshape(-1, 2)
+            observed = levels[counted.level - level - 1].reshape(-1, 2)
             variance = float(counted.variances[level])
             trust = likely / np.maximum(likely + variance, TINY)
-            difference = trust * (told[:, 0] - told[:, 1] - even)
+            difference = trust * (observed[:, 0] - observed[:, 1] - even)
             likely = difference**2 + (1 - trust) * likely
         split = halves.min(axis=1) > 0
         expected.append(np.where(split, np.minimum(likely, counts**2) * effects[level], 0.0))

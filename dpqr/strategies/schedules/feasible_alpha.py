@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan
+from dpqr.plugins import is_builtin
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.price import Price
@@ -59,20 +60,19 @@ class Feasibility:
         if bound is None:
             bound = self._expected(alpha)
         if bound is None:
-            raise InfeasiblePlan(
-                f"--update {self.roles.update.name} has no proved mistake bound, which --schedule theory is built on; "
-                "use --schedule rounds"
-            )
+            raise self._unbounded(alpha)
         return max(bound, 1)
 
     def promise(self, alpha: Fraction) -> Promise:
         """What stands behind T0(alpha)."""
-        return "heuristic" if self._proved(alpha) is None else "proved"
+        if self._proved(alpha) is None:
+            return "heuristic"
+        return "proved" if is_builtin(self.roles.update) else "stated"
 
     def cautions(self, alpha: Fraction) -> tuple[str, ...]:
         """Why a heuristic alpha is no promise."""
         rule = self.roles.update
-        if self.promise(alpha) == "proved" or not isinstance(rule, HeuristicBound):
+        if self.promise(alpha) != "heuristic" or not isinstance(rule, HeuristicBound):
             return ()
         return (rule.caution(self.problem, self._level(alpha)),)
 
@@ -152,6 +152,19 @@ class Feasibility:
             middle = (low + high) // 2
             low, high = (low, middle) if self._searched(Fraction(middle, GRID)) else (middle, high)
         return Fraction(high, GRID)
+
+    def _unbounded(self, alpha: Fraction) -> InfeasiblePlan:
+        """Why there is no number of rounds for an alpha."""
+        rule = self.roles.update.name
+        if self._proved(LARGEST) is None:
+            return InfeasiblePlan(
+                f"--update {rule} has no proved mistake bound, which --schedule theory is built on; "
+                "use --schedule rounds"
+            )
+        return InfeasiblePlan(
+            f"--alpha {float(alpha):g}: --update {rule} has no proved mistake bound for so small an alpha here; "
+            "leave --alpha out to take the smallest that is promised"
+        )
 
     def _none(self) -> InfeasiblePlan:
         """Why no alpha is proved."""

@@ -13,9 +13,6 @@ from dpqr.workload.measurement import Measurement
 
 H = TypeVar("H", bound=Hypothesis)
 
-DENSE_LIMIT = 2**24
-"""Cells up to which a hypothesis is kept cell by cell (128 MiB per array)."""
-
 
 class UpdateRule(Protocol[H]):
     """How a hypothesis is refitted to measurements.

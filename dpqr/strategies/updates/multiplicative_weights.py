@@ -22,9 +22,9 @@ from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, withi
 from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.interface import DENSE_LIMIT
+from dpqr.strategies.updates.dense_members import DENSE_LIMIT, exponential_step, logs_of, of_logs
 from dpqr.strategies.updates.record_count import records_total
-from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log, on_domain
+from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.measurement import Measurement
 
@@ -32,8 +32,6 @@ LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""
 MODEL_SIZE = 2**20
 """Bytes of the fitted model's tables; set by `python -m marginals` in tests/benchmarks."""
-
-LOGS = "logs"
 
 Distribution = DenseDistribution | FactoredDistribution | RefinedDistribution
 
@@ -217,9 +215,7 @@ def _step(level: Level, hypothesis: DenseDistribution, query: SingleQuery) -> De
     rate = float(level.value) * (0.5 if level.variant == "printed" else 4.0)
     expected = float((query.coefficients * cells).sum())
     sign = -1.0 if query.value < expected else 1.0
-    known = hypothesis.potentials.get(LOGS)
-    logs = np.log(np.maximum(cells, np.finfo(np.float64).tiny)) if known is None else known
-    return _exponential(logs + (sign * rate) * query.coefficients, hypothesis.total)
+    return of_logs(logs_of(hypothesis) + (sign * rate) * query.coefficients, hypothesis.total)
 
 
 def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -> DenseDistribution:
@@ -227,7 +223,7 @@ def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -
 
     The step is divided by the largest column sum, so that no cell moves further than one query alone would move it.
     """
-    state = DenseDistribution(probabilities=hypothesis.probabilities, total=total, potentials=hypothesis.potentials)
+    state = hypothesis.with_total(total)
     for block, values in zip(measured.blocks, measured.values, strict=True):
         if block.factors and total > 0.0:
             state = _block_step(state, block, values - state.answer(block))
@@ -237,16 +233,4 @@ def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -
 def _block_step(state: DenseDistribution, block: QueryBlock, gaps: FloatArray) -> DenseDistribution:
     spread = float(np.prod([float(factor.matrix.column_norm(1)) for factor in block.factors]))
     largest = float(max(block.largest_coefficient, 1))
-    move = block.adjoint(gaps / (2.0 * state.total * max(spread, 1.0) * largest))
-    known = state.potentials.get(LOGS)
-    logs = np.log(np.maximum(state.probabilities, np.finfo(np.float64).tiny)) if known is None else known
-    return _exponential(logs + on_domain(move, block.axes, logs.ndim), state.total)
-
-
-def _exponential(logs: FloatArray, total: float) -> DenseDistribution:
-    logs = logs - logs.max()
-    logs.flags.writeable = False
-    cells = np.exp(logs)
-    cells /= cells.sum()
-    cells.flags.writeable = False
-    return DenseDistribution(probabilities=cells, total=total, potentials={LOGS: logs})
+    return exponential_step(state, block, gaps / (2.0 * state.total * max(spread, 1.0) * largest))

@@ -15,7 +15,7 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.signed_vector import SignedVector
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.interface import DENSE_LIMIT
+from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.strategies.updates.record_count import records_total
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain
 from dpqr.workload.block import QueryBlock

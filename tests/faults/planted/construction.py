@@ -119,7 +119,7 @@ FAULTS = (
         ("SLACK = 1e-6", "SLACK = 1e-2", "cells may lie a hundredth below 0"),
         ("rule.name, history[-1].blocks)", "rule.name)", "an updated hypothesis' answers are not looked at"),
         ("if np.shape(answers) != (block.rows,):", "if np.ndim(answers) != 1:", "any number of answers passes"),
-        ("== HOUSE", "!= HOUSE", "third parties' errors come through"),
+        ("if is_builtin(rule):", "if not is_builtin(rule):", "third parties' errors come through"),
         (
             "    found = _called(rule, rule.start, problem)\n    require_sound(found, rule.name)\n",
             "    found = _called(rule, rule.start, problem)\n",

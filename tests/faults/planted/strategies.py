@@ -54,6 +54,7 @@ FAULTS = (
     ),
     *planted_in(
         "strategies/schedules/feasible_alpha.py",
+        ('else "stated"', 'else "proved"', "a third party's word is called proved"),
         ("return 8 * max((shortfall", "return 4 * max((shortfall", "half of the accuracy that is needed"),
         ("(2 * rounds + bought)", "(rounds + bought)", "each of two tails takes all of beta"),
         ("(2 * rounds + bought)", "2", "tails of one round"),
@@ -260,8 +261,12 @@ FAULTS = (
         ("sign = -1.0 if query.value < expected", "sign = 1.0 if query.value < expected", "steps lead away"),
         ("values - state.answer(block)", "state.answer(block) - values", "MWEM's steps lead away"),
         ("2.0 * state.total * max", "state.total * max", "MWEM's steps are twice as long"),
+    ),
+    *planted_in(
+        "strategies/updates/dense_members.py",
         ("    cells /= cells.sum()\n", "", "weights are not normalised"),
-        ("known = hypothesis.potentials.get(LOGS)", "known = None", "weights that underflow are lost for good"),
+        ("known = distribution.potentials.get(LOGS)", "known = None", "weights that underflow are lost for good"),
+        ("if size > DENSE_LIMIT:", "if size > 2 * DENSE_LIMIT:", "domains too large to be listed pass"),
     ),
     *planted_in(
         "strategies/updates/single_query.py",

@@ -125,11 +125,41 @@ def test_column_types_of_csv_are_unknown(tmp_path) -> None:
     (tmp_path / "t.csv").write_text("a;b\n1;x\n")
     source = TableSource(paths=(str(tmp_path / "t.csv"),), delimiter=";")
     assert column_types(source) == (("a", "any"), ("b", "any"))
-    (tmp_path / "t.csv").write_text("a;a\n1;x\n")
-    with pytest.raises(DataError, match="the column 'a' twice"):
-        column_types(source)
     with pytest.raises(UsageFault):
         column_types(TableSource(paths=("-",)))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "secret;secret",
+        "secret;31",
+        "-1.5e3;secret",
+        " 7 ;secret",
+        "secret;",
+        "secret;2024-02-29",
+        "2024-02-29T12:30;secret",
+    ],
+)
+def test_a_first_line_that_looks_like_a_row_is_not_shown(tmp_path, line) -> None:
+    (tmp_path / "t.csv").write_text(f"{line}\nsecret;1\n")
+    with pytest.raises(DataError, match=r"t\.csv: its first line .* may be a row") as raised:
+        column_types(TableSource(paths=(str(tmp_path / "t.csv"),), delimiter=";"))
+    assert "secret" not in str(raised.value)
+    assert "31" not in str(raised.value)
+
+
+@pytest.mark.parametrize("line", [";age", "income 2020;age", "0-14;15-64", "q1;1st"])
+def test_names_with_digits_are_names(tmp_path, line) -> None:
+    (tmp_path / "t.csv").write_text(f"{line}\n1;2\n")
+    found = column_types(TableSource(paths=(str(tmp_path / "t.csv"),), delimiter=";"))
+    assert [name for name, _ in found] == line.split(";")
+
+
+def test_a_column_that_parquet_names_twice_is_named(tmp_path) -> None:
+    parquet.write_table(pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]), tmp_path / "t.parquet")
+    with pytest.raises(DataError, match="the column 'a' twice"):
+        column_types(TableSource(paths=(str(tmp_path / "t.parquet"),)))
 
 
 def test_bins_say_what_they_need(tmp_path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from universes import dense, marginal, problem
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
@@ -134,6 +135,26 @@ def test_as_many_rounds_as_are_proved_and_one_at_least():
         n=N,
     )
     assert whole.rounds(ALPHA) == 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Foreign(MultiplicativeWeights):
+    """A third party's rule, by its module's name."""
+
+
+def test_the_word_of_a_third_party_is_no_proof():
+    made = case((COUNTS,), update=Foreign())
+    assert made.rounds(ALPHA) == ROUNDS
+    assert made.promise(ALPHA) == "stated"
+    assert made.cautions(ALPHA) == ()
+
+
+def test_an_alpha_that_a_sample_would_serve_is_refused_where_the_number_of_records_is_bought():
+    """A sample of the polytope needs a public number of records."""
+    made = case((COUNTS, LARGE), epsilon=10**7, bought=True, update=Median(members=10**4))
+    assert made.promise(ALPHA) == "proved"
+    with pytest.raises(InfeasiblePlan, match=r"--alpha 0\.02: --update median has no .* bound for so small an alpha"):
+        made.rounds(Fraction(1, 50))
 
 
 @pytest.mark.parametrize("epsilon", [3_000, 100_000])
