@@ -109,7 +109,13 @@ def _merged(parts: Sequence[Evidence]) -> Evidence:
 
 
 def merged(evidence: Iterable[Evidence]) -> tuple[Evidence, ...]:
-    """The evidence, answers to the same question merged."""
+    """The evidence, answers to the same question merged.
+
+    >>> one, two = (Evidence(key=0, axes=(0,), values=np.array([x]), deviation=2.0) for x in (1.0, 3.0))
+    >>> (both,) = merged([one, two])
+    >>> both.values, round(both.deviation, 3)
+    (array([2.]), 1.414)
+    """
     found: dict[Hashable, list[Evidence]] = {}
     for seen in evidence:
         found.setdefault(seen.key, []).append(seen)

@@ -11,7 +11,7 @@ from scipy.special import wrightomega
 from dpqr.data.arrays import Axes, FloatArray
 
 SWEEPS = 3
-"""Newton sweeps over the margins; set by `python -m marginals` in tests/benchmarks."""
+"""Newton sweeps over the margins; set by `python tests/benchmarks/marginals`."""
 SHARED_SWEEPS = 100
 """Most sweeps of a shared fit: tables that contradict each other converge slowly, and each sweep is an ascent."""
 STEPS = 40

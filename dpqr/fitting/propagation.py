@@ -246,7 +246,11 @@ def _normalise(logs: FloatArray, clique: Clique) -> FloatArray:
 
 
 def aligned(table: FloatArray, axes: Axes, target: Axes) -> FloatArray:
-    """A view of the table with the target's axes in its order, of length 1 where the table has none."""
+    """A view of the table with the target's axes in its order, of length 1 where the table has none.
+
+    >>> aligned(np.ones((2, 3)), (4, 1), (1, 2, 4)).shape
+    (3, 1, 2)
+    """
     inside = [axis for axis in target if axis in axes]
     ordered = table.transpose([axes.index(axis) for axis in inside])
     return ordered.reshape([table.shape[axes.index(axis)] if axis in axes else 1 for axis in target])

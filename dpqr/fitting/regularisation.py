@@ -12,7 +12,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.fitting.evidence import Evidence
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 
-# Set by `python -m marginals` in tests/benchmarks; figures in RESULTS.md, section "Fitting".
+# Set by `python tests/benchmarks/marginals`; figures in RESULTS.md, section "Fitting".
 SINGLES = 0.1
 """Least strength of single attributes on the uniform base."""
 SPREAD = 3.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 
-# Set by `python -m marginals` in tests/benchmarks; figures in RESULTS.md, section "Fitting".
+# Set by `python tests/benchmarks/marginals`; figures in RESULTS.md, section "Fitting".
 SHORTEST, LONGEST = 8, 2**12
 """Cells of an attribute that is smoothed."""
 CLEAR = 40.0

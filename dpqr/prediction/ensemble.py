@@ -145,6 +145,14 @@ class Aggregate:
 
     Raises:
         UsageFault: a figure outside its range.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.prediction.bases import RidgeBase
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> Aggregate(features=features, base=RidgeBase(), parts=10).name
+    'aggregate'
     """
 
     features: FeatureMap

@@ -120,6 +120,10 @@ class Scale:
         at most (G / m0) [u(m+1) + m (u(m) - u(m+1))]. In brackets: 1 as long as m + 1 <= m0; beyond, u falls by at most
         eta / m0 a record, so 1 - eta ((m+1) / m0 - 1) + m eta / m0 <= 1 + eta while u(m+1) > 0; and where u(m+1) = 0,
         u(m) <= eta / m0 and m <= m0 (1 + 1 / eta), so m u(m) <= 1 + eta.
+
+    >>> scale = Scale(unit=PrivacyUnit(neighbours=Neighbours.REPLACE), records=100)
+    >>> scale.distance(Fraction(1), Fraction(1, 10))
+    Fraction(1, 5)
     """
 
     unit: PrivacyUnit
@@ -185,6 +189,17 @@ class Examples:
         axis: of the target.
         values: one number for each of its cells, within [-1, 1], or NaN.
         columns: of the domain; counts may have further axes.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> counts = DenseHistogram(np.array([[3, 0], [0, 1]]))
+    >>> rows = examples.read(counts, Scale(unit=PrivacyUnit(), records=4))
+    >>> rows.targets.tolist(), rows.weights.tolist()
+    ([-1.0, 1.0], [0.75, 0.25])
     """
 
     features: FeatureMap

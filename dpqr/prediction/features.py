@@ -44,6 +44,11 @@ class CellFeatures:
 
     Raises:
         InfeasiblePlan: more than MOST_FEATURES features.
+
+    >>> from dpqr.data.attribute import Codes
+    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
+    >>> CellFeatures(domain=domain).of(np.array([[0, 2]])).round(2).tolist()
+    [[0.58, 0.0, 0.0, 0.0, 0.58, 0.58]]
     """
 
     domain: Domain

@@ -83,6 +83,14 @@ class OnlineLearner:
         argument for every position, is used where it is smaller. K times that for K slots, one after the other.
         Rounding of a step is shrunk like any other change; all of it together, N (width + 16) ulp of the largest norm,
         is charged at either end, and so is `evaluation_error`.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> float(OnlineLearner(examples=examples, steps=Steps(), slots=100).distance) < 0.5
+    True
     """
 
     examples: Examples

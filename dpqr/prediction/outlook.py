@@ -59,6 +59,13 @@ def theory(recipe: StableRecipe, records: int) -> Theory | None:
 
     References:
         Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> theory(StableRecipe(name="svm", features=features), 10_000).penalty
+    0.5
     """
     if recipe.ordered:
         return None

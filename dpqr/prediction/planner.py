@@ -46,6 +46,21 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     Raises:
         UsageFault: no accountant covers the budget.
         InfeasiblePlan: none has a plan within it.
+
+    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.problem import read_target, without
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
+    >>> target = read_target(domain, "ill", None)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000)
+    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
+    >>> budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(0))
+    >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
+    >>> plan.noise, plan.epsilon
+    ('laplace', Fraction(1, 1))
     """
     form = _form(wanted)
     plans, reasons = [], []

@@ -23,6 +23,11 @@ class Target:
     Attributes:
         axis: its position in the domain.
         positive: the label that classifiers of two classes call +1.
+
+    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> target = Target(attribute=Attribute(name="ill", axis=Labels(("no", "yes"))), axis=0, positive=1)
+    >>> target.signs(), target.labels(np.array([-0.2, 0.7])).tolist()
+    (array([-1.,  1.]), ['no', 'yes'])
     """
 
     attribute: Attribute
@@ -123,6 +128,13 @@ class PredictionProblem:
             bought.
         points: how many predictions are requested; None: a function is.
         seed: public, of random features.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
+    >>> target = Target(attribute=domain.attributes[1], axis=1, positive=0)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=100)
+    >>> [attribute.name for attribute in problem.features.attributes]
+    ['a']
     """
 
     domain: Domain

@@ -47,6 +47,13 @@ class StableRecipe:
 
     Raises:
         UsageFault: a figure outside its range, or two that choose lambda.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> StableRecipe(name="svm", features=features).classifies
+    True
     """
 
     name: StableName

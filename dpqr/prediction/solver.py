@@ -27,6 +27,9 @@ def gamma(operations: int) -> Fraction:
     """gamma_k = k u / (1 - k u): a product of k factors (1 + d)^(+-1), |d| <= u, is 1 + t with |t| <= gamma_k.
 
     Higham 2002, Accuracy and Stability of Numerical Algorithms, Lemma 3.1.
+
+    >>> gamma(1) > UNIT
+    True
     """
     return operations * UNIT / (1 - operations * UNIT)
 
@@ -128,6 +131,10 @@ class Solver:
 
     References:
         Nesterov 2018, Theorem 2.2.3.
+
+    >>> solver = Solver(modulus=Fraction(1), smoothness=Fraction(2), start=Fraction(1), tolerance=Fraction(1, 1000))
+    >>> solver.steps
+    14
     """
 
     modulus: Fraction

@@ -70,6 +70,20 @@ class LipschitzLearner:
         2 kappa C_L / (lambda gamma m) with gamma = 2; the noise scale printed there is half of what it needs);
         add-remove: (1 + eta) kappa C_L / (2 lambda m0), K times that for persons of K rows, 2K times where one person
         replaces another. The solver adds its public tolerance at both ends.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> scale = Scale(unit=PrivacyUnit(), records=4)
+    >>> from dpqr.prediction.losses import Logistic
+    >>> learner = LipschitzLearner(examples=examples, loss=Logistic(), penalty=Fraction(1, 10), scale=scale)
+    >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
+    >>> (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
+    [False, True]
     """
 
     examples: Examples
@@ -141,6 +155,19 @@ class LeastSquares:
         2 kappa (kappa R + M) with R = M / sqrt(lambda).)
         Solved by eigenvalues of a matrix of norm at most `heaviest`, whose rounding, a few width and BLOCK ulp of that
         norm, moves the solution by at most that over lambda; it is charged for, and so is `evaluation_error`.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> scale = Scale(unit=PrivacyUnit(), records=4)
+    >>> learner = LeastSquares(examples=examples, penalty=Fraction(1, 10), scale=scale)
+    >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
+    >>> (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
+    [False, True]
     """
 
     examples: Examples

@@ -64,6 +64,12 @@ def exponential_step(distribution: DenseDistribution, block: QueryBlock, exponen
 
     Returns:
         A distribution of the same number of records.
+
+    >>> from dpqr.workload.block import Factor
+    >>> marginal = QueryBlock(name="m", factors=(Factor.identity(0, 2),))
+    >>> start = DenseDistribution.uniform((2,), 10.0)
+    >>> exponential_step(start, marginal, np.log([3.0, 1.0])).probabilities
+    array([0.75, 0.25])
     """
     move = on_domain(block.adjoint(exponents), block.axes, len(distribution.shape))
     return of_logs(logs_of(distribution) + move, distribution.total)

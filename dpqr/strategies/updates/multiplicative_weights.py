@@ -31,7 +31,7 @@ from dpqr.workload.measurement import Measurement
 LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""
 MODEL_SIZE = 2**20
-"""Bytes of the fitted model's tables; set by `python -m marginals` in tests/benchmarks."""
+"""Bytes of the fitted model's tables; set by `python tests/benchmarks/marginals`."""
 
 Distribution = DenseDistribution | FactoredDistribution | RefinedDistribution
 

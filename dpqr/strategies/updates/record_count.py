@@ -57,6 +57,9 @@ def measured_total(history: Sequence[Measurement]) -> float | None:
 
     A block estimates the total where some combination of its queries counts every record once: a marginal's cells, the
     last entry of a prefix, the root of a tree. May be negative.
+
+    >>> measured_total([]) is None
+    True
     """
     weighted, shares = 0.0, 0.0
     for measurement in history:
