@@ -1,6 +1,56 @@
-"""What holds for every test: on a busy machine an example of Hypothesis may take its time."""
+"""What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
+the tests marked slow, and says so in its last line."""
 
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
+
+PLAIN = pytest.StashKey[bool]()
+"""Whether this run names no tests, and so leaves out the slow ones."""
+LEFT_OUT = pytest.StashKey[list[pytest.Item]]()
+WORKERS_LEFT_OUT = pytest.StashKey[int]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Paths, -k and -m name what to run, slow or not. The workers of xdist are given the same arguments."""
+    named = config.args_source is pytest.Config.ArgsSource.ARGS or config.option.markexpr or config.option.keyword
+    config.stash[PLAIN] = not named
+    config.stash[LEFT_OUT] = []
+    if config.stash[PLAIN]:
+        config.option.markexpr = "not slow"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the whole repository first: they take longest, and at the end no worker waits for another."""
+    items.sort(key=lambda item: item.path.parent != Path(__file__).parent)
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    for item in items:
+        item.config.stash[LEFT_OUT].append(item)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session):
+    """A worker of xdist passes on how many tests it left out; the last line of a plain run tells."""
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["left_out"] = len(config.stash[LEFT_OUT])
+    ended = yield
+    count = config.stash.get(WORKERS_LEFT_OUT, len(config.stash[LEFT_OUT]))
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if config.stash[PLAIN] and count and reporter:
+        reporter.write_line(f"left out: {count} slow tests; run them with: python -m pytest -n auto -m slow")
+    return ended
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node) -> None:
+    """Every worker of xdist collects all tests, so the last one's number is everybody's."""
+    found = getattr(node, "workeroutput", {})
+    if "left_out" in found:
+        node.config.stash[WORKERS_LEFT_OUT] = found["left_out"]

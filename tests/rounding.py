@@ -9,13 +9,19 @@ from __future__ import annotations
 import numpy as np
 
 EPS = float(np.finfo(np.float64).eps)
-SOLVED = 10.0
-"""A solver's backward error over n EPS: Cholesky, QR and divide and conquer stay below it (sections 10.1 and 19.3)."""
 
 
 def summed(terms: int, size: float = 1.0) -> float:
     """Between two sums of so many products whose sizes add up to `size`."""
     return 2 * terms * EPS * size
+
+
+def solved(size: int) -> float:
+    """A solver's backward error over the matrix' norm: 4 n (3 n + 1) u for Cholesky's (inequality 10.7).
+
+    Householder's QR and divide and conquer stay within c n^2 u, c a small constant (section 19.3): below it as well.
+    """
+    return 2 * size * (3 * size + 1) * EPS
 
 
 def least_squares(matrix: np.ndarray, values: np.ndarray) -> float:
@@ -38,4 +44,4 @@ def smallest_slope(terms: int, size: float, curvature: float) -> float:
 
 
 def _solved(matrix: np.ndarray) -> float:
-    return float(SOLVED * max(matrix.shape) * EPS * np.linalg.cond(matrix) ** 2)
+    return float(solved(max(matrix.shape)) * np.linalg.cond(matrix) ** 2)

@@ -37,7 +37,9 @@ RUNS = 100_000
 SHORT_RUNS = 1_800
 FEWEST_RUNS = 100
 CHUNK = 5_000
-"""Runs that one worker makes at a time."""
+"""Runs that one worker makes at a time, at most."""
+PARTS = 6
+"""Parts, at least, in which a side's runs are made: at the end no worker waits long for another's last part."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,17 +146,19 @@ def audit(
     """
     if runs < FEWEST_RUNS:
         raise UsageFault(f"--runs {runs}: at least {FEWEST_RUNS} runs are needed to show anything")
-    shares = [_share(case, runs, short=short) for case in cases]
-    sampled = _alone(cases, shares, noise) if noise else _together(cases, shares)
+    longest_first = sorted(cases, key=lambda case: -case.work)
+    shares = [_share(case, runs, short=short) for case in longest_first]
+    sampled = _alone(longest_first, shares, noise) if noise else _together(longest_first, shares)
     alarm = float(ALARM) / max(len(cases), 1)
-    findings = []
-    for case, (one, two) in zip(cases, sampled, strict=True):
+    found = dict[str, Finding]()
+    for case, (one, two) in zip(longest_first, sampled, strict=True):
         claim = case.claim
         loss = attack(one, two, claim, alarm, case.laws)
-        findings.append(Finding(name=case.name, what=case.what, claim=claim, loss=loss))
+        found[case.name] = Finding(name=case.name, what=case.what, claim=claim, loss=loss)
         if done:
-            done(findings[-1], len(findings), len(cases))
-    return Audit(runs=runs, findings=tuple(findings), private=noise.private if noise else True)
+            done(found[case.name], len(found), len(cases))
+    findings = tuple(found[case.name] for case in cases)
+    return Audit(runs=runs, findings=findings, private=noise.private if noise else True)
 
 
 def _share(case: Attacked, runs: int, *, short: bool) -> int:
@@ -191,7 +195,8 @@ Side = list[Future[Outcomes]]
 
 
 def _submitted(pool: ProcessPoolExecutor, case: Attacked, runs: int) -> tuple[Side, Side]:
-    sizes = [min(CHUNK, runs - start) for start in range(0, runs, CHUNK)]
+    most = min(CHUNK, -(-runs // PARTS))
+    sizes = [min(most, runs - start) for start in range(0, runs, most)]
     one, two = ([pool.submit(_sample, case.name, side, size) for size in sizes] for side in (0, 1))
     return one, two
 

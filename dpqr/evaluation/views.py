@@ -44,7 +44,9 @@ class Number:
     sign: int = 1
 
     def __call__(self, seen: Outcomes) -> FloatArray:
-        return self.sign * _numbers(seen)[:, self.column].astype(np.float64)
+        width = seen.measured.shape[1]
+        found = seen.measured[:, self.column] if self.column < width else seen.derived[:, self.column - width]
+        return self.sign * found.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,7 @@ from releases import (
     transcript,
     unsound,
 )
+from support.slow_cases import slow_but
 
 from dpqr.app import paid_run as module
 from dpqr.app import release as release_module
@@ -347,7 +348,7 @@ PAIRS = {"epsilon": "5", "delta": "1e-6"}
 ZCDP = {"delta": "1e-7", "accountant": "zcdp"}
 
 
-@pytest.mark.parametrize(("budget", "asked"), [({}, {}), (PAIRS, ZCDP)], ids=["epsilon", "pairs"])
+@pytest.mark.parametrize(("budget", "asked"), slow_but({0}, [({}, {}), (PAIRS, ZCDP)]), ids=["epsilon", "pairs"])
 @pytest.mark.parametrize("stage", STAGES, ids=named)
 def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage, budget, asked):
     place = tmp_path
@@ -622,6 +623,7 @@ def memory(tmp_path):
         yield Path(name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("budget", "asked"),
     [({}, {}), ({"delta": "1e-3"}, {"delta": "1e-7", "accountant": "zcdp"})],
@@ -647,7 +649,7 @@ def test_a_dozen_kills(memory, budget, asked):
 
 @pytest.mark.parametrize(
     ("budget", "options"),
-    [({"epsilon": "2"}, ()), ({"epsilon": "90", "delta": "2.5e-7"}, ("--delta", "1e-7"))],
+    slow_but({0}, [({"epsilon": "2"}, ()), ({"epsilon": "90", "delta": "2.5e-7"}, ("--delta", "1e-7"))]),
     ids=["epsilon", "pairs, delta ends"],
 )
 def test_eight_jobs_race_for_two_releases(tmp_path, budget, options):

@@ -75,6 +75,7 @@ class WholeEpsilon:
         return np.array([draw_exponential(row, self.epsilon, noise) for row in votes])
 
 
+@pytest.mark.slow
 def test_the_printed_soft_majority_is_refuted():
     case = votes_case(RELATION)
     assert breach(case, Once(batch=WholeEpsilon(case.trial.batch)), 2 * RUNS)
@@ -87,6 +88,7 @@ class HalfSensitivity:
         self.events, self.sample = votes.events, replace(votes, scale=votes.scale / 2).sample
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", UNITS)
 def test_randomised_votes_with_half_their_sensitivity_are_refuted(relation):
     case = randomised_case(relation)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from ledgers import ledger_in
+from support.slow_cases import slowly
 
 ELSEWHERE = {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"}
 """Other kernels of linear algebra, and numpy's plain loops (a numpy that does not name these features passes over)."""
@@ -54,7 +55,7 @@ def waits(directory):
     return account.spent == account.reservations == 1 and not (directory / "out").exists()
 
 
-@pytest.mark.parametrize("schedule", MOMENTS)
+@pytest.mark.parametrize("schedule", ["strategy", *slowly("ordered")])
 def test_other_arithmetic_goes_on_or_is_refused_and_the_release_waits(tmp_path, schedule):
     assert job(tmp_path, schedule).returncode == -signal.SIGKILL
     ended = job(tmp_path, schedule, **ELSEWHERE)
@@ -65,7 +66,7 @@ def test_other_arithmetic_goes_on_or_is_refused_and_the_release_waits(tmp_path, 
     assert (tmp_path / "out" / "release.json").exists()
 
 
-@pytest.mark.parametrize("schedule", MOMENTS)
+@pytest.mark.parametrize("schedule", ["strategy", *slowly("ordered")])
 def test_another_tuning_is_refused_whatever_this_machine_is(tmp_path, schedule):
     assert job(tmp_path, schedule).returncode == -signal.SIGKILL
     ended = job(tmp_path, schedule, steps="3")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from audits.neighbours import Breach
 from audits.persons import CELLS, Claim, as_built, audit_persons, counted, law, neighbours
+from support.slow_cases import slowly
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import Factor, QueryBlock
@@ -38,7 +39,7 @@ def audit(claim: Claim, relation: Neighbours, others=OTHERS["two rows"]) -> floa
 
 @every_relation
 @every_bound
-@pytest.mark.parametrize("others", OTHERS.values(), ids=OTHERS.keys())
+@pytest.mark.parametrize("others", [OTHERS["two rows"], *slowly(OTHERS["a rule and two rows"])], ids=OTHERS.keys())
 @pytest.mark.parametrize("blocks", [MARGINAL, PREDICATE], ids=["marginal", "predicate"])
 def test_no_person_loses_more_than_is_paid(relation, most, others, blocks) -> None:
     """A person of 2 K rows, half of them kept and half of them counted as left out, loses all of it."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from desk import DOMAIN, PRIVATE
 from refusals import assert_refusal
+from support.slow_cases import slowly
 
 from dpqr.cli.main import NO_MEMORY, UNEXPECTED
 from dpqr.errors import BudgetRefused
@@ -176,14 +177,16 @@ def entries(desk):
     "arguments",
     [
         (*RELEASE, *LEDGER, "--out", "out"),
-        (*RELEASE, *LEDGER, "--out", "out", "--progress", "json"),
-        (*RELEASE, *LEDGER),
-        (*RELEASE, *LEDGER, "--json"),
-        (*PREDICT, *LEDGER, "--points", "p.csv", "--out", "guess.csv"),
-        (*PREDICT, *LEDGER, "--points", "p.csv"),
-        (*PREDICT, *LEDGER, "--release", "function", "--out", "model.json"),
-        ("domain", "table.csv", "--out", "new.json"),
         ("budget", "verify", "--ledger", "l.sqlite"),
+        *slowly(
+            (*RELEASE, *LEDGER, "--out", "out", "--progress", "json"),
+            (*RELEASE, *LEDGER),
+            (*RELEASE, *LEDGER, "--json"),
+            (*PREDICT, *LEDGER, "--points", "p.csv", "--out", "guess.csv"),
+            (*PREDICT, *LEDGER, "--points", "p.csv"),
+            (*PREDICT, *LEDGER, "--release", "function", "--out", "model.json"),
+            ("domain", "table.csv", "--out", "new.json"),
+        ),
     ],
     ids=" ".join,
 )
@@ -207,7 +210,7 @@ def test_a_refusal_that_nobody_can_read_keeps_its_code(desk):
 
 
 @full_device
-@pytest.mark.parametrize("redirected", [">&-", ">/dev/full", "1<q.json"])
+@pytest.mark.parametrize("redirected", [">&-", *slowly(">/dev/full", "1<q.json")])
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -376,7 +379,7 @@ run()
 """
 
 
-@pytest.mark.parametrize("more", [{}, {"PYTHONWARNINGS": "error"}], ids=["plain", "strict"])
+@pytest.mark.parametrize("more", [{}, *slowly({"PYTHONWARNINGS": "error"})], ids=["plain", "strict"])
 def test_nothing_else_writes_to_standard_error(desk, more):
     script = LOUD.format(secret=SECRET, arguments=[*RELEASE, "--out", "out"])
     done = subprocess.run(

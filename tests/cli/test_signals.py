@@ -11,6 +11,7 @@ import time
 
 import pytest
 from desk import TABLE
+from support.slow_cases import slow_but, slowly
 
 from dpqr.errors import STAYS_SPENT
 
@@ -98,7 +99,7 @@ def assert_quiet(done, code=143):
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize(("number", "code"), slow_but({0}, [(signal.SIGTERM, 143), (signal.SIGHUP, 129)]))
 @pytest.mark.parametrize("moment", [PLANNING, RESERVED, READING, DRAWING, BETWEEN, WRITING])
 def test_without_a_ledger_nothing_is_left_behind(desk, moment, number, code):
     before = desk.everything()
@@ -119,7 +120,7 @@ def test_before_the_table_is_looked_at_the_reservation_comes_back(survey):
     assert survey.release("--out", "out", "--dataset", "survey", "--ledger", "l.sqlite").code == 0
 
 
-@pytest.mark.parametrize("moment", [DRAWING, BETWEEN, WRITING])
+@pytest.mark.parametrize("moment", [DRAWING, *slowly(BETWEEN, WRITING)])
 def test_after_the_first_draw_the_run_is_paid_and_can_be_continued(survey, moment):
     done = stopped(survey, moment)
     assert_quiet(done)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from support.slow_cases import slow_but
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are for POSIX systems")
 
@@ -60,7 +61,7 @@ def test_bars_and_colours(desk):
 
 @pytest.mark.parametrize(
     ("options", "environment"),
-    [(("--no-color",), {}), ((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"})],
+    slow_but({1}, [(("--no-color",), {}), ((), {"NO_COLOR": "1"}), ((), {"TERM": "dumb"})]),
     ids=["--no-color", "NO_COLOR", "dumb"],
 )
 def test_no_colours(desk, options, environment):

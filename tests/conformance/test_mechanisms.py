@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
+from support.slow_cases import slow_but, slowly
 
 from dpqr.privacy.price import Price
 from dpqr.strategies.checks import Gaussian, Laplace
@@ -11,12 +12,12 @@ from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.testing import check_check, check_distinguisher
 
 
-@pytest.mark.parametrize("distinguisher", [Exponential(), PermuteAndFlip()])
+@pytest.mark.parametrize("distinguisher", [Exponential(), *slowly(PermuteAndFlip())])
 def test_the_distinguishers_of_the_house_conform(distinguisher):
     check_distinguisher(distinguisher)
 
 
-@pytest.mark.parametrize("check", [Laplace(), Gaussian()])
+@pytest.mark.parametrize("check", [Laplace(), *slowly(Gaussian())])
 def test_the_checks_of_the_house_conform(check):
     check_check(check)
 
@@ -106,7 +107,7 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("kit", "strategy", "says"), BROKEN)
+@pytest.mark.parametrize(("kit", "strategy", "says"), slow_but({0, 5, 7, 10}, BROKEN))
 def test_a_planted_fault_is_found(kit, strategy, says):
     with pytest.raises(AssertionError) as raised:
         kit(strategy)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pytest
 from readme_rule import RULE, readme_rule
+from support.slow_cases import slowly
 
 from dpqr.extension import DenseDistribution, Footprint, InfeasiblePlan
 from dpqr.strategies.known import UPDATES
@@ -179,11 +180,15 @@ def test_a_bound_that_is_a_quarter_of_the_truth_is_refuted():
         check_update_rule(Optimist())
 
 
-@pytest.mark.parametrize("name", UPDATES.builtins)
+DEAREST = "multiplicative-weights"
+
+
+@pytest.mark.parametrize("name", [*slowly(DEAREST), *(name for name in UPDATES.builtins if name != DEAREST)])
 def test_the_rules_of_the_house_conform(name):
     check_update_rule(UPDATES.load(name)())
 
 
+@pytest.mark.slow
 def test_so_does_multiplicative_weights_without_replay():
     check_update_rule(MultiplicativeWeights(replay=False))
 

@@ -115,6 +115,7 @@ def test_permute_and_flip_priced_as_bounded_range():
     assert not refuted(case, 1_600)
 
 
+@pytest.mark.slow
 def test_a_selection_against_the_exact_total():
     """A start of n / 8 in each of eight cells moves with n, and the scores by more than they say."""
     blocks = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 8),)) for axis in range(2))
@@ -130,6 +131,7 @@ def test_a_selection_against_the_exact_total():
     assert share(with_mechanism(case, declared), 4_000) < 1
 
 
+@pytest.mark.slow
 def test_a_release_planned_on_the_exact_total():
     case = KNOWN["release-rounds-basic-add-remove"]
     assert share(with_trial(case, PlannedOnData(case.trial)), 500) > 1
@@ -140,6 +142,7 @@ def test_answers_drawn_twice_for_one_charge():
     assert share(with_mechanism(KNOWN[name], Twice(mechanism(name))), 2_500) > 1
 
 
+@pytest.mark.slow
 def test_a_release_whose_check_reuses_the_score():
     case = KNOWN["release-rounds-basic-add-remove"]
     plan = case.trial.plan
@@ -162,6 +165,7 @@ def test_noise_that_starts_again_at_every_run(name):
     assert share(with_trial(KNOWN[name], Stuck(KNOWN[name].trial)), 500) > 1
 
 
+@pytest.mark.slow
 def test_buckets_chosen_by_counts_without_noise():
     case = KNOWN["release-partition-basic-add-remove"]
     plan = case.trial.plan
@@ -178,16 +182,19 @@ def test_left_out_records_that_are_free_where_a_unit_moves_both_parts(name):
     assert not refuted(case, 100)
 
 
+@pytest.mark.slow
 def test_a_search_that_knows_the_number_of_records():
     case = KNOWN["release-search-basic-add-remove"]
     assert share(with_trial(case, PlannedOnData(case.trial)), 150) > 1
 
 
+@pytest.mark.slow
 def test_a_number_of_rounds_that_the_records_tell():
     case = KNOWN["release-queries-basic-add-remove"]
     assert share(with_trial(case, RoundsOfData(case.trial)), 135) > 1
 
 
+@pytest.mark.slow
 def test_boxes_counted_without_noise_under_rho():
     case = KNOWN["release-ordered-zcdp-add-remove"]
     roles = replace(case.trial.plan.roles, check=BareBoxes(Gaussian(), field="variance"))

@@ -1,3 +1,5 @@
+"""Structural zeros and known totals, in fits and by themselves."""
+
 from dataclasses import replace
 from itertools import combinations
 

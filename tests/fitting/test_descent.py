@@ -1,4 +1,4 @@
-"""Newton's fit: its optimum's own equations, and what it is worth where the noise is nothing or everything."""
+"""Minimisers: limited-memory BFGS on quadratics, and Newton's fit by its optimality conditions."""
 
 import numpy as np
 import pytest

@@ -1,3 +1,5 @@
+"""Evidence: gathered, merged and summed, against the blocks themselves."""
+
 import numpy as np
 import pytest
 from universes import dense, marginal, measured

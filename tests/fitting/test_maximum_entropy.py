@@ -1,3 +1,5 @@
+"""The maximum-entropy fit, against its optimality conditions and a general minimiser."""
+
 from itertools import combinations
 
 import numpy as np

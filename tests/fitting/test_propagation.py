@@ -1,3 +1,5 @@
+"""Belief propagation and marginals by shared sums, against sums written out."""
+
 from itertools import combinations
 
 import numpy as np

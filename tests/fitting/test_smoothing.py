@@ -1,3 +1,5 @@
+"""The hidden Markov smoother, against enumeration."""
+
 from itertools import product
 
 import numpy as np

@@ -45,12 +45,14 @@ def test_there_are_enough_of_them():
     assert len({attempt.name for attempt in ATTEMPTS}) == len(ATTEMPTS) >= LEAST
 
 
+@pytest.mark.slow
 def test_a_build_that_refunds_what_ends_before_its_first_draw_is_caught(trial, monkeypatch):
     refunds(monkeypatch)
     leaks = [trial(attempt).leak or "" for attempt in POLICIES if attempt.budget is not None]
     assert sum(leak.startswith("refunded") for leak in leaks) >= LEAST_CAUGHT
 
 
+@pytest.mark.slow
 def test_a_build_whose_policies_bind_nobody_is_caught(trial, monkeypatch):
     """By what differs between tables, not by whether there is one."""
     freedoms(monkeypatch)

@@ -104,7 +104,7 @@ def test_the_figures_are_those_of_the_law(variance):
         table = law_table(variance)
         law = DiscreteGaussian(variance)
         assert law.deviation == pytest.approx(float(mpmath.sqrt(sum(k * k * p for k, p in enumerate(table)))), rel=1e-9)
-        assert law.mean_size == pytest.approx(float(sum(k * p for k, p in enumerate(table))), rel=1e-9)
+        assert law.mean_size == pytest.approx(float(sum(k * p for k, p in enumerate(table))), rel=1e-9, abs=0)
         for beta in (1.0, 0.5, 0.05, 1e-3, 1e-9, 1e-200):
             k = law.tail(beta)
             assert sum(table[k + 1 :]) <= beta

@@ -1,3 +1,5 @@
+"""Bases: the built-in one, and how a name is read."""
+
 import numpy as np
 import pytest
 
@@ -33,6 +35,7 @@ def test_a_third_partys_base_is_not_looked_at_before_it_is_rehearsed():
         base.rehearse()
 
 
+@pytest.mark.slow
 def test_scikit_learn_where_it_is_installed():
     pytest.importorskip("sklearn")
     base = read_base("sklearn.tree.DecisionTreeClassifier(max_depth=2)")

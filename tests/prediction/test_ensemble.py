@@ -1,3 +1,5 @@
+"""Ensembles: votes and sums of parts, their number, and what a part may do wrong."""
+
 import contextlib
 import os
 from fractions import Fraction

@@ -1,3 +1,5 @@
+"""Scale: the weight of a loss, and how far a minimiser moves between neighbours."""
+
 from fractions import Fraction
 
 import pytest

@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 from foreign_bases import Counting
+from support.slow_cases import slowly
 from tables_of_prediction import Given, counts
 
 from dpqr.noise.source import SystemNoise
@@ -41,15 +42,18 @@ def moved(base):
 
 
 class Shared:
-    """The build made wrong on purpose: all parts in one process, one after the other."""
+    """The build made wrong on purpose: all parts in one process, one after the other in the order of their numbers."""
 
     def __init__(self, points):
-        self.points, self.turn = points, threading.Lock()
+        self.points, self.turn, self.next = points, threading.Condition(), 0
 
     def classes(self, part, vectors, cells, labels):
         member = Counting()
         with self.turn:
+            assert self.turn.wait_for(lambda: self.next == part, timeout=50)
             member.fit(vectors, cells)
+            self.next += 1
+            self.turn.notify_all()
             return member.predict(self.points)
 
 
@@ -63,7 +67,7 @@ class SharedBase:
         return contextlib.nullcontext(Shared(points))
 
 
-@pytest.mark.parametrize("kind", ["Counting", "Drawing", "Hashing"])
+@pytest.mark.parametrize("kind", ["Counting", *slowly("Drawing", "Hashing")])
 def test_one_row_moves_one_vote_whatever_the_estimator_keeps(kind):
     assert moved(foreign(kind)) <= 1
 
@@ -72,7 +76,7 @@ def test_in_one_process_a_counter_lets_one_row_move_many_votes():
     assert moved(SharedBase()) > PARTS // 3
 
 
-@pytest.mark.parametrize("kind", ["Counting", "Drawing", "Hashing"])
+@pytest.mark.parametrize("kind", ["Drawing", *slowly("Counting", "Hashing")])
 def test_a_part_is_a_function_of_its_rows_and_its_number(kind):
     base, rows = foreign(kind), np.repeat(VECTORS, 2, axis=0)
     cells = np.array([0, 0, 1, 1])
@@ -85,6 +89,7 @@ def test_a_part_is_a_function_of_its_rows_and_its_number(kind):
     assert found[0] == found[1]
 
 
+@pytest.mark.slow
 def test_random_estimators_of_scikit_learn_are_functions_of_the_part():
     pytest.importorskip("sklearn")
     generator = np.random.default_rng(1)
@@ -101,7 +106,9 @@ def test_random_estimators_of_scikit_learn_are_functions_of_the_part():
         assert found[0][0] == found[0][2] != found[0][1]
 
 
-@pytest.mark.parametrize("how", ["raise", "exit", "closed", "killed", "server", "shape", "label", "half", "other"])
+@pytest.mark.parametrize(
+    "how", ["raise", "killed", "shape", *slowly("exit", "closed", "server", "label", "half", "other")]
+)
 def test_a_part_that_fails_votes_for_the_first_label_and_leaves_the_others_as_they_are(how):
     base = foreign("Failing", f"how={how!r}")
     assert votes(base, [(0, 1, 0), (1, 2, 0), (0, 2, 1)], parts=3).tolist() == [[2, 0, 1]] * 2
@@ -113,6 +120,7 @@ def test_a_part_that_fails_votes_for_the_first_label_and_leaves_the_others_as_th
             assert raised.value.__context__ is None or raised.value.__suppress_context__
 
 
+@pytest.mark.slow
 def test_a_part_that_takes_too_long_fails_alone():
     with serving(foreign("Failing", "how='busy'").estimator, VECTORS, count=1, seconds=1) as servers:
         for part in range(2):
@@ -141,6 +149,7 @@ def test_the_foreign_code_is_never_imported_here():
         sys.modules["foreign_bases"] = kept
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_waits_for_no_part():
     base = foreign("Failing", "how='busy'")
     ensemble = PartsEnsemble(

@@ -1,8 +1,10 @@
+"""Feature maps of kernels, against the kernels themselves, and the choice among them."""
+
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from rounding import EPS, SOLVED, summed
+from rounding import solved, summed
 from tables_of_prediction import domain
 
 from dpqr.errors import UsageFault
@@ -46,7 +48,7 @@ def test_a_small_universe_gets_the_gaussian_kernel_itself():
     assert isinstance(kernel.of(SMALL), UniverseFeatures)
     assert kernel.of(SMALL).width == 4 * 5 <= EXACT_ROWS
     # The root comes from eigenvectors, and its square differs by their backward error: of a matrix of norm at most 20.
-    rounding = SOLVED * 20 * EPS * 20
+    rounding = solved(20) * 20
     assert kernel_matrix(kernel, SMALL) == pytest.approx(gaussian(SMALL, 0.5), abs=rounding)
 
 

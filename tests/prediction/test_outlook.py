@@ -1,3 +1,5 @@
+"""Outlook: what else a budget would buy, and the rates of the sources."""
+
 from fractions import Fraction
 
 import pytest

@@ -1,3 +1,5 @@
+"""Targets: signs, scales and refusals."""
+
 from fractions import Fraction
 
 import numpy as np

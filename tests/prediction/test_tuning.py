@@ -1,3 +1,5 @@
+"""The private choice of lambda."""
+
 from fractions import Fraction
 
 import numpy as np

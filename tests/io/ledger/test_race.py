@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 from ledgers import command, draws, ledger_in, publish, reserve, terms, unsound
+from support.slow_cases import slow_but, slowly
 
 from dpqr.privacy.cost import Cost
 
@@ -16,7 +17,7 @@ BUDGETS = {
 }
 
 
-@pytest.mark.parametrize(("budget", "options", "spent"), BUDGETS.values(), ids=BUDGETS)
+@pytest.mark.parametrize(("budget", "options", "spent"), slow_but({2}, BUDGETS.values()), ids=BUDGETS)
 def test_twenty_four_jobs_and_five_units(tmp_path, budget, options, spent):
     ledger = ledger_in(tmp_path)
     ledger.open(terms(**budget))
@@ -28,7 +29,7 @@ def test_twenty_four_jobs_and_five_units(tmp_path, budget, options, spent):
     assert found.anchored == found.mark
 
 
-@pytest.mark.parametrize("delta", [None, "1e-9"], ids=["epsilon", "pairs"])
+@pytest.mark.parametrize("delta", [None, *slowly("1e-9")], ids=["epsilon", "pairs"])
 def test_twenty_kills(tmp_path, delta):
     ledger = ledger_in(tmp_path)
     ledger.open(terms(epsilon="1000", delta="1e-3" if delta else "0"))

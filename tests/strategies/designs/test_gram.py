@@ -1,7 +1,4 @@
-"""What designs read of a workload, against its coefficients written out.
-
-Gram matrices of queries on buckets, against queries written out.
-"""
+"""Gram matrices of queries over cells and over buckets, against coefficients written out."""
 
 import itertools
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rounding import EPS, SOLVED
+from rounding import solved
 
 from dpqr.strategies.designs import p_identity as module
 from dpqr.strategies.designs.gram import AxisQueries
@@ -104,5 +104,5 @@ def test_inverses_by_halves_are_inverses(size, monkeypatch) -> None:
     rows = np.cos(np.arange(float(size * size))).reshape(size, size)
     matrix = rows @ rows.T + np.eye(size)
     # Halves of halves: the inverse of the last block has the condition number once more.
-    rounding = SOLVED * size * EPS * np.linalg.cond(matrix) ** 2
+    rounding = solved(size) * np.linalg.cond(matrix) ** 2
     np.testing.assert_allclose(inverse(matrix) @ matrix, np.eye(size), atol=rounding)

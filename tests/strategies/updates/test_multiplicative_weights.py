@@ -1,3 +1,5 @@
+"""Multiplicative weights: steps, replay, room and memory."""
+
 from fractions import Fraction
 from itertools import combinations
 

@@ -1,3 +1,5 @@
+"""Perceptron: steps and projections."""
+
 from fractions import Fraction
 
 import numpy as np

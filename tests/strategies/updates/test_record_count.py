@@ -1,3 +1,5 @@
+"""The number of records, estimated from measurements."""
+
 import numpy as np
 import pytest
 from universes import dense, marginal, measured, problem

@@ -1,3 +1,5 @@
+"""One normalised query, and exact mistake bounds."""
+
 from fractions import Fraction
 
 import mpmath

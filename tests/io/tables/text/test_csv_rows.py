@@ -121,6 +121,7 @@ def test_a_long_cell_is_one_piece_of_work() -> None:
     assert rows(f'1,"{cell}"\n'.encode()) == [("1", cell)]
 
 
+@pytest.mark.slow
 def test_memory_follows_the_piece_and_not_the_table() -> None:
     text = b"12,34\n" * 10**6
     read = CsvRows(Pieces(b"a,b\n" + text), ",", 2**20, "it")

@@ -1,0 +1,50 @@
+"""A run that names no tests leaves out the slow ones and says so last; one that names them runs them."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SETTINGS = """
+[tool.pytest.ini_options]
+testpaths = ["tests"]
+markers = ["slow: left out"]
+"""
+TESTS = """
+import pytest
+
+def test_quick():
+    pass
+
+@pytest.mark.slow
+def test_slow():
+    pass
+"""
+LEFT = "left out: 1 slow tests; run them with: python -m pytest -n auto -m slow"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "passed", "last"),
+    [
+        (["-n", "2"], 1, LEFT),
+        (["-n", "0"], 1, LEFT),
+        (["-n", "0", "-m", "slow"], 1, None),
+        (["-n", "0", "-k", "slow or quick"], 2, None),
+        (["-n", "0", "tests/test_both.py"], 2, None),
+        (["-n", "0", "tests/test_both.py::test_slow"], 1, None),
+    ],
+    ids=["two workers", "one process", "-m", "-k", "a file", "a test"],
+)
+def test_what_runs_and_what_is_said(tmp_path, arguments, passed, last):
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "pyproject.toml").write_text(SETTINGS)
+    (tmp_path / "tests" / "test_both.py").write_text(TESTS)
+    shutil.copy(Path(__file__).parent / "conftest.py", tmp_path / "tests")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert any(line.startswith(f"{passed} passed") for line in lines)
+    assert (lines[-1] == last) if last else ("left out" not in done.stdout)
