@@ -18,7 +18,7 @@ def test_axes_are_ordered_by_size_whatever_the_block_says():
 
 
 @pytest.mark.parametrize("axes", [(0, 1, 2), (2, 0), (1,)])
-def test_tell_is_the_transpose_of_ask(axes):
+def test_adjoint_is_the_transpose_of_apply(axes):
     rng = np.random.default_rng(4)
     cells = int(np.prod([SHAPE[a] for a in axes]))
     for block in (marginal(axes, SHAPE), dense(rng.integers(-3, 4, (5, cells)), SHAPE, axes)):

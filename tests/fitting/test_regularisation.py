@@ -20,7 +20,7 @@ def observed(values: np.ndarray, *axes: int, noise: float = NOISE) -> Evidence:
     return Evidence(key=axes, axes=axes, values=values, deviation=noise)
 
 
-def test_a_table_that_its_base_tells_leans_alike_in_all_cells() -> None:
+def test_a_table_that_its_base_explains_has_one_strength() -> None:
     noisy = EVEN + NOISE * np.where(np.indices(SIZES).sum(axis=0) % 2, 0.9, -0.9)
     (found,) = regularisation.strengths_by_cell([observed(noisy, 0, 1)], BASE, RECORDS)
     assert found.tolist() == [1.0] * 100

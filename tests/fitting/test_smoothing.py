@@ -45,7 +45,7 @@ def test_the_unit_is_no_matter():
     assert one.deviation == pytest.approx(1000 * other.deviation)
 
 
-def test_a_count_far_beyond_its_noise_stays_as_it_was_told():
+def test_a_count_far_beyond_its_noise_stays_as_measured():
     seen = noisy(HILL, 2)
     seen[0] = 30_000.0
     found = HiddenMarkovSmoother().run(seen, NOISE)

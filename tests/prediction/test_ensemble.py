@@ -25,7 +25,7 @@ NOISE = SystemNoise()
 
 
 class Fixed:
-    """A base whose trainer answers as it is told."""
+    """A base whose trainer gives stated answers."""
 
     predicts, trusted, name = None, False, "given"
 
@@ -77,7 +77,7 @@ def test_a_part_whose_base_fails_votes_for_the_first_label():
     assert ensemble(Fixed(raising)).votes(table, NOISE).tolist() == [[4, 0, 0]] * 2
 
 
-def test_a_base_is_told_the_number_of_the_part():
+def test_a_base_reads_the_number_of_the_part():
     told = []
     table = counts([(0, 1, part) for part in range(4)] + [(1, 2, part) for part in (1, 3)], SHAPE)
     ensemble(Fixed(lambda part, *_: told.append(part) or np.zeros(2, dtype=np.int64))).votes(table, NOISE)

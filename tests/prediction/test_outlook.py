@@ -48,7 +48,7 @@ def test_the_plans_own_accountant_buys_what_was_planned_and_no_other_more(points
 
 
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
-def test_from_the_count_on_that_is_told_a_function_has_less_noise(delta):
+def test_from_the_reported_count_on_a_function_has_less_noise(delta):
     _, seen = looked(wanted(2, delta))
     function = least_spread(wanted(None, delta)).spread
     assert least_spread(wanted(seen.function_from, delta)).spread > function

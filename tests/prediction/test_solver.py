@@ -129,7 +129,7 @@ def test_what_is_returned_is_within_half_the_tolerance(monkeypatch):
 
 
 @pytest.mark.parametrize("loss", [Logistic(), Pinball(tau=Fraction(1, 4)), Square()], ids=repr)
-def test_the_gradient_is_that_of_the_value_and_no_norm_is_told_too_small(loss):
+def test_the_gradient_is_that_of_the_value_and_no_norm_is_underestimated(loss):
     learner, _ = task(Logistic())
     codes = np.arange(7)[:, None]
     rows = Rows(

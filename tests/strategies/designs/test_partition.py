@@ -1,4 +1,4 @@
-"""Buckets from noisy counts of boxes: what is told apart stays apart, what is not is merged."""
+"""Buckets from noisy counts of boxes: what counts tell apart stays apart, what is not is merged."""
 
 import numpy as np
 import pytest

@@ -114,7 +114,7 @@ def test_a_perceptron_takes_fewer_mistakes_where_no_two_records_are_alike(varian
     assert 1 <= longest <= bound
 
 
-def test_nothing_is_told_of_unlike_records_without_their_number_or_with_too_many():
+def test_no_bound_for_distinct_records_without_their_number_or_with_too_many():
     level = Level(value=Fraction(1, 5))
     assert Perceptron().mistakes_distinct(problem((12,)), level) is None
     assert Perceptron().mistakes_distinct(problem((12,), n=13), level) is None

@@ -185,7 +185,7 @@ def test_rounds_on_a_large_domain_end_where_one_fit_does():
         assert np.abs(state.marginal(pair) - whole.marginal(pair)).sum() < 0.01 * 20_000
 
 
-def test_what_the_model_has_no_room_for_is_told_and_fitted_by_itself():
+def test_what_the_model_has_no_room_for_is_refined_by_itself():
     facts = problem(LARGE, [marginal(pair, LARGE) for pair in PAIRS])
     small = MultiplicativeWeights(model_size=8 * 14_000)
     chain, closing = [marginal(pair, LARGE) for pair in ((0, 1), (1, 2))], [marginal((0, 2), LARGE)]

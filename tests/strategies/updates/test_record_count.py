@@ -40,7 +40,7 @@ def test_other_blocks_that_count_every_record_once():
     assert measured_total([measured([by], [[0, 0, 0, 5, 0, 0, 0, 6, 0, 0, 0, 7]])]) == pytest.approx(18)
 
 
-def test_blocks_that_tell_no_total():
+def test_blocks_that_estimate_no_total():
     rows = Factor(axes=(0,), sizes=(3,), matrix=Dense(np.array([[1, 1, 1], [0, 1, 0]])))
     rectangles = QueryBlock(name="r", factors=(rows, Factor.identity(1, 4)), rowwise=True)
     for block in (dense([1, 1, 0], (3,)), dense([[3, -1, 2]], (3,)), dense([[0, 0, 0]], (3,))):
