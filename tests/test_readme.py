@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
+from support.guide_pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
 
 LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'

@@ -19,7 +19,7 @@ from dpqr.plugins import is_builtin
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 SLACK = 1e-6
 """How far below 0 rounding may take an answer of a distribution, as a share of its records (of 1, where there are

@@ -11,8 +11,7 @@ from dpqr.data.arrays import Axes, FloatArray
 from dpqr.data.facts import PublicFacts
 from dpqr.fitting.evidence import Evidence
 from dpqr.fitting.propagation import Propagation, Table
-from dpqr.hypotheses.factored.junction_tree import JunctionTree
-from dpqr.hypotheses.factored.triangulation import within
+from dpqr.hypotheses.factored.junction_tree import JunctionTree, within
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 SMALLEST_DEVIATION = 0.1
 """Grid units. Below it integer noise is nearly always zero; the floor keeps the fit's equations well posed."""

@@ -14,10 +14,9 @@ from typing import Literal, final, get_args
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.occupied import occupied
+from dpqr.data.histogram import Counts, occupied
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.mechanisms.fitted import FINENESS
+from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import Base, Trainer, silenced
 from dpqr.prediction.features import FeatureMap

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
@@ -16,7 +16,7 @@ from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.losses import Loss, Square
 from dpqr.prediction.solver import ULP, Solver
 from dpqr.prediction.stable import ARITHMETIC, CLOSENESS
-from dpqr.privacy.price import root_below
+from dpqr.privacy.budget import root_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -10,8 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.occupied import occupied
+from dpqr.data.histogram import Counts, occupied
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import FeatureMap

@@ -12,7 +12,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.prediction.examples import BLOCK, Rows, summed
 from dpqr.prediction.losses import Loss
-from dpqr.privacy.price import root_below
+from dpqr.privacy.budget import root_below
 
 UNIT = Fraction(1, 2**53)
 """u, the unit roundoff of double precision."""

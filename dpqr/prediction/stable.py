@@ -9,12 +9,12 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.prediction.examples import BLOCK, Examples, Rows, Scale, summed
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
 from dpqr.prediction.solver import ULP, Objective, Solver, evaluation_error, gradient_error
-from dpqr.privacy.price import root_below
+from dpqr.privacy.budget import root_below
 
 CLOSENESS = Fraction(1, 1024)
 """The solver's public tolerance, as a share of the distance that neighbours' minimisers can have."""

@@ -7,10 +7,10 @@ import numpy as np
 from dpqr.data.arrays import IntArray
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.limits import CEILING
+from dpqr.mechanisms.noisy_answers import CEILING
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.box_index import BoxIndex
-from dpqr.workload.grid import rounded
+from dpqr.workload.workload import rounded
 
 MOST_BITS = 20
 """Cells are rounded to 2^-20 records at the finest: 2^20 of them are off by less than one record together."""

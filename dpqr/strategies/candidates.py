@@ -14,22 +14,25 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
-from dpqr.mechanisms.block_scores import (
+from dpqr.mechanisms.box_scores import BoxScores
+from dpqr.mechanisms.noisy_answers import RECORDS, largest_answer, refuse_beyond
+from dpqr.mechanisms.scores import (
     BlockScores,
+    QueryScores,
+    Scores,
     fair_multipliers,
+    fair_ratios,
     largest_total,
+    queries_sensitivity,
     refuse_large_score,
+    row_by_row,
     scores_sensitivity,
 )
-from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond
-from dpqr.mechanisms.query_scores import QueryScores, fair_ratios, queries_sensitivity, row_by_row
-from dpqr.mechanisms.scores import Scores
 from dpqr.strategies.box_candidates import box_scores
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.box_index import BoxIndex, box_index
-from dpqr.workload.grid import common_grid, rounded
 from dpqr.workload.stacking import all_answers, stacked
+from dpqr.workload.workload import common_grid, rounded
 
 FEWEST_SEARCHED = 2**16
 """Fewer queries are scored one by one, which takes no longer."""

@@ -9,20 +9,19 @@ from typing import Protocol, final
 
 import numpy as np
 
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers, answers_sensitivity
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PrivacyEvent
-from dpqr.privacy.mechanism import Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.gate import Mechanism
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.grid import rounded
-from dpqr.workload.measurement import Measurement
 from dpqr.workload.sensitivity import Norm
+from dpqr.workload.workload import Measurement, rounded
 
 
 class Check(Protocol):

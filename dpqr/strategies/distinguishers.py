@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, final
 
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
 from dpqr.mechanisms.scores import Scores
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
-from dpqr.privacy.mechanism import Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.gate import Mechanism
 
 
 class Distinguisher(Protocol):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli.test_terminal import watched
-from pages import GUIDE, ROOT, topic
+from support.guide_pages import GUIDE, ROOT, topic
 
 from dpqr.app.guide import TOPICS
 

@@ -8,8 +8,8 @@ import sys
 from importlib import import_module
 
 import pytest
-from readme_rule import EXTENDING, RULE, TEST
-from refusals import assert_refusal
+from support.guide_rule import EXTENDING, RULE, TEST
+from support.refusal_form import assert_refusal
 
 from dpqr.strategies.known import ROLES
 

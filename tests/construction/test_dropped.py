@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from fakes import OpenFilter
-from handmade import make_plan
+from support.fakes import OpenFilter
+from support.handmade_release import make_plan
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import DroppedCount, count_dropped
@@ -13,11 +13,11 @@ from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
+from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import assemble
@@ -15,7 +15,7 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.transcript import Round, Transcript
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

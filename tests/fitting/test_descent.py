@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rounding import smallest_slope
+from support.rounding_error import smallest_slope
 
 from dpqr.fitting.descent import Descent, NewtonFit
 

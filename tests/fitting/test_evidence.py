@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured
+from support.small_universes import dense, marginal, measured
 
 from dpqr.fitting.evidence import UNDERFLOW, gather, lower_order
 from dpqr.workload.block import QueryBlock

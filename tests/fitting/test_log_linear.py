@@ -4,7 +4,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured
+from support.small_universes import dense, marginal, measured
 
 from dpqr.fitting.evidence import gather
 from dpqr.fitting.log_linear import LogLinear, RedundancyPreconditioner

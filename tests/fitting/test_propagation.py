@@ -4,8 +4,8 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import rounding
 from hypotheses.factored.trees import shaped, summed
+from support import rounding_error as rounding
 
 from dpqr.fitting.propagation import Branch, MarginalTree, Propagation
 

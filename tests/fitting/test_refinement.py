@@ -7,7 +7,7 @@ import pytest
 
 from dpqr.fitting.evidence import Evidence
 from dpqr.fitting.refinement import Refinement, by_interaction
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.refined import RefinedDistribution
 
 SIZES = (2, 3, 4)

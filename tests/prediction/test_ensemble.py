@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import Given, counts, domain
+from support.prediction_tables import Given, counts, domain
 
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.mechanisms.fitted import FINENESS
+from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.noise.source import SystemNoise
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import Aggregate, PartsEnsemble, read_vote

@@ -5,11 +5,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import LOSSES, UNITS, VALUES, Given, counts, examples
+from support.prediction_tables import LOSSES, UNITS, VALUES, Given, counts, examples
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.fitted import rounded, step
-from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked
+from dpqr.mechanisms.learned_functions import PREDICTION, Asked, rounded, step
 from dpqr.prediction.examples import MOST_RECORDS, Examples, Rows, Scale
 from dpqr.prediction.features import clipped
 from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square

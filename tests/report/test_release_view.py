@@ -1,11 +1,11 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from handmade import make_stopped_release
-from printed import printed
+from support.handmade_release import make_stopped_release
+from support.plain_screen import printed
 
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import PureSumEvent
-from dpqr.privacy.price import Price
 from dpqr.report.release_view import answers_view, receipt_view
 
 ROUNDS = """\

@@ -10,9 +10,9 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
-from dpqr.workload.bisection import Boxes
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.partition import Boxes
 from dpqr.workload.ranges import everything, group_sums, spans
 
 SLICE = 2**21

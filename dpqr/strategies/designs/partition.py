@@ -9,7 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.strategies.designs.gram import BucketQueries
-from dpqr.workload.bisection import Bisection, Boxes
+from dpqr.workload.partition import Bisection, Boxes
 
 # Set by `python tests/benchmarks/dense.py`; figures in RESULTS.md, section "Fitting".
 IMBALANCE = {1: 0.3, 2: 1.0}

@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.designs.partition import Partition
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.scouting import Scouting
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import by_home
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement, by_home
 
 RECORDS = QueryBlock(name="number of records")
 

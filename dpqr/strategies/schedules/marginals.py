@@ -8,8 +8,7 @@ from fractions import Fraction
 from itertools import chain
 
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem

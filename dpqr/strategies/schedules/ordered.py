@@ -8,8 +8,7 @@ from functools import reduce
 from itertools import islice
 
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.course import RECORDS, Leg, course, parts
@@ -18,9 +17,8 @@ from dpqr.strategies.schedules.scouting import Scouting, unit_error
 from dpqr.strategies.schedules.strategy import Strategy, forecast
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Round, Transcript
-from dpqr.workload.groups import by_home
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Workload, by_home
 
 COUNT_SHARE = Fraction(1, 200)
 """Of the budget, for the noisy number of records."""

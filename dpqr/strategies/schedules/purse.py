@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Roles
 from dpqr.workload.block import QueryBlock
 

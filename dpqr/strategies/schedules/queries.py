@@ -11,9 +11,8 @@ import numpy as np
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, of_any_blocks
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import Candidate, QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem

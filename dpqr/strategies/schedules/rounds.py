@@ -9,9 +9,8 @@ from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Accountant, Portion
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, of_any_blocks
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates, Candidate
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.designs.bucket_design import (
     EqualBuckets,
     equal_buckets,
@@ -23,13 +23,12 @@ from dpqr.strategies.designs.partition import BoxCounts, Partition, chosen_parti
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.strategy import strategy_name
-from dpqr.workload.bisection import Bisection
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Bisection, Merged
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree
+from dpqr.workload.workload import Measurement
 
 REACH = 2
 """Boxes that are counted for every record that the noise of a single count, at the scouting's price, leaves sure."""

@@ -12,9 +12,8 @@ from fractions import Fraction
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, of_any_blocks
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Level, Problem, Variant

@@ -16,9 +16,9 @@ from dpqr.fitting.descent import MEMORY
 from dpqr.fitting.evidence import Evidence, gather, lower_order, merged
 from dpqr.fitting.maximum_entropy import MaximumEntropyFit
 from dpqr.fitting.refinement import Refinement, by_interaction
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, within
+from dpqr.hypotheses.factored.junction_tree import cells, maximal_cliques, within
 from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
@@ -26,7 +26,7 @@ from dpqr.strategies.updates.dense_members import DENSE_LIMIT, exponential_step,
 from dpqr.strategies.updates.record_count import records_total
 from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""

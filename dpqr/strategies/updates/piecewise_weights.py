@@ -20,8 +20,8 @@ from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.record_count import records_total
 from dpqr.strategies.updates.single_query import on_domain
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.measurement import Measurement
 from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import Measurement
 
 WHOLE = 64
 """Attributes of at most so many cells are kept cell by cell from the start."""

@@ -121,6 +121,12 @@ FAULTS = (
             "other sums have the same digest",
         ),
         ("whole.shape, *whole.coords, whole.data", "whole.shape, whole.data", "coefficients may change their places"),
+        (' | {"version": DIGEST}', "", "a new version of dpqr continues no run"),
+        (
+            'return _TAGS.get(kind) or f"{kind.__module__}.{kind.__qualname__}"',
+            "return kind.__qualname__",
+            "a renamed class continues no run",
+        ),
     ),
     *planted_in(
         "io/journal/fingerprints.py",

@@ -3,18 +3,18 @@
 The mark of a table: the same for the same bytes under the same key, and of no use without the key.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import make_plan
 from scipy.sparse import csr_array
+from support.handmade_release import make_plan
 
 from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError
-from dpqr.io.journal.fingerprints import CHUNK, _parts, blocks_digest, plan_digest, table_mark
+from dpqr.io.journal.fingerprints import _TAGS, CHUNK, _parts, blocks_digest, plan_digest, table_mark
 from dpqr.io.tables.source import TableSource
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Sparse
@@ -107,6 +107,31 @@ def test_how_the_run_opens_counts_though_the_names_are_the_same():
     ones = Dense(np.ones((1, 2), dtype=np.int64))
     opened = [replace(make_plan(), opening=factors(((0,), (2,), Dense(k * ones.coefficients)))) for k in (1, 2)]
     assert plan_digest(opened[0]) != plan_digest(opened[1])
+
+
+def test_the_version_of_the_package_does_not_count(monkeypatch):
+    before = plan_digest(make_plan())
+    monkeypatch.setattr("dpqr.io.outputs.release_document.__version__", "99")
+    assert plan_digest(make_plan()) == before
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """`Labels` under another name, with other names of its fields."""
+
+    words: tuple[str, ...]
+    lowered: bool = False
+
+
+def test_names_of_classes_and_fields_do_not_count(monkeypatch):
+    assert tuple(_parts(Renamed(("a", "b")))) != tuple(_parts(Labels(("a", "b"))))
+    monkeypatch.setitem(_TAGS, Renamed, _TAGS[Labels])
+    assert tuple(_parts(Renamed(("a", "b")))) == tuple(_parts(Labels(("a", "b"))))
+    assert tuple(_parts(Renamed(("a", "b"), lowered=True))) != tuple(_parts(Labels(("a", "b"))))
+
+
+def test_every_type_has_a_tag_of_its_own():
+    assert len(set(_TAGS.values())) == len(_TAGS)
 
 
 KEY, OTHER = bytes(32), bytes([1]) * 32

@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from rounding import summed
+from support.rounding_error import summed
 
 from dpqr.strategies.designs import gram as module
 from dpqr.strategies.designs.gram import AxisQueries, BucketQueries, bucket_queries, importance
-from dpqr.workload.bisection import Bisection, Boxes
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Bisection, Boxes
 from dpqr.workload.ranges import Ranges, everything
 
 SIZE = 7

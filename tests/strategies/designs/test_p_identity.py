@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rounding import solved
+from support.rounding_error import solved
 
 from dpqr.strategies.designs import p_identity as module
 from dpqr.strategies.designs.gram import AxisQueries

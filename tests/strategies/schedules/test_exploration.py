@@ -15,7 +15,7 @@ from dpqr.strategies.schedules.purse import Purse
 from dpqr.strategies.schedules.standing import Standing
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 COLUMNS, VALUES, RECORDS = 12, 12, 100_000.0
 EVEN = np.full((VALUES, VALUES), RECORDS / VALUES**2)

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ordered_runs import BOTH, CDF, REPLACE, SHAPE, WIDE, names, planned, released, table
-from universes import dense, marginal
+from support.ordered_releases import BOTH, CDF, REPLACE, SHAPE, WIDE, names, planned, released, table
+from support.small_universes import dense, marginal
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan

@@ -5,13 +5,13 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
 from dpqr.fitting.maximum_entropy import MaximumEntropyFit
-from dpqr.hypotheses.dense_distribution import DenseDistribution
-from dpqr.hypotheses.factored import triangulation
+from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.hypotheses.factored import junction_tree
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import multiplicative_weights
@@ -164,10 +164,10 @@ def test_a_tree_and_one_clique_of_all_come_to_the_same_fit(pairs, monkeypatch):
     facts = problem(shape)
     monkeypatch.setattr(multiplicative_weights, "LISTED", 0)
     whole = rule.update(facts, rule.start(facts), history)
-    monkeypatch.setattr(triangulation, "SMALL", 0)
-    triangulation._cheapest.cache_clear()
+    monkeypatch.setattr(junction_tree, "SMALL", 0)
+    junction_tree._cheapest.cache_clear()
     tree = rule.update(facts, rule.start(facts), history)
-    triangulation._cheapest.cache_clear()
+    junction_tree._cheapest.cache_clear()
     assert len(tree.tree.cliques) > len(whole.tree.cliques)
     for axes in (*PAIRS, (3, 0, 1)):
         assert np.abs(tree.marginal(axes) - whole.marginal(axes)).max() < 0.05

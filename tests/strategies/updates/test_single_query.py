@@ -5,7 +5,7 @@ from fractions import Fraction
 import mpmath
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log, on_domain
