@@ -83,7 +83,7 @@ def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> Sch
         plan = plan_release(_asked(request, name), document)
     except InfeasiblePlan as refusal:
         return ScheduleForecast(name=name, use=USES[name], refusal=str(refusal))
-    alpha = None if plan.threshold is None or plan.problem.alpha is None else float(plan.problem.alpha)
+    alpha = None if plan.stop is None or plan.problem.alpha is None else float(plan.problem.alpha)
     return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=plan.noise, alpha=alpha)
 
 

@@ -17,7 +17,7 @@ from dpqr.app.requests import LedgerRequest
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
-from dpqr.io.journal.fingerprints import plan_digest, table_mark
+from dpqr.io.journal.fingerprints import has_another_form, plan_note, table_mark
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.location import ledger_origin
@@ -54,10 +54,9 @@ class Bill:
 
 def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
     """The bill of a release."""
-    note = f"release, plan {plan_digest(plan)}"
     pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
     unit = plan.problem.unit
-    return Bill(events=plan.events, unit=unit, pricing=pricing, guard=guard, note=note, policy=policy)
+    return Bill(events=plan.events, unit=unit, pricing=pricing, guard=guard, note=plan_note(plan), policy=policy)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -264,6 +263,11 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
         raise UsageFault(
             "a killed release to that --out is paid and waits: --resume continues it\n"
             f"to give it up, remove {file.path}; its price stays spent"
+        )
+    if has_another_form(run.note):
+        raise UsageFault(
+            "--resume: that release was begun by another version of dpqr, which writes its plans in another form\n"
+            f"continue it with that version; to give it up, remove {file.path}; its price stays spent"
         )
     if run.reservation.dataset != asked.dataset or run.note != bill.note:
         raise UsageFault(

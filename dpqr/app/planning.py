@@ -23,7 +23,7 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.choice import Wishes, least_noise
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.schedules.interface import Planner
 from dpqr.strategies.updates.interface import ConstrainedRule
 
 
@@ -140,7 +140,7 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
     raise UsageFault(f"a third party's strategy ended with {failure} while the run was planned; fix it or leave it out")
 
 
-def _roles(request: PlanRequest) -> tuple[Schedule, Wishes, tuple[str, ...]]:
+def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is told at once."""
     _dropped_share(request)
     return chosen_schedule(request), chosen_wishes(request), foreign_notes(request)
@@ -195,7 +195,7 @@ def _dropped_share(request: PlanRequest) -> Fraction | None:
     return share
 
 
-def _counting(schedule: Schedule, request: PlanRequest, unit: PrivacyUnit) -> Schedule:
+def _counting(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
     """The schedule with a count of what was left out: where one is asked for, or where it is free and can show any."""
     share = _dropped_share(request)
     free = unit.apart and unit.drops and not request.no_count_dropped

@@ -15,7 +15,7 @@ from dpqr.plugins import HOUSE, Registry
 from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
 from dpqr.strategies.schedules.auto import Auto, Chosen
 from dpqr.strategies.schedules.choice import Wishes
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.workload import Workload
 
 OWN_OPTIONS = {
@@ -77,11 +77,11 @@ def refuse_idle_options(request: PlanRequest) -> None:
             raise UsageFault(f"--{option} goes with --schedule {words}, not with {request.schedule}; leave it out")
 
 
-def chosen_schedule(request: PlanRequest) -> Schedule:
+def chosen_schedule(request: PlanRequest) -> Planner:
     """The schedule with its own options."""
     settings = {"rounds": request.rounds, "opening": request.opening, "variant": request.variant}
     stated_settings = {option: value for option, value in settings.items() if value is not None}
-    schedule: Schedule = _made(SCHEDULES, request.schedule, request, **stated_settings)
+    schedule: Planner = _made(SCHEDULES, request.schedule, request, **stated_settings)
     return schedule
 
 

@@ -37,8 +37,8 @@ def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
 
     Privacy: post-processing of released values.
     """
-    problem, select, measure = plan.problem, plan.select, plan.measure
-    if not outcome.transcript.stopped or select is None or measure is None:
+    problem, select = plan.problem, plan.price("selection")
+    if not outcome.transcript.stopped or select is None:
         return None
     last = outcome.transcript.measurements[-1]
     gamma = problem.beta / (2 * plan.rounds)

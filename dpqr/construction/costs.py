@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.events import Composition, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent, RhoSumEvent
+from dpqr.privacy.events import Composition
 from dpqr.strategies.plan import Plan
 
 Costs = Mapping[str, Mapping[str, Fraction | None]]
@@ -14,19 +14,12 @@ Costs = Mapping[str, Mapping[str, Fraction | None]]
 
 
 def phases(plan: Plan) -> dict[str, Composition]:
-    """The plan's events by what they are for, in the order in which they are drawn; empty phases are left out.
+    """The plan's events by what they are for, in the order in which they are drawn.
 
     A search, whose prices follow what is released, is one phase with all its draws. The stop test is no phase: it
     compares what a measurement released, and that is paid for.
     """
-    events = plan.events
-    counted, others = (events[:1], events[1:]) if plan.dropped else ((), events)
-    chosen = tuple(one for one in others if isinstance(one[0], ExponentialEvent | PermuteAndFlipEvent))
-    search = tuple(one for one in others if isinstance(one[0], PureSumEvent | RhoSumEvent))
-    drawn = tuple(one for one in others if one not in (*chosen, *search))
-    first, last = (drawn[:-1], drawn[-1:]) if plan.measure else (drawn, ())
-    found = {"left out": counted, "opening": first, "selection": chosen, "measurement": last, "search": search}
-    return {name: composition for name, composition in found.items() if composition}
+    return {phase.noun: phase.events for phase in plan.phases if phase.events}
 
 
 def priced_phases(plan: Plan, accountants: Mapping[str, Accountant]) -> Costs:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import Price
 from dpqr.privacy.gate import Mechanism, measure
-from dpqr.privacy.sealed import Private, Released
+from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.step import Step
@@ -29,11 +29,23 @@ Out = TypeVar("Out")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Choice:
-    """What a step measures. index: among its candidates; None where nothing was drawn. charges: what that cost."""
+    """What a step measures.
 
-    candidate: Candidate
+    candidate: None: the choice was lost in a crash. index: among the step's candidates; None where nothing was drawn.
+    charges: numbers of the events that paid for the choice.
+    """
+
+    candidate: Candidate | None
     index: int | None = None
     charges: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn(Generic[Out]):
+    """A draw that was paid. value: None: it was lost in a crash. charge: number of the event that paid."""
+
+    value: Out | None
+    charge: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,19 +65,18 @@ class Draws:
         """Draws from the records that were left out, in the same run; charged in parallel where the unit allows it."""
         return replace(self, data=data, left_out=True)
 
-    def choose(self, plan: Plan, step: Step, hypothesis: Hypothesis) -> Choice | None:
-        """The candidate to measure; a single candidate costs nothing. None: the draw was lost in a crash."""
+    def choose(self, plan: Plan, step: Step, hypothesis: Hypothesis) -> Choice:
+        """The candidate to measure; a single candidate costs nothing."""
         candidates = step.candidates
         if isinstance(candidates, tuple) or step.select is None:
             return Choice(candidate=step.only)
         mechanism = plan.roles.distinguisher.mechanism(candidates.scores(hypothesis), plan.problem.unit, step.select)
         drawn = self._drawn(mechanism, (), lambda index: index, _index)
-        if drawn is None:
-            return None
-        return Choice(candidate=candidates[drawn.value], index=drawn.value, charges=(drawn.charge,))
+        chosen = None if drawn.value is None else candidates[drawn.value]
+        return Choice(candidate=chosen, index=drawn.value, charges=(drawn.charge,))
 
-    def measure(self, plan: Plan, blocks: Candidate, price: Price) -> Released[Measurement] | None:
-        """Noisy answers of the blocks together. None: the draw was lost in a crash."""
+    def measure(self, plan: Plan, blocks: Candidate, price: Price) -> Drawn[Measurement]:
+        """Noisy answers of the blocks together."""
         unit, check = plan.problem.unit, plan.roles.check
         law, mechanism = check.law(blocks, unit, price), check.mechanism(blocks, unit, price)
         charged = on_left_out(mechanism, unit) if self.left_out else mechanism
@@ -77,17 +88,17 @@ class Draws:
         blocks: Blocks,
         encode: Callable[[Out], Plain],
         decode: Callable[[Plain], Out],
-    ) -> Released[Out] | None:
+    ) -> Drawn[Out]:
         """One draw, or the one that was made in its place before: that is charged again, for this run's filters start
         anew, and is paid already."""
         past = self.journal.past(mechanism.event, blocks)
         if past is not None:
             charge = self.accountant.charge(mechanism.event)
-            return None if past.value is None else Released(decode(past.value), charge)
+            return Drawn(value=None if past.value is None else decode(past.value), charge=charge)
         self.journal.begin(mechanism.event, blocks)
         drawn = measure(self.data, mechanism, accountant=self.accountant, noise=self.noise)
         self.journal.record(encode(drawn.value))
-        return drawn
+        return Drawn(value=drawn.value, charge=drawn.charge)
 
 
 def _index(plain: Plain) -> int:

@@ -41,7 +41,8 @@ def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
     Beside the draws from the kept records it costs nothing where a unit lies in one part alone, and its own price
     elsewhere: see `WithDroppedCount`.
     """
-    if plan.dropped is None:
+    price = plan.price("left out")
+    if price is None:
         return None
-    drawn = dropped.measure(plan, (DROPPED,), plan.dropped)
-    return None if drawn is None else DroppedCount(measurement=drawn.value, charge=drawn.charge)
+    drawn = dropped.measure(plan, (DROPPED,), price)
+    return None if drawn.value is None else DroppedCount(measurement=drawn.value, charge=drawn.charge)

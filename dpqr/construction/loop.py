@@ -33,7 +33,7 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Where the loop ended. `gap_hypothesis` is the D that the last selection was made against."""
+    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept."""
 
     hypothesis: Hypothesis
     transcript: Transcript
@@ -46,21 +46,20 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
     Privacy: the private counts are reached through `draws` only, and every draw is charged before it is made; at most
     the plan's events are ever charged. All else is post-processing of released values.
     """
-    problem, rule = plan.problem, plan.roles.update
+    schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
     hypothesis: Any = started(rule, problem)
-    transcript = Transcript()
-    while step := plan.schedule.next(plan, transcript):
-        if step.records is not None and problem.n is None:
+    state, transcript = schedule.start(plan), Transcript()
+    while step := schedule.next(plan, state):
+        if step.records not in (None, problem.n):
             problem = replace(problem, n=step.records)
             hypothesis = started(rule, problem)
         finished = _round(draws, plan, step, hypothesis)
         transcript.add(finished)
+        state = schedule.after(state, finished)
         observer.finished(len(transcript.rounds), len(plan.opening) + plan.rounds)
         if finished.stopped:
             break
-        if not (step.mend and transcript.measurements and (finished.measurement or rule.cumulative)):
-            continue
-        refitted = updated(rule, problem, hypothesis, transcript.measurements)
+        refitted = updated(rule, problem, hypothesis, transcript) if step.refit else hypothesis
         if refitted is None:
             return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)
         hypothesis = refitted
@@ -68,14 +67,14 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
 
 
 def _round(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Round:
-    """Choose, measure and test; a round that lost a draw in a crash is left out, and stays paid."""
+    """Choose f, measure v, and test |v - f(D)| < 3 alpha / 4; what a crash has lost stays paid, and ends the round."""
     choice = draws.choose(plan, step, hypothesis)
-    measured = draws.measure(plan, choice.candidate, step.measure) if choice else None
-    if choice is None:
-        return Round(choice=None, measurement=None, charges=())
-    if measured is None:
-        return Round(choice=choice.index, measurement=None, charges=choice.charges)
-    met = step.threshold is not None and plan.roles.check.satisfied(measured.value, hypothesis, step.threshold)
-    paid = (*choice.charges, measured.charge)
-    told = tuple(hypothesis.answer(block) for block in choice.candidate) if step.compare else ()
-    return Round(choice=choice.index, measurement=measured.value, charges=paid, stopped=met, expected=told)
+    if choice.candidate is None:
+        return Round(choice=None, measurement=None, charges=choice.charges)
+    drawn = draws.measure(plan, choice.candidate, step.measure)
+    charges = (*choice.charges, drawn.charge)
+    if drawn.value is None:
+        return Round(choice=choice.index, measurement=None, charges=charges)
+    stopped = step.threshold is not None and plan.roles.check.satisfied(drawn.value, hypothesis, step.threshold)
+    expected = tuple(hypothesis.answer(block) for block in choice.candidate) if step.compare else ()
+    return Round(choice=choice.index, measurement=drawn.value, charges=charges, stopped=stopped, expected=expected)

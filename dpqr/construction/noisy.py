@@ -70,11 +70,12 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     """
     blocks = plan.problem.workload.blocks
     ends = list(accumulate(block.rows for block in blocks))
+    single = any(phase.single for phase in plan.named("selection"))
     found: dict[str, Noisy] = {}
     for finished in transcript.rounds:
         if finished.measurement is None:
             continue
-        if plan.single and finished.choice is not None:
+        if single and finished.choice is not None:
             position = bisect_right(ends, finished.choice)
             block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
             _keep(found.setdefault(block.name, Noisy.nothing(block.rows)), slice(row, row + 1), finished.measurement, 0)

@@ -128,7 +128,8 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
     if outcome.transcript.lost and not outcome.transcript.measurements:
         sentences.append("nothing was measured: the estimates are those of an empty start, and tell nothing")
     if outcome.exhausted:
-        odds = " (an event of probability at most beta)" if plan.promise == "proved" else ""
+        proved = plan.stop is None or plan.stop.promise == "proved"
+        odds = " (an event of probability at most beta)" if proved else ""
         sentences.append(
             f"the update rule ran out of hypotheses that agree with the noisy answers{odds}; the last one is released"
         )

@@ -107,7 +107,7 @@ def certainty(release: Release) -> str:
     """What is known of the largest error over the workload: the certificate, or why there is none."""
     if release.certificate:
         return _certified(release.certificate, release.plan.problem.workload.rows)
-    if release.plan.threshold is None:
+    if release.plan.stop is None:
         return (
             "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
             "Noise deviation and interval speak of the measured value beside them, not of the estimate."

@@ -17,9 +17,9 @@ from dpqr.errors import DpqrError, HypothesisFailed
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
 from dpqr.plugins import is_builtin
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.transcript import Transcript
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.workload import Measurement
 
 SLACK = 1e-6
 """How far below 0 rounding may take an answer of a distribution, as a share of its records (of 1, where there are
@@ -33,12 +33,18 @@ def started(rule: UpdateRule[Any], problem: Problem) -> Any:
     return found
 
 
-def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history: Sequence[Measurement]) -> Any:
+def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript: Transcript) -> Any:
     """The rule's next hypothesis, or None where the rule is exhausted.
 
+    Nothing changes where nothing was measured, nor by a round that was lost in a crash: a rule that reads the newest
+    answer would take the one before twice. A cumulative rule reads all answers, and catches up on those that waited.
     Looked at: its total, and its answers to the newest measured blocks, which the next scores ask for anyway.
     Errors: HypothesisFailed.
     """
+    history = transcript.measurements
+    lost = transcript.rounds[-1].measurement is None
+    if not history or (lost and not rule.cumulative):
+        return hypothesis
     found = _called(rule, rule.update, problem, hypothesis, history)
     if found is not None:
         require_sound(found, rule.name, history[-1].blocks)

@@ -12,14 +12,14 @@ from rich.console import RenderableType
 
 from dpqr.construction.sentences import choice_words, dropped_words, guarantee, parallel_words
 from dpqr.privacy.budget import Price, upward_text
-from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words
-from dpqr.strategies.plan import BlockForecast, Plan
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
 
 
 def plan_view(plan: Plan) -> RenderableType:
     """The whole plan, for `--dry-run`. Public facts only; ASCII but for names that documents bring."""
-    return facts([*_question(plan), *_rounds(plan), *_worth(plan), *_means(plan), *_notes(plan)])
+    return facts([*_question(plan), *_draws(plan), *_worth(plan), *_means(plan), *_notes(plan)])
 
 
 def _question(plan: Plan) -> Iterator[Fact]:
@@ -36,29 +36,44 @@ def _question(plan: Plan) -> Iterator[Fact]:
         yield "Persons", f"{problem.persons:,}, as declared"
 
 
-def _rounds(plan: Plan) -> Iterator[Fact]:
-    """What is drawn, how often, and the price of each draw."""
+def _draws(plan: Plan) -> Iterator[Fact]:
+    """What is drawn, how often, and the price of each draw: a line a phase, and one for both draws of a round."""
     yield "Schedule", plan.schedule.name
-    if plan.dropped:
-        unit, price = plan.problem.unit, price_words(plan.dropped)
-        yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
-    if plan.opening and plan.opening_price:
-        openings = counted(len(plan.opening), "measurement")
-        nothing = "" if plan.stages else "for the whole workload, nothing is selected"
-        covered = "before any selection" if plan.rounds else nothing
-        each = "each " if len(plan.opening) > 1 else ""
-        yield "First", f"{openings} {covered}".rstrip() + f", {each}{price_words(plan.opening_price)}"
-    if plan.stages:
-        most = f"up to {counted(len(plan.stages), 'measurement')}, each decided by what was released before"
-        yield "Then", f"{most}; together {price_words(reduce(Price.plus, plan.stages))}"
-    if plan.select and plan.measure:
-        chosen, measured = _alone(plan.select, _selection(plan)), _alone(plan.measure, _pure(plan, plan.measure))
-        prices = f"choosing costs {price_words(plan.select)}{chosen}, measuring {price_words(plan.measure)}{measured}"
-        each = "in the one round" if plan.rounds == 1 else f"each of {plan.rounds:,} rounds"
-        each = f"on paper, {each}" if plan.schedule.adaptive else each
-        yield ("Then" if plan.opening else "Rounds"), f"{each}: {prices}"
-    if plan.threshold is not None and plan.problem.alpha is not None:
-        yield from _stopping(plan, plan.threshold, plan.problem.alpha)
+    for phase in plan.phases:
+        match phase.noun:
+            case "left out":
+                unit, price = plan.problem.unit, price_words(phase.price)
+                yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
+            case "opening":
+                yield "First", _opening(plan, phase)
+            case "measurement":
+                yield ("Then" if plan.opening else "Rounds"), _round(plan, plan.named("selection")[0], phase)
+    if stages := plan.named("stage"):
+        most = f"up to {counted(len(stages), 'measurement')}, each decided by what was released before"
+        yield "Then", f"{most}; together {price_words(reduce(Price.plus, (phase.price for phase in stages)))}"
+    if plan.stop and plan.problem.alpha is not None:
+        yield from _stopping(plan, plan.stop, plan.problem.alpha)
+
+
+def _opening(plan: Plan, phase: Phase) -> str:
+    nothing = "" if plan.named("stage") else "for the whole workload, nothing is selected"
+    covered = "before any selection" if plan.rounds else nothing
+    each = "each " if phase.count > 1 else ""
+    return f"{counted(phase.count, 'measurement')} {covered}".rstrip() + f", {each}{price_words(phase.price)}"
+
+
+def _round(plan: Plan, selection: Phase, measurement: Phase) -> str:
+    chosen = _alone(selection.price, next((_epsilon(event) for event, _ in selection.events), None))
+    measured = _alone(measurement.price, measurement.price.pure if plan.roles.check.pure else None)
+    prices = (
+        f"choosing costs {price_words(selection.price)}{chosen}, measuring {price_words(measurement.price)}{measured}"
+    )
+    each = "in the one round" if plan.rounds == 1 else f"each of {plan.rounds:,} rounds"
+    return f"{f'on paper, {each}' if plan.schedule.adaptive else each}: {prices}"
+
+
+def _epsilon(event: PrivacyEvent) -> Fraction | None:
+    return event.epsilon if isinstance(event, ExponentialEvent | PermuteAndFlipEvent) else None
 
 
 def _alone(price: Price, epsilon: Fraction | None) -> str:
@@ -66,21 +81,12 @@ def _alone(price: Price, epsilon: Fraction | None) -> str:
     return "" if price.rho is None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
 
 
-def _selection(plan: Plan) -> Fraction | None:
-    drawn = (event for event, _ in plan.events if isinstance(event, ExponentialEvent | PermuteAndFlipEvent))
-    return next((event.epsilon for event in drawn), None)
-
-
-def _pure(plan: Plan, price: Price) -> Fraction | None:
-    return price.pure if plan.roles.check.pure else None
-
-
-def _stopping(plan: Plan, threshold: Fraction, alpha: Fraction) -> Iterator[Fact]:
+def _stopping(plan: Plan, stop: StopTest, alpha: Fraction) -> Iterator[Fact]:
     """The theory's promise; alpha and beta are rounded up."""
     beta = plan.problem.beta
-    yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
-    if plan.promise != "heuristic":
-        stated = ", if the rule's stated mistake bound holds" if plan.promise == "stated" else ""
+    yield "Stop test", f"a noisy answer within {amount(float(stop.threshold))} records (3/4 alpha n) ends the loop"
+    if stop.promise != "heuristic":
+        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
         kept = f"except with probability beta no answer is off by more than alpha n{stated}"
     else:
         kept = "a heuristic aim for the largest error, alpha n: no proof stands behind the number of rounds"
@@ -98,7 +104,7 @@ def _worth(plan: Plan) -> Iterator[Fact]:
     yield "Noise", f"typically {amount(_typical(ranked))} on a measured answer (standard deviation, in records)"
     if widest.deviation > narrowest.deviation:
         yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}; a sum's is in its column's unit"
-    if plan.rounds and plan.threshold is None:
+    if plan.rounds and plan.stop is None:
         yield "", "answers that no round measures are estimated from those that were; their error is not forecast"
 
 

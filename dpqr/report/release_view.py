@@ -23,9 +23,8 @@ from dpqr.construction.sentences import (
 )
 from dpqr.data.domain import Domain
 from dpqr.privacy.budget import Price, upward_text
-from dpqr.privacy.events import PureSumEvent, RhoSumEvent
 from dpqr.report.wording import DIGITS, Fact, amount, bound, counted, facts, optional, plain, price_words
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Phase, Plan
 from dpqr.workload.naming import RowNames, row_names
 
 ROWS_SHOWN = 40
@@ -66,45 +65,42 @@ def _promise(release: Release) -> Iterator[Fact]:
 def _receipt(release: Release) -> Iterator[Fact]:
     """The price of every planned draw; the guarantee is that of all, wherever the loop ended."""
     plan = release.plan
-    if release.dropped and plan.dropped:
-        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
-        unit, price = plan.problem.unit, price_words(plan.dropped)
-        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
-    if plan.opening and plan.opening_price:
-        yield "Opening", _cost(plan, len(plan.opening), "measurement", plan.opening_price)
-    if plan.stages:
-        done, whole = len(release.transcript.rounds) - len(plan.opening), reduce(Price.plus, plan.stages)
-        yield "Later", f"{counted(done, 'measurement')}, together {price_words(whole)}"
-    if plan.select and plan.measure and _searched(plan):
-        yield "Search", _search_cost(release, plan.select.plus(plan.measure))
-        return
-    if plan.select and plan.measure:
-        yield "Selection", _cost(plan, plan.rounds, "draw", plan.select)
-        yield "Measurement", _cost(plan, plan.rounds, "draw", plan.measure)
-    if plan.threshold is not None:
-        yield "Stop test", "costs nothing of its own: it compares what the measurements released"
     done = len(release.transcript.rounds) - len(plan.opening)
-    if done < plan.rounds:
+    for phase in plan.phases:
+        match phase.noun:
+            case "left out" if release.dropped:
+                count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+                unit, price = plan.problem.unit, price_words(phase.price)
+                yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
+            case "opening":
+                yield "Opening", _cost(plan, phase, "measurement")
+            case "selection" | "measurement" if not plan.named("search"):
+                yield phase.noun.capitalize(), _cost(plan, phase, "draw")
+            case "search":
+                yield _searched(release)
+    if plan.stop:
+        yield "Stop test", "costs nothing of its own: it compares what the measurements released"
+    if done < plan.rounds and not plan.named("search"):
         ended = "by its stop test" if release.transcript.stopped else "early"
         yield "", f"the loop ended {ended} after {counted(done, 'round')}; {WHOLE}"
 
 
-def _searched(plan: Plan) -> bool:
-    """Whether the rounds and their prices followed what was released."""
-    return any(isinstance(event, PureSumEvent | RhoSumEvent) for event, _ in plan.events)
-
-
-def _search_cost(release: Release, price: Price) -> str:
-    """What was drawn after the opening, and all that the filter allowed for it. price: of one round on paper."""
-    rounds = release.transcript.rounds[len(release.plan.opening) :]
+def _searched(release: Release) -> Fact:
+    """What was drawn after the opening, and all that the filter allowed for it."""
+    plan = release.plan
+    rounds = release.transcript.rounds[len(plan.opening) :]
+    draws = [phase for phase in plan.phases if phase.noun in ("stage", "selection", "measurement")]
+    whole = price_words(reduce(Price.plus, (phase.price for phase in draws for _ in range(phase.count))))
+    if plan.named("stage"):
+        return "Later", f"{counted(len(rounds), 'measurement')}, together {whole}"
     chosen = sum(finished.choice is not None for finished in rounds)
-    whole = reduce(Price.plus, [price] * release.plan.rounds)
     words = f"{counted(chosen, 'choice')} and {counted(len(rounds), 'measurement')}"
-    return f"{words}, at prices that followed what was released, together at most {price_words(whole)}"
+    return "Search", f"{words}, at prices that followed what was released, together at most {whole}"
 
 
-def _cost(plan: Plan, count: int, noun: str, price: Price) -> str:
+def _cost(plan: Plan, phase: Phase, noun: str) -> str:
     """Each draw's price, and their sum where the accountant adds prices up."""
+    count, price = phase.count, phase.price
     if count == 1:
         return f"1 {noun}, {price_words(price)}"
     each = f"{counted(count, noun)}, each {price_words(price)}"
@@ -127,7 +123,7 @@ def _total(release: Release) -> Iterator[Fact]:
         )
         name = ""
     if len(release.costs) > 1:
-        free = release.plan.dropped and release.plan.problem.unit.apart
+        free = release.plan.named("left out") and release.plan.problem.unit.apart
         beside = "; left out is covered by the larger price of all others" if free else ""
         yield "", f"figures in brackets: each phase by itself; only those of basic add up to the total{beside}"
     yield "Charged", f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"

@@ -37,8 +37,8 @@ from dpqr.workload.workload import common_grid, rounded
 FEWEST_SEARCHED = 2**16
 """Fewer queries are scored one by one, which takes no longer."""
 
-Answers = dict[QueryBlock, AnyArray]
-"""Of one hypothesis, by block, on the blocks' grids."""
+LARGEST_NARROW = int(np.iinfo(np.int32).max)
+"""Answers up to it are held in words of four bytes."""
 
 Candidate = tuple[QueryBlock, ...]
 """Blocks that are measured together if they are chosen."""
@@ -66,8 +66,7 @@ class BlockCandidates:
     """Each block is one candidate, scored by its L1 error per unit of sensitivity, times its weight.
 
     unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
-    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none. answers: filled
-    with what the hypothesis says, for candidates that will be scored against the same one.
+    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
     Errors: InfeasiblePlan where a score could overflow whatever the hypothesis.
     """
 
@@ -75,14 +74,15 @@ class BlockCandidates:
     unit: PrivacyUnit = field(default_factory=PrivacyUnit)
     penalties: tuple[int, ...] = ()
     records: int = RECORDS
-    answers: Answers = field(default_factory=dict, repr=False)
     _multipliers: tuple[Fraction, ...] = field(init=False, repr=False)
+    _largest: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_multipliers", fair_multipliers(self._groups, self.unit))
-        for block, times, penalty in zip(self.blocks, self._multipliers, self._charged, strict=True):
-            bound = largest_total((block,), self.records) + block.rows
-            refuse_large_score((block,), times, penalty, expected=2 * bound, records=self.records)
+        object.__setattr__(self, "_largest", tuple(largest_total(group, self.records) for group in self._groups))
+        known = zip(self.blocks, self._multipliers, self._charged, self._largest, strict=True)
+        for block, times, penalty, largest in known:
+            refuse_large_score((block,), times, penalty, expected=2 * (largest + block.rows), records=self.records)
 
     @property
     def _groups(self) -> tuple[Candidate, ...]:
@@ -99,38 +99,42 @@ class BlockCandidates:
         return (self.blocks[index],)
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
-        fresh = [block for block in self.blocks if block not in self.answers]
-        prepare(hypothesis, fresh)
-        self.answers.update((block, self._expected(block, hypothesis)) for block in fresh)
+        prepare(hypothesis, self.blocks)
         return BlockScores(
             candidates=self._groups,
-            expected=tuple((self.answers[block],) for block in self.blocks),
+            expected=tuple(
+                (_expected(block, hypothesis, max(1, largest)),)
+                for block, largest in zip(self.blocks, self._largest, strict=True)
+            ),
             multipliers=self._multipliers,
             penalties=self._charged,
             records=self.records,
         )
 
-    def _expected(self, block: QueryBlock, hypothesis: Hypothesis) -> AnyArray:
-        """The hypothesis on the block's grid, shrunk where it stands for more than any table could hold.
-
-        After that sum |expected| <= largest total + half a unit a row, which the check at birth allowed for. No
-        hypothesis of a real run is that large; the shrinking only makes overflow impossible.
-        """
-        room = max(1, largest_total((block,), self.records))
-        answers = hypothesis.answer(block)
-        total = float(np.abs(answers).sum()) / room
-        if not math.isfinite(total):
-            answers = np.nan_to_num(answers, nan=0.0, posinf=room, neginf=-room)
-            total = float(np.abs(answers / room).sum())
-        return _narrow(rounded(answers / max(total, 1.0), room))
-
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return scores_sensitivity(self._groups, self._multipliers, unit)
 
 
+def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:
+    """The hypothesis on the block's grid, shrunk where it stands for more than any table could hold.
+
+    room: the largest sum of true answers. After the shrinking sum |expected| <= room + half a unit a row, which the
+    check at birth allowed for. No hypothesis of a real run is that large; it only makes overflow impossible.
+    """
+    answers = hypothesis.answer(block)
+    total = float(np.abs(answers).sum())
+    if total <= min(room, LARGEST_NARROW):
+        return np.rint(answers).astype(np.int32)
+    share = total / room
+    if not math.isfinite(share):
+        answers = np.nan_to_num(answers, nan=0.0, posinf=room, neginf=-room)
+        share = float(np.abs(answers / room).sum())
+    return _narrow(rounded(answers / max(share, 1.0), room))
+
+
 def _narrow(answers: IntArray) -> AnyArray:
     """The same integers in words of four bytes where they fit: those of all blocks are held at a time."""
-    fits = np.abs(answers).max(initial=0) <= np.iinfo(np.int32).max
+    fits = np.abs(answers).max(initial=0) <= LARGEST_NARROW
     return answers.astype(np.int32) if fits else answers
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.schedules.interface import Planner
 
 
-def unfit(accountant: Accountant, schedule: Schedule) -> str | None:
+def unfit(accountant: Accountant, schedule: Planner) -> str | None:
     """Why this theorem may not charge a run of this schedule, or None."""
     if not schedule.adaptive or isinstance(accountant, FilterAccountant):
         return None

@@ -46,42 +46,92 @@ class BlockForecast:
     deviation: float
 
 
+Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phase:
+    """Draws of one kind that a plan foresees.
+
+    | noun                   | the draws                                                                               |
+    |------------------------|-----------------------------------------------------------------------------------------|
+    | left out               | a noisy count of the records that were left out, before all else                        |
+    | opening                | measurements before any selection                                                       |
+    | stage                  | a further measurement, of blocks that what was released before decides                  |
+    | selection, measurement | of every round                                                                          |
+    | search                 | the sum that a filter allows for all draws, where their prices follow what was released |
+
+    count: how many draws; of a search: one sum. price: of each. events: all that is charged for them at most; none
+    where a search's sum stands for them. blocks: what each of them measures, where the plan knows. single: whether a
+    selection is among single queries, numbered along the workload's rows, and not among blocks.
+    """
+
+    noun: Noun
+    count: int
+    price: Price
+    events: Composition = ()
+    blocks: tuple[Candidate, ...] = ()
+    single: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopTest:
+    """threshold: 3 alpha n / 4, in records. promise: what stands behind alpha: a proof, or a heuristic that the notes
+    name."""
+
+    threshold: Fraction
+    promise: Promise
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan:
     """Public; the same inputs always give the same plan.
 
-    opening: what is measured before any selection, each in a step of its own at the price `opening_price`.
-    rounds: adaptive rounds, each a selection at `select` and a measurement at `measure`. single: whether a round
-    selects and measures one query, numbered along the workload's rows, and not a block.
-    stages: prices of further measurements, one each, of blocks that what was released before decides.
-    dropped: price of a noisy count of the records that were left out, drawn before all else; None: not bought.
-    threshold: the stop test's 3 alpha / 4 in records, or None where the schedule has none.
-    promise: what stands behind alpha, where there is one: a proof, or a heuristic that the notes name.
-    events: everything that will be charged at most; `epsilon`: what the accountant proves for it at the budget's
-    delta, rounded up; in the order of the draws. asked: the roles that the user named a strategy for; the others were
-    free to choose. bytes: peak memory that the plan foresees. notes: sentences for the user.
+    phases: all draws, in their order. stop: the test that may end the loop; None: there is none.
+    epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
+    named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
+    for the user.
     """
 
     problem: Problem
     budget: PrivacyBudget
     roles: Roles
-    schedule: Schedule
-    opening: tuple[Candidate, ...] = ()
-    opening_price: Price | None = None
-    rounds: int = 0
-    select: Price | None = None
-    measure: Price | None = None
-    single: bool = False
-    stages: tuple[Price, ...] = ()
-    dropped: Price | None = None
-    threshold: Fraction | None = None
-    promise: Promise = "proved"
-    events: Composition = ()
+    schedule: Schedule[Any]
+    phases: tuple[Phase, ...] = ()
+    stop: StopTest | None = None
     epsilon: Fraction = Fraction(0)
     forecast: tuple[BlockForecast, ...] = ()
     bytes: int = 0
     notes: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()
+
+    def named(self, noun: Noun) -> tuple[Phase, ...]:
+        """The phases of that noun, in their order."""
+        return tuple(phase for phase in self.phases if phase.noun == noun)
+
+    def phase(self, noun: Noun) -> Phase | None:
+        """The first phase of that noun; None: there is none."""
+        return next(iter(self.named(noun)), None)
+
+    def price(self, noun: Noun) -> Price | None:
+        """Of one draw of that phase."""
+        phase = self.phase(noun)
+        return phase.price if phase else None
+
+    @property
+    def events(self) -> Composition:
+        """Everything that will be charged at most, in the order of the draws."""
+        return tuple(event for phase in self.phases for event in phase.events)
+
+    @property
+    def opening(self) -> tuple[Candidate, ...]:
+        """What is measured before any selection, draw by draw."""
+        return tuple(blocks for phase in self.named("opening") for blocks in phase.blocks)
+
+    @property
+    def rounds(self) -> int:
+        """Planned rounds, each a selection and a measurement: T0."""
+        return sum(phase.count for phase in self.named("selection"))
 
     @property
     def noise(self) -> float:

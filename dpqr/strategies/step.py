@@ -15,7 +15,7 @@ class Step:
 
     candidates: a list to select from at the price `select`; or blocks to measure as they are: then nothing is drawn
     and nothing paid for the choice (select is None). measure: what the measurement may cost.
-    mend: whether the hypothesis is updated after it; False where nobody reads the hypothesis before the next update
+    refit: whether the hypothesis is updated after it; False where nobody reads the hypothesis before the next update
     and the rule is cumulative.
     compare: whether the transcript keeps what the hypothesis had answered; the schedule reads it.
     threshold: the stop test, in records (3 alpha n / 4); None: this step does not stop the loop.
@@ -26,7 +26,7 @@ class Step:
     candidates: Candidates | Candidate
     select: Price | None
     measure: Price
-    mend: bool = True
+    refit: bool = True
     compare: bool = False
     threshold: Fraction | None = None
     records: int | None = None

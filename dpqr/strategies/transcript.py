@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from dpqr.data.arrays import FloatArray
 from dpqr.workload.workload import Measurement
@@ -30,13 +29,10 @@ class Round:
 class Transcript:
     """Rounds in the order in which they were paid for, and the measurements of those that were not lost; it only
     grows.
-
-    kept: what the schedule has worked out from the rounds so far and would have to work out again for the next one.
     """
 
     rounds: list[Round] = field(default_factory=list)
     measurements: list[Measurement] = field(default_factory=list)
-    kept: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def add(self, finished: Round) -> None:
         self.rounds.append(finished)

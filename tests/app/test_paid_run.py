@@ -38,6 +38,7 @@ from dpqr.app.paid_run import ledger_request
 from dpqr.app.requests import OutputRequest, ReleaseRequest
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
+from dpqr.io.journal import fingerprints
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.io.tables.limits import Limits
@@ -520,6 +521,14 @@ def test_a_line_beyond_what_the_ledger_knows_is_cut_off(waiting):
 def test_another_plan_is_refused_and_the_run_stays(waiting, change):
     with pytest.raises(UsageFault, match="the plan is not the one"):
         run(waiting, resume=True, **change)
+    run(waiting, resume=True)
+
+
+def test_a_run_that_another_version_began_is_refused_by_name_and_stays(waiting, monkeypatch):
+    with monkeypatch.context() as later:
+        later.setattr(fingerprints, "FORM", fingerprints.FORM + 1)
+        with pytest.raises(UsageFault, match="begun by another version of dpqr"):
+            run(waiting, resume=True)
     run(waiting, resume=True)
 
 

@@ -101,7 +101,7 @@ def test_theory_keeps_its_promise_and_its_certificate(half, case):
     queries, options = CASES[case]
     made = released(half, queries, **{"schedule": case, **options})
     alpha, certificate = float(made.plan.problem.alpha), made.certificate
-    assert made.plan.promise == "proved"
+    assert made.plan.stop.promise == "proved"
     assert right(made, queries) <= certificate.records <= alpha * ROWS < KEPT / 2
     assert certificate.fraction == certificate.records / ROWS
     assert abs(made.hypothesis.total - KEPT) <= alpha * ROWS / 8

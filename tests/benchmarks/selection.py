@@ -131,7 +131,7 @@ def told(plan: Plan, hypotheses: list[Any], eps: str, counts: np.ndarray, tally:
             tally.scored = tally.sums = 0
             fresh = replace(hypothesis, _kept={}, _sums={})
             began = time.process_time()
-            choice = KINDS[kind](scores=listed.scores(fresh), unit=unit, epsilon=Fraction(plan.select.pure))
+            choice = KINDS[kind](scores=listed.scores(fresh), unit=unit, epsilon=Fraction(plan.price("selection").pure))
             choice.sample(histogram, SystemNoise())
             times.setdefault((kind, way), []).append(1e3 * (time.process_time() - began))
             figures[kind].append((tally.scored, tally.sums))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from support.fakes import Says
+from support.plan_phases import without
 
 from dpqr.construction.certificate import certify
 from dpqr.construction.loop import Outcome
@@ -20,7 +20,7 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.theory import Theory
 from dpqr.strategies.transcript import Round, Transcript
@@ -70,10 +70,11 @@ def plan(epsilon=Fraction(1, 50), **more):
         budget=PrivacyBudget(Fraction(1)),
         roles=roles,
         schedule=Theory(),
-        rounds=ROUNDS,
-        select=Price(epsilon=epsilon),
-        measure=Price(epsilon=Fraction(1, 10)),
-        threshold=Fraction(1_000),
+        phases=(
+            Phase(noun="selection", count=ROUNDS, price=Price(epsilon=epsilon), single=True),
+            Phase(noun="measurement", count=ROUNDS, price=Price(epsilon=Fraction(1, 10))),
+        ),
+        stop=StopTest(threshold=Fraction(1_000), promise="proved"),
     )
 
 
@@ -97,7 +98,7 @@ def test_every_figure_as_it_is_worked_out_by_hand():
     """Gap 2 * 30, tail and half a step of 2 records each, shortfall and one step of quarters."""
     made = plan()
     found = certify(made, ended(1_030, 1_000.2))
-    expected = 2 * 30 + 2 * (TAIL + 0.5) + (shortfall(made.select.pure) + 1) / 4
+    expected = 2 * 30 + 2 * (TAIL + 0.5) + (shortfall(made.price("selection").pure) + 1) / 4
     assert found.records == pytest.approx(expected, rel=1e-9)
     assert found.records >= expected * (1 - 1e-15)
     assert found.fraction == found.records / N
@@ -134,7 +135,7 @@ def test_the_worst_that_may_happen_is_covered_and_every_term_is_needed():
 
 def test_a_loop_that_was_not_stopped_has_no_certificate():
     assert certify(plan(), ended(1_030, 1_000.2, stopped=False)) is None
-    assert certify(replace(plan(), select=None), ended(1_030, 1_000.2)) is None
+    assert certify(without(plan(), "selection"), ended(1_030, 1_000.2)) is None
 
 
 def test_the_fraction_is_of_the_declared_number_where_there_is_one():

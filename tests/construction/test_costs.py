@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import pytest
 from support.handmade_release import make_plan, make_theory_plan
+from support.plan_phases import changed, first, without
 
 from dpqr.construction.costs import phases, priced_phases
 from dpqr.construction.sentences import choice_words
@@ -12,8 +13,11 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
+from dpqr.strategies.plan import Phase
+from dpqr.strategies.schedules.drafts import search_phases
 
 COUNT = (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(50), coordinates=1), 1)
+COUNTED = Phase(noun="left out", count=1, price=Price(epsilon=Fraction(1, 50)), events=(COUNT,))
 
 
 def test_opening_selection_and_measurement_are_told_apart():
@@ -24,19 +28,21 @@ def test_opening_selection_and_measurement_are_told_apart():
 
 def test_a_count_of_what_was_left_out_comes_first():
     plan = make_plan()
-    bought = replace(plan, dropped=Price(epsilon=Fraction(1, 50)), events=(COUNT, *plan.events))
+    bought = first(plan, COUNTED)
     assert phases(bought) == {"left out": (COUNT,), **phases(plan)}
 
 
 def test_a_workload_that_is_measured_whole_is_one_phase():
     plan = make_plan()
-    whole = replace(plan, rounds=0, select=None, measure=None, events=plan.events[:1])
+    whole = without(plan, "selection", "measurement")
     assert phases(whole) == {"opening": plan.events[:1]}
 
 
 def test_a_search_is_one_phase_beside_the_count():
     sought = ((PureSumEvent(epsilon=Fraction(1)), 1),)
-    plan = replace(make_plan(), dropped=Price(epsilon=Fraction(1, 50)), events=(COUNT, *sought))
+    plan = make_plan()
+    searching = replace(plan, phases=search_phases(plan.phases, Price(epsilon=Fraction(1))))
+    plan = first(searching, COUNTED)
     assert phases(plan) == {"left out": (COUNT,), "search": sought}
 
 
@@ -55,9 +61,8 @@ def test_the_phases_of_basic_composition_add_up_to_the_total():
 
 def test_a_selection_is_one_whichever_distinguisher_draws_it():
     plan = make_plan()
-    opening, _, measured = plan.events
     for event in (ExponentialEvent(epsilon=Fraction(1, 9)), PermuteAndFlipEvent(epsilon=Fraction(1, 9))):
-        made = replace(plan, events=(opening, (event, 4), measured))
+        made = changed(plan, "selection", count=4, events=((event, 4),))
         assert phases(made)["selection"] == ((event, 4),)
 
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 from support.fakes import OpenFilter
 from support.handmade_release import make_plan
+from support.plan_phases import first
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import DroppedCount, count_dropped
@@ -16,6 +17,7 @@ from dpqr.noise.source import SeededNoise
 from dpqr.privacy.budget import Price
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Laplace
+from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.workload import Measurement
 
@@ -25,7 +27,8 @@ LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))
 def counted(price, unit=None):
     plan = make_plan()
     problem = replace(plan.problem, unit=unit or PrivacyUnit())
-    plan = replace(plan, problem=problem, dropped=price, roles=replace(plan.roles, check=Laplace()))
+    plan = replace(plan, problem=problem, roles=replace(plan.roles, check=Laplace()))
+    plan = first(plan, Phase(noun="left out", count=1, price=price)) if price else plan
     guard = OpenFilter()
     return count_dropped(Draws(data=LOST, accountant=guard, noise=SeededNoise(3)), plan), guard.charged
 

@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.fakes import OpenFilter, Says
+from support.plan_phases import changed
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.journal import Past
@@ -96,7 +97,7 @@ def test_every_draw_is_charged_in_order_and_told():
 
 def test_a_plan_that_asks_for_more_than_was_reserved_is_refused_before_the_draw():
     plan = planned(Rounds(rounds=2), MultiplicativeWeights(), PAIRS)
-    greedy = replace(plan, rounds=3)
+    greedy = changed(plan, "selection", count=3)
     with pytest.raises(BudgetRefused):
         run(greedy)
 
@@ -185,9 +186,14 @@ class Steps:
 
     steps: tuple
 
-    def next(self, plan, transcript):
-        done = len(transcript.rounds)
-        return self.steps[done] if done < len(self.steps) else None
+    def start(self, plan):
+        return self.steps
+
+    def next(self, plan, state):
+        return state[0] if state else None
+
+    def after(self, state, finished):
+        return state[1:]
 
 
 PRICE = Price(epsilon=Fraction(1000))
@@ -237,7 +243,7 @@ def test_a_threshold_that_is_not_met_goes_on():
 
 def test_the_hypothesis_starts_anew_once_when_the_number_of_records_is_bought():
     rule = Told()
-    outcome, _ = scripted(rule, step(mend=False), step(records=7), step(records=7))
+    outcome, _ = scripted(rule, step(refit=False), step(records=7), step(records=7))
     assert rule.starts == [None, 7]
     assert [n for n, _, _ in rule.seen] == [7, 7]
     assert rule.seen[0][1].total == 7
@@ -252,6 +258,17 @@ def test_a_round_that_lost_its_draw_makes_no_step_of_the_round_before(cumulative
     assert outcome.transcript.lost == 1
     assert len(rule.seen) == updates
     assert len(charged) == 2
+
+
+@pytest.mark.parametrize(("lost", "charges"), [(0, (1,)), (1, (1, 2))], ids=["choice", "measurement"])
+def test_a_lost_round_names_every_charge_that_it_made(lost, charges):
+    """A lost draw is paid: the record of the run says by which round."""
+    chosen = replace(step(), candidates=QueryCandidates(blocks=(TOTAL,)), select=PRICE)
+    outcome, charged = scripted(Told(), chosen, pasts=[Past(value=0)] * lost + [Past(value=None)])
+    (finished,) = outcome.transcript.rounds
+    assert finished.measurement is None
+    assert finished.charges == charges
+    assert len(charged) == len(charges)
 
 
 def test_a_rule_that_runs_out_ends_the_run_and_says_so():

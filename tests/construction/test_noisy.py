@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.handmade_release import BLOCKS, make_plan
+from support.plan_phases import changed
 
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.sentences import INTERVALS
@@ -52,7 +53,7 @@ def test_a_block_that_was_drawn_again_keeps_its_last_values_and_has_no_interval(
 
 
 def test_single_queries_have_intervals_row_by_row():
-    plan = replace(make_plan(), single=True)
+    plan = changed(make_plan(), "selection", single=True)
     first, again = (answered(BLOCKS[0].row(row), [4]) for row in (2, 5))
     noisy = measured_answers(plan, after(first, again, again, choices=[2, 5, 5]))[BLOCKS[0].name]
     assert np.flatnonzero(~np.isnan(noisy.values)).tolist() == [2, 5]
@@ -67,7 +68,7 @@ def test_intervals_are_printed_as_those_of_95_of_100_runs():
 @pytest.mark.parametrize("choice", range(3 + 9 + 1))
 def test_a_single_query_stands_in_its_own_row_of_its_own_block(choice):
     """Counted over all blocks of the workload, in their order."""
-    plan = replace(make_plan(blocks=(BLOCKS[1], BLOCKS[0], BLOCKS[2])), single=True)
+    plan = changed(make_plan(blocks=(BLOCKS[1], BLOCKS[0], BLOCKS[2])), "selection", single=True)
     position, row = next(
         (place, choice - first) for place, first, last in ((1, 0, 3), (0, 3, 12), (2, 12, 13)) if first <= choice < last
     )

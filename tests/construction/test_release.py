@@ -6,6 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
+from support.plan_phases import changed
 
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import assemble
@@ -14,6 +15,7 @@ from dpqr.errors import HypothesisFailed
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.plan import StopTest
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.workload import Measurement
 
@@ -37,7 +39,7 @@ def ended(hypothesis, *, stopped=False, lost=False, exhausted=False):
 def theory(unit):
     plan = make_theory_plan()
     roles = replace(plan.roles, check=Laplace(), distinguisher=Exponential())
-    return replace(plan, problem=replace(plan.problem, unit=unit), roles=roles, single=True)
+    return changed(replace(plan, problem=replace(plan.problem, unit=unit), roles=roles), "selection", single=True)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +85,7 @@ def test_noise_that_repeats_is_told_first(private):
 
 @pytest.mark.parametrize(("promise", "odds"), [("proved", True), ("stated", False), ("heuristic", False)])
 def test_how_rarely_a_rule_runs_out_is_told_where_it_is_proved_alone(promise, odds):
-    plan = replace(make_plan(), promise=promise)
+    plan = replace(make_plan(), stop=StopTest(threshold=Fraction(1), promise=promise))
     trust = assemble(plan, ended(TinyHypothesis(WEIGHTS), exhausted=True), {}, private=True).trust
     (told,) = [sentence for sentence in trust if "ran out" in sentence]
     assert ("probability at most beta" in told) == odds

@@ -9,11 +9,15 @@ from support.small_universes import dense, marginal, measured, problem
 from dpqr.construction.soundness import require_answers, started, updated
 from dpqr.errors import HypothesisFailed, InfeasiblePlan
 from dpqr.hypotheses.dense import DenseDistribution, SignedVector
+from dpqr.strategies.transcript import Round, Transcript
 
 SHAPE = (2, 2)
 FACTS = problem(SHAPE)
 BLOCK = marginal((0,), SHAPE)
-HISTORY = [measured([BLOCK], [[3, 4]])]
+TRANSCRIPT = Transcript(
+    rounds=[Round(choice=None, measurement=measured([BLOCK], [[3, 4]]), charges=(0,))],
+    measurements=[measured([BLOCK], [[3, 4]])],
+)
 
 
 def rule(*, start=None, update=None):
@@ -25,7 +29,7 @@ def distribution(cells, total=10.0):
 
 
 def refitted(found):
-    return updated(rule(update=lambda *_: found), FACTS, None, HISTORY)
+    return updated(rule(update=lambda *_: found), FACTS, None, TRANSCRIPT)
 
 
 def test_what_is_sound_passes_as_it_is():
@@ -79,7 +83,7 @@ def test_a_rule_that_raises_ends_the_run_with_the_kind_of_its_error_alone():
 
     for call in (
         lambda: started(rule(start=raising), FACTS),
-        lambda: updated(rule(update=raising), FACTS, None, HISTORY),
+        lambda: updated(rule(update=raising), FACTS, None, TRANSCRIPT),
     ):
         with pytest.raises(HypothesisFailed, match="raising ended with KeyError") as raised:
             call()

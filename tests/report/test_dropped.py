@@ -6,12 +6,14 @@ from fractions import Fraction
 import pytest
 from support.fakes import measured
 from support.plain_screen import printed
+from support.plan_phases import first
 
 from dpqr.construction.dropped import DroppedCount
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
 from dpqr.report.release_view import receipt_view
+from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.dropped_count import DROPPED
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
@@ -19,7 +21,8 @@ PERSONS = PrivacyUnit(column="pid", rows=3)
 
 
 def counting(plan, unit):
-    return replace(plan, problem=replace(plan.problem, unit=unit), dropped=Price(epsilon=Fraction(1, 20)))
+    count = Phase(noun="left out", count=1, price=Price(epsilon=Fraction(1, 20)))
+    return first(replace(plan, problem=replace(plan.problem, unit=unit)), count)
 
 
 def lines(view):

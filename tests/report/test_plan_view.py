@@ -4,10 +4,11 @@ from fractions import Fraction
 import pytest
 from support.handmade_release import BLOCKS, Stub, make_theory_plan
 from support.plain_screen import printed
+from support.plan_phases import changed, without
 
 from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
-from dpqr.strategies.plan import BlockForecast
+from dpqr.strategies.plan import BlockForecast, Phase
 
 ROUNDS = """\
 Guarantee   Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table
@@ -60,7 +61,9 @@ def test_the_whole_plan_of_theory():
 
 
 def test_a_workload_that_is_measured_whole_has_nothing_to_select(plan):
-    whole = replace(plan, rounds=0, select=None, measure=None, opening=tuple((block,) for block in BLOCKS))
+    whole = changed(
+        without(plan, "selection", "measurement"), "opening", count=6, blocks=tuple((block,) for block in BLOCKS)
+    )
     text = printed(plan_view(whole))
     assert "First       6 measurements for the whole workload, nothing is selected, each eps 0.2\n" in text
     assert "choosing" not in text
@@ -68,20 +71,21 @@ def test_a_workload_that_is_measured_whole_has_nothing_to_select(plan):
 
 
 def test_later_measurements_are_announced_with_their_sum(plan):
-    shares = tuple(Price(epsilon=Fraction(share, 10)) for share in (1, 3, 5))
-    text = printed(plan_view(replace(plan, rounds=0, select=None, measure=None, stages=shares)))
+    shares = (Phase(noun="stage", count=1, price=Price(epsilon=Fraction(share, 10))) for share in (1, 3, 5))
+    text = printed(plan_view(replace(plan, phases=(*plan.named("opening"), *shares))))
     assert "1 measurement, eps 0.2" in text
     assert "up to 3 measurements, each decided by what was released before; together eps 0.9" in text
 
 
 def test_one_round_is_no_plural(plan):
-    text = printed(plan_view(replace(plan, rounds=1, opening=())))
+    text = printed(plan_view(changed(without(plan, "opening"), "selection", count=1)))
     assert "Rounds      in the one round: choosing costs eps 0.08, measuring eps 0.32\n" in text
 
 
 def test_noise_that_is_not_pure_has_no_epsilon_of_its_own(plan):
     gaussian = Stub("gaussian", pure=False)
-    priced = replace(plan, roles=replace(plan.roles, check=gaussian), measure=Price(rho=Fraction(1, 50)))
+    priced = changed(plan, "measurement", price=Price(rho=Fraction(1, 50)))
+    priced = replace(priced, roles=replace(plan.roles, check=gaussian))
     assert "measuring rho 0.02\n" in printed(plan_view(priced))
 
 

@@ -5,8 +5,9 @@ from support.handmade_release import make_stopped_release
 from support.plain_screen import printed
 
 from dpqr.privacy.budget import Price
-from dpqr.privacy.events import PureSumEvent
 from dpqr.report.release_view import answers_view, receipt_view
+from dpqr.strategies.plan import Phase
+from dpqr.strategies.schedules.drafts import search_phases
 
 ROUNDS = """\
 Guarantee    Differentially private with epsilon = 1 (pure: delta = 0), for one row of the table
@@ -89,8 +90,11 @@ def test_a_loop_that_ended_early_without_its_stop_test_says_so(release):
 
 
 def test_later_measurements_are_told_with_their_sum(release):
-    plan = replace(release.plan, stages=(Price(epsilon=Fraction(1, 5)), Price(epsilon=Fraction(3, 5))))
-    assert "Later        2 measurements, together eps 0.8" in printed(receipt_view(replace(release, plan=plan)))
+    prices = (Price(epsilon=Fraction(1, 5)), Price(epsilon=Fraction(3, 5)))
+    stages = (Phase(noun="stage", count=1, price=price) for price in prices)
+    plan = replace(release.plan, phases=search_phases((*release.plan.named("opening"), *stages), prices[0]))
+    words = " ".join(printed(receipt_view(replace(release, plan=plan))).split())
+    assert "Later 2 measurements, together eps 0.8" in words
 
 
 def test_a_release_from_test_noise_claims_nothing(release):
@@ -135,7 +139,7 @@ def test_every_terminal_can_show_it(release):
 
 
 def test_a_search_tells_what_it_drew_and_what_it_could_cost_at_most(release):
-    sought = replace(release.plan, events=((PureSumEvent(epsilon=Fraction(1)), 1),))
+    sought = replace(release.plan, phases=search_phases(release.plan.phases, Price(epsilon=Fraction(1))))
     shown = " ".join(printed(receipt_view(replace(release, plan=sought))).split())
     assert "at prices that followed what was released, together at most eps 0.8" in shown
     assert "Selection" not in shown

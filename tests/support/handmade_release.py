@@ -19,7 +19,7 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
-from dpqr.strategies.plan import BlockForecast, Plan, Roles
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory import Theory
@@ -107,15 +107,26 @@ def make_plan(domain=DOMAIN, blocks=BLOCKS):
         budget=PrivacyBudget(Fraction(1)),
         roles=roles,
         schedule=Rounds(rounds=2),
-        opening=((blocks[0],),),
-        opening_price=Price(epsilon=Fraction(1, 5)),
-        rounds=2,
-        select=Price(epsilon=Fraction(2, 25)),
-        measure=Price(epsilon=Fraction(8, 25)),
-        events=(
-            (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(5)), 1),
-            (PermuteAndFlipEvent(epsilon=Fraction(2, 25)), 2),
-            (DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(25, 8)), 2),
+        phases=(
+            Phase(
+                noun="opening",
+                count=1,
+                price=Price(epsilon=Fraction(1, 5)),
+                events=((DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(5)), 1),),
+                blocks=((blocks[0],),),
+            ),
+            Phase(
+                noun="selection",
+                count=2,
+                price=Price(epsilon=Fraction(2, 25)),
+                events=((PermuteAndFlipEvent(epsilon=Fraction(2, 25)), 2),),
+            ),
+            Phase(
+                noun="measurement",
+                count=2,
+                price=Price(epsilon=Fraction(8, 25)),
+                events=((DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(25, 8)), 2),),
+            ),
         ),
         epsilon=Fraction(1),
         forecast=(
@@ -184,13 +195,16 @@ def make_theory_plan():
         asked=frozenset({"check"}),
         roles=replace(plan.roles, accountant=ZeroConcentrated(), distinguisher=Stub("exponential")),
         schedule=Theory(),
-        opening=(),
-        opening_price=None,
-        rounds=26_616,
-        select=Price(rho=Fraction(1, 10**7)),
-        measure=Price(rho=Fraction(4, 10**7)),
-        threshold=Fraction(150),
-        events=((ExponentialEvent(epsilon=Fraction(1, 1200)), 26_616),),
+        phases=(
+            Phase(
+                noun="selection",
+                count=26_616,
+                price=Price(rho=Fraction(1, 10**7)),
+                events=((ExponentialEvent(epsilon=Fraction(1, 1200)), 26_616),),
+            ),
+            Phase(noun="measurement", count=26_616, price=Price(rho=Fraction(4, 10**7))),
+        ),
+        stop=StopTest(threshold=Fraction(150), promise="proved"),
         epsilon=Fraction("0.49999"),
         forecast=(BlockForecast(name="sex by age", rows=9, deviation=23.4),),
         bytes=0,

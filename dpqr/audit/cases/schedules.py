@@ -149,7 +149,7 @@ class PartitionTrial:
         block = plan.problem.workload.blocks[0]
         released = [numbers(one) for one in outcome.transcript.measurements]
         measured = [number for one in released for number in (*one, *(ABSENT,) * (WIDEST - len(one)))]
-        planned = (len(plan.opening) + len(plan.stages)) * WIDEST
+        planned = (len(plan.opening) + len(plan.named("stage"))) * WIDEST
         measured += [ABSENT] * (planned - len(measured))
         answers = np.rint(outcome.hypothesis.answer(block)).astype(np.int64)
         return _buckets(outcome.transcript.measurements[-1].blocks[0]), tuple(measured), tuple(answers.tolist())

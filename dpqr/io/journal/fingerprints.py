@@ -1,140 +1,268 @@
 """Fingerprints of a run's plan, blocks and table, so that a run is continued as it began or not at all.
 
-The plan's digest covers its document, which names columns and queries, and goes on to labels, edges, rules and every
-coefficient. Public: so are domain and queries. The table's mark is keyed (`table_mark`).
+A plan has a canonical form: plain JSON whose keys and kinds are written down here, one by one. It names no class and no
+field of the source, so moving or renaming these changes no digest. Whoever changes the form, or how a plan of the same
+form is followed, raises FORM: runs that were begun under another form are refused by name.
+
+Public: so are domain, queries and everything else that a plan holds. The table's mark is keyed (`table_mark`).
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
-from enum import Enum
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
-from dpqr.data.attribute import Attribute, Bins, Codes, Labels, Rule
+from dpqr.data.arrays import AnyArray
+from dpqr.data.attribute import Attribute, Axis, Bins, Labels, Rule
 from dpqr.data.domain import Domain
-from dpqr.data.facts import KnownTotal, PublicFacts, Region
+from dpqr.data.facts import PublicFacts, Region
 from dpqr.errors import DataError
 from dpqr.io.ledger.entry_codec import canonical
-from dpqr.io.outputs.release_document import plan_document
+from dpqr.io.ledger.event_codec import encode_events
+from dpqr.io.outputs.document_parts import option_parts
 from dpqr.io.tables.source import TableSource
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
 from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.stacking import Stacked
 from dpqr.workload.tree import Tree
-from dpqr.workload.workload import Workload
 
-DIGEST = "plan digest/2"
-"""The digest's own version. Neither dpqr's version nor the name of a class or field counts, so that a new version, or a
-rename, breaks no --resume."""
-_TAGS: dict[type, str] = {
-    Domain: "domain",
-    Attribute: "attribute",
-    Labels: "labels",
-    Codes: "codes",
-    Bins: "bins",
-    Rule: "rule",
-    PublicFacts: "public-facts",
-    Region: "region",
-    KnownTotal: "known-total",
-    Workload: "workload",
-    QueryBlock: "block",
-    Factor: "factor",
-    Identity: "identity",
-    Prefix: "prefix",
-    Dense: "dense",
-    Sparse: "sparse",
-    Ranges: "ranges",
-    Tree: "tree",
-    Merged: "merged",
-    PIdentity: "p-identity",
-    Stacked: "stacked",
-}
-"""How the digest names dpqr's types, whatever their classes are called; other types have module and name."""
+FORM = 2
+"""Version of the canonical form. Form 1, which runs begun by dpqr 0.1.0 have, hashed names of classes and fields."""
+
+CHUNK = 2**20
+"""Bytes of a table that are read at a time."""
+
+_NOTE = "release, plan "
+
+
+def plan_note(plan: Plan) -> str:
+    """What a ledger remembers of a release: the same for the same plan."""
+    return f"{_NOTE}form {FORM} {plan_digest(plan)}"
+
+
+def has_another_form(note: str) -> bool:
+    """Whether a ledger's note is that of a release whose plan was written down in another form."""
+    return note.startswith(_NOTE) and not note.startswith(f"{_NOTE}form {FORM} ")
 
 
 def plan_digest(plan: Plan) -> str:
-    """64 hexadecimal digits; the same inputs always give the same."""
-    document = plan_document(plan) | {"version": DIGEST}
-    return _digest((canonical(document), plan.problem.domain, plan.problem.workload, plan.opening))
+    """64 hexadecimal digits of the plan's canonical form."""
+    return _digest([plan_form(plan)])
 
 
 def blocks_digest(blocks: tuple[QueryBlock, ...]) -> str:
     """The same of the sums that blocks ask for, whatever these are called."""
-    return _digest([[(factor.axes, factor.sizes, factor.matrix) for factor in block.factors] for block in blocks])
+    return _digest(_sums(block) for block in blocks)
 
 
-def _digest(thing: Any) -> str:
+def plan_form(plan: Plan) -> dict[str, Any]:
+    """The canonical form: all that the draws of a run and the meaning of its release depend on.
+
+    Sentences, forecasts and memory are left out: they follow from the rest and change nothing that is drawn.
+    """
+    problem, roles = plan.problem, plan.roles
+    unit, level = problem.unit, problem.level
+    return {
+        "form": FORM,
+        "domain": _digest([_domain(problem.domain)]),
+        "queries": _digest(_query(block) for block in problem.workload.blocks),
+        "unit": {
+            "neighbours": unit.neighbours.value,
+            "column": unit.column,
+            "rows": unit.rows,
+            "counts": unit.counted,
+            "drops": unit.drops,
+        },
+        "records": {"n": problem.n, "most": problem.most, "persons": problem.persons},
+        "accuracy": {
+            "alpha": _exact(problem.alpha),
+            "beta": _exact(problem.beta),
+            "level": _exact(level.value if level else None),
+            "variant": level.variant if level else None,
+            "threshold": _exact(plan.stop.threshold if plan.stop else None),
+        },
+        "seed": problem.seed,
+        "budget": {"epsilon": _exact(plan.budget.epsilon), "delta": _exact(plan.budget.delta)},
+        "accountant": roles.accountant.name,
+        "schedule": option_parts(plan.schedule),
+        "distinguisher": option_parts(roles.distinguisher),
+        "check": option_parts(roles.check),
+        "update": option_parts(roles.update),
+        "opening": _digest([_query(block) for block in blocks] for blocks in plan.opening),
+        "rounds": plan.rounds,
+        "prices": {
+            "left out": _price(plan.price("left out")),
+            "opening": _price(plan.price("opening")),
+            "stages": [_price(phase.price) for phase in plan.named("stage")],
+            "selection": _price(plan.price("selection")),
+            "measurement": _price(plan.price("measurement")),
+        },
+        "events": encode_events(plan.events),
+    }
+
+
+def _digest(parts: Iterable[Any]) -> str:
+    """Of a sequence of plain JSON values, each framed by its length."""
     hashed = hashlib.sha256()
-    for part in _parts(thing):
-        hashed.update(len(part).to_bytes(8, "big"))
-        hashed.update(part)
+    for part in parts:
+        text = canonical(part).encode()
+        hashed.update(len(text).to_bytes(8, "big"))
+        hashed.update(text)
     return hashed.hexdigest()
 
 
-def _parts(thing: Any) -> Iterator[bytes]:
-    """A value as a sequence of byte strings; different values have different sequences."""
-    if isinstance(thing, np.ndarray):
-        yield f"{thing.dtype.str} {thing.shape}".encode()
-        yield np.ascontiguousarray(thing).tobytes()
-    elif isinstance(thing, Enum):
-        yield f"{_tag(thing)} {thing.value!r}".encode()
-    elif is_dataclass(thing):
-        values = [getattr(thing, field.name) for field in fields(thing) if not field.name.startswith("_")]
-        yield f"{_tag(thing)} {len(values)}".encode()
-        for each in values:
-            yield from _parts(each)
-    elif isinstance(thing, dict):
-        yield f"dict {len(thing)}".encode()
-        for key, value in thing.items():
-            yield from _parts(key)
-            yield from _parts(value)
-    elif isinstance(thing, set | frozenset):
-        yield b"set"
-        yield from _parts(sorted(thing))
-    elif isinstance(thing, tuple | list):
-        yield f"{type(thing).__name__} {len(thing)}".encode()
-        for each in thing:
-            yield from _parts(each)
-    elif hasattr(thing, "tocoo"):
-        whole = thing.tocoo()
-        yield from _parts((whole.shape, *whole.coords, whole.data))
-    else:
-        yield f"{type(thing).__name__} {thing!r}".encode()
+def _domain(domain: Domain) -> dict[str, Any]:
+    return {
+        "columns": [_column(attribute) for attribute in domain.attributes],
+        "facts": _facts(domain.facts),
+        "malformed": _rule(domain.malformed),
+    }
 
 
-CHUNK = 2**20
+def _column(attribute: Attribute) -> dict[str, Any]:
+    return {
+        "name": attribute.name,
+        "cells": _cells(attribute.axis),
+        "rules": {fault: _rule(rule) for fault, rule in attribute.rules.items()},
+        "missing": list(attribute.missing),
+    }
+
+
+def _cells(axis: Axis) -> dict[str, Any]:
+    if isinstance(axis, Labels):
+        return {"labels": list(axis.values), "folded": axis.folded}
+    if isinstance(axis, Bins):
+        edges = [_exact(edge) for edge in axis.edges]
+        return {
+            "edges": edges,
+            "closed": axis.closed,
+            "integral": axis.integral,
+            "kind": axis.kind,
+            "titles": list(axis.edge_titles),
+        }
+    return {"codes": axis.size}
+
+
+def _facts(facts: PublicFacts) -> dict[str, Any]:
+    return {
+        "impossible": [_region(region) for region in facts.impossible],
+        "totals": [[_region(total.region), total.count] for total in facts.totals],
+        "least": facts.least,
+        "most": facts.most,
+    }
+
+
+def _region(region: Region) -> dict[str, Any]:
+    return {"text": region.text, "axes": list(region.axes), "cells": _array(region.cells)}
+
+
+def _query(block: QueryBlock) -> dict[str, Any]:
+    return {
+        "name": block.name,
+        "sums": _sums(block),
+        "labels": [list(factor.labels) for factor in block.factors],
+        "weight": _exact(block.weight),
+        "scale": _exact(block.scale),
+    }
+
+
+def _sums(block: QueryBlock) -> dict[str, Any]:
+    return {"factors": [_factor(factor) for factor in block.factors], "rowwise": block.rowwise}
+
+
+def _factor(factor: Factor) -> dict[str, Any]:
+    return {"axes": list(factor.axes), "sizes": list(factor.sizes), "rows": _matrix(factor.matrix)}
+
+
+@singledispatch
+def _matrix(matrix: Any) -> dict[str, Any]:
+    """TypeError for a matrix that has no canonical form: whoever adds one says here what it is."""
+    raise TypeError(f"{type(matrix).__name__} has no canonical form")
+
+
+@_matrix.register
+def _(matrix: Identity) -> dict[str, Any]:
+    return {"identity": matrix.size}
+
+
+@_matrix.register
+def _(matrix: Prefix) -> dict[str, Any]:
+    return {"prefixes": matrix.size, "others": matrix.others}
+
+
+@_matrix.register
+def _(matrix: Dense) -> dict[str, Any]:
+    return {"dense": _array(matrix.coefficients)}
+
+
+@_matrix.register
+def _(matrix: Sparse) -> dict[str, Any]:
+    entries = matrix.csr.tocoo()
+    places = [_array(each) for each in entries.coords]
+    return {"sparse": list(entries.shape), "places": places, "values": _array(entries.data)}
+
+
+@_matrix.register
+def _(matrix: Ranges) -> dict[str, Any]:
+    return {"ranges": matrix.cells, "starts": _array(matrix.starts), "stops": _array(matrix.stops)}
+
+
+@_matrix.register
+def _(matrix: Tree) -> dict[str, Any]:
+    return {"tree": matrix.size, "widths": list(matrix.widths), "weights": list(matrix.weights)}
+
+
+@_matrix.register
+def _(matrix: PIdentity) -> dict[str, Any]:
+    parts = (matrix.widths, matrix.diagonal, matrix.sums)
+    return {"p-identity": [_array(part) for part in parts]}
+
+
+@_matrix.register
+def _(matrix: Merged) -> dict[str, Any]:
+    return {"merged": _matrix(matrix.inner), "buckets": _array(matrix.buckets)}
+
+
+def _array(array: AnyArray) -> dict[str, Any]:
+    """Shape and hash of whole numbers, as 64-bit little-endian integers in C order."""
+    whole = np.ascontiguousarray(array, dtype="<i8")
+    return {"shape": list(whole.shape), "sha256": hashlib.sha256(whole.tobytes()).hexdigest()}
+
+
+def _price(price: Price | None) -> dict[str, Any] | None:
+    return None if price is None else {"epsilon": _exact(price.epsilon), "rho": _exact(price.rho)}
+
+
+def _rule(rule: Rule | None) -> str | None:
+    return None if rule is None else rule.value
+
+
+def _exact(value: Fraction | None) -> str | None:
+    return None if value is None else str(value)
 
 
 def table_mark(source: TableSource, key: bytes) -> str | None:
     """HMAC-SHA256 of the table's files, and of how they are read, under a key that never leaves the ledger.
 
-    Args:
-        source: the private table.
-        key: of the run's reservation, 32 random bytes.
+    None for standard input, which cannot be read twice. Errors: DataError.
 
-    Returns:
-        64 hexadecimal digits; None for standard input, which cannot be read twice.
-
-    Raises:
-        DataError: a file cannot be read.
-
-    Privacy:
-        A plain digest would let anybody who guesses the table in full test the guess. Under a random key that nobody
-        else has, the mark is indistinguishable from random bits, whatever the table. No two reservations share a key,
-        so two marks do not reveal whether the table has changed between them, and the key is erased when the run is
-        settled. A continued run reveals one bit, whether two tables are the same. The release is a function of one
-        table, by the curator's declaration, and on one table the bit is constant: it does not distinguish neighbours.
-        Where the declaration is false, the run is refused, and closed with all that it has reserved: so there is at
-        most one such bit for each reservation, revealed only to the holder of both tables and of the ledger.
+    **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
+    that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
+    share a key, so two marks do not tell whether the table has changed between them; and the key is erased when the
+    run is settled. What can be told from a continued run is one bit, whether two tables are the same. The release is
+    a function of one table, by the curator's declaration, and on one table the bit is constant: it tells neighbours
+    nothing apart. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
+    there is one such bit at most for each reservation, told to nobody but the holder of both tables and of the ledger.
     """
     if source.from_stdin:
         return None
@@ -153,8 +281,3 @@ def _file_digest(path: str) -> bytes:
         while chunk := opened.read(CHUNK):
             found.update(chunk)
     return found.digest()
-
-
-def _tag(thing: object) -> str:
-    kind = type(thing)
-    return _TAGS.get(kind) or f"{kind.__module__}.{kind.__qualname__}"

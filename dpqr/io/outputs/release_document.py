@@ -133,24 +133,23 @@ def _strategies(plan: Plan) -> dict[str, Any]:
 
 def _schedule(plan: Plan) -> dict[str, Any]:
     """What will be drawn, how often, at what price, and when the loop stops."""
-    problem = plan.problem
-    openings = ([part.name for part in one] if isinstance(one, tuple) else [one.name] for one in plan.opening)
+    problem, stop = plan.problem, plan.stop
     return {
-        "opening": list(openings),
+        "opening": [[block.name for block in blocks] for blocks in plan.opening],
         "rounds": plan.rounds,
         "price": {
-            "dropped": price_part(plan.dropped),
-            "opening": price_part(plan.opening_price),
-            "selection": price_part(plan.select),
-            "measurement": price_part(plan.measure),
-            "stages": [price_part(price) for price in plan.stages],
+            "dropped": price_part(plan.price("left out")),
+            "opening": price_part(plan.price("opening")),
+            "selection": price_part(plan.price("selection")),
+            "measurement": price_part(plan.price("measurement")),
+            "stages": [price_part(phase.price) for phase in plan.named("stage")],
         },
         "alpha": None if problem.alpha is None else rational(problem.alpha),
-        "promise": None if plan.threshold is None else plan.promise,
-        "beta": None if plan.threshold is None else rational(problem.beta),
+        "promise": None if stop is None else stop.promise,
+        "beta": None if stop is None else rational(problem.beta),
         "level": None if problem.level is None else rational(problem.level.value),
         "variant": problem.level.variant if problem.level else None,
-        "threshold": None if plan.threshold is None else rational(plan.threshold),
+        "threshold": None if stop is None else rational(stop.threshold),
     }
 
 

@@ -9,9 +9,7 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Schedule
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.workload import Workload
 
@@ -56,11 +54,8 @@ class Auto:
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The plan of the schedule that `choose` names; the plan names that one, too."""
-        schedule: Schedule = SCHEDULES.load(self.choose(problem.workload).name)()
-        return schedule.plan(problem, budget, roles)
-
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        return plan.schedule.next(plan, transcript)
+        planner: Planner = SCHEDULES.load(self.choose(problem.workload).name)()
+        return planner.plan(problem, budget, roles)
 
     def choose(self, workload: Workload) -> Chosen:
         if all(block.is_marginal for block in workload.blocks):

@@ -18,7 +18,7 @@ from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.guard import unfit
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.schedules.interface import Planner
 from dpqr.strategies.updates.interface import UpdateRule
 
 
@@ -32,7 +32,7 @@ class Wishes:
     update: UpdateRule[Any]
 
 
-def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> Plan:
+def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> Plan:
     """The plan of least noise; ties go to the earlier combination.
 
     Errors: UsageFault where what was chosen does not go together; InfeasiblePlan where no combination has a plan.
@@ -51,7 +51,7 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Schedule, wis
     return min(covered, key=lambda plan: plan.noise)
 
 
-def _valid(budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> list[Roles]:
+def _valid(budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> list[Roles]:
     """The combinations that the theorems cover; a UsageFault with the reasons where there is none."""
     if budget.pure and not any(check.pure for check in wishes.checks):
         raise UsageFault(
@@ -81,7 +81,7 @@ def _valid(budget: PrivacyBudget, schedule: Schedule, wishes: Wishes) -> list[Ro
     return combinations
 
 
-def _favoured(accountant: Accountant, schedule: Schedule, offered: Sequence[Distinguisher]) -> Distinguisher:
+def _favoured(accountant: Accountant, schedule: Planner, offered: Sequence[Distinguisher]) -> Distinguisher:
     """The schedule's own distinguisher; else the exponential mechanism where bounded range makes it cheaper
     (rho = eps^2 / 8 against eps^2 / 2), and permute-and-flip, which is never worse at the same eps, elsewhere."""
     favourite = schedule.distinguisher or ("exponential" if accountant.concentrated else "permute-and-flip")

@@ -13,11 +13,9 @@ from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.strategies.checks import Check
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Schedule
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.block import QueryBlock
 
 DROPPED = QueryBlock(name="records left out")
@@ -47,7 +45,7 @@ class WithDroppedCount:
     at most K, the draws are one adaptive sequence, whose prices add up like any others'.
     """
 
-    schedule: Schedule
+    schedule: Planner
     share: Fraction | None = None
 
     @property
@@ -70,21 +68,18 @@ class WithDroppedCount:
             return self.schedule.plan(problem, budget, roles)
         return self._set_aside(problem, budget, roles, self.share)
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        return self.schedule.next(plan, transcript)
-
     def _free(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The schedule's own plan, and a count that leaves its prices as they are."""
         plan = self.schedule.plan(problem, budget, roles)
         price = _part(roles.accountant, budget, self.share or FREE_SHARE)
-        events: Composition = ((dropped_event(roles.check, problem.unit, price), 1), *plan.events)
+        counting = replace(plan, phases=(_counted(roles, problem.unit, price), *plan.phases))
         try:
-            epsilon = roles.accountant.epsilon(events, budget.delta)
+            epsilon = roles.accountant.epsilon(counting.events, budget.delta)
         except BudgetRefused:
             epsilon = None
         if epsilon is None:
             return self._without(plan)
-        return replace(plan, dropped=price, events=events, epsilon=epsilon)
+        return replace(counting, epsilon=epsilon)
 
     def _without(self, plan: Plan) -> Plan:
         """A third party's theorem may not know left-out records."""
@@ -106,15 +101,14 @@ class WithDroppedCount:
             )
         odds = share / (1 - share)
         plan = self.schedule.plan(problem, budget, replace(roles, accountant=_Rest(accountant, odds)))
-        price = _times(plan, odds)
-        events: Composition = ((dropped_event(roles.check, problem.unit, price), 1), *plan.events)
-        return replace(
-            plan,
-            roles=roles,
-            dropped=price,
-            events=events,
-            epsilon=accountant.epsilon(events, budget.delta) or budget.epsilon,
-        )
+        phases = (_counted(roles, problem.unit, _times(plan, odds)), *plan.phases)
+        counting = replace(plan, roles=roles, phases=phases)
+        return replace(counting, epsilon=accountant.epsilon(counting.events, budget.delta) or budget.epsilon)
+
+
+def _counted(roles: Roles, unit: PrivacyUnit, price: Price) -> Phase:
+    events = ((dropped_event(roles.check, unit, price), 1),)
+    return Phase(noun="left out", count=1, price=price, events=events, blocks=((DROPPED,),))
 
 
 def dropped_event(check: Check, unit: PrivacyUnit, price: Price) -> PrivacyEvent:
@@ -165,8 +159,7 @@ class _Rest:
 
 def _times(plan: Plan, odds: Fraction) -> Price:
     """The price that was set aside: `odds` times all that the plan's draws cost, since prices go with shares."""
-    draws = ((plan.opening_price, len(plan.opening)), (plan.select, plan.rounds), (plan.measure, plan.rounds))
-    paid = [(price, count) for price, count in draws if price is not None] + [(price, 1) for price in plan.stages]
-    epsilon = sum((price.epsilon * count for price, count in paid if price.epsilon is not None), Fraction(0))
-    rho = sum((price.rho * count for price, count in paid if price.rho is not None), Fraction(0))
+    draws = [(phase.price, phase.count) for phase in plan.phases if phase.noun != "search"]
+    epsilon = sum((price.epsilon * count for price, count in draws if price.epsilon is not None), Fraction(0))
+    rho = sum((price.rho * count for price, count in draws if price.rho is not None), Fraction(0))
     return Price(rho=rho * odds) if rho else Price(epsilon=epsilon * odds)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 import numpy as np
 
@@ -57,12 +56,6 @@ class ExpectedError:
         """The deviation at which the blocks' mean error is `error`; at most the largest of the grid."""
         curve = self.curves[[self.places[block.name] for block in blocks]].mean(axis=0)
         return float(np.exp(np.interp(np.log(max(error, 1e-9)), np.log(curve), np.log(GRID))))
-
-
-@lru_cache(maxsize=4)
-def expected_error(blocks: tuple[QueryBlock, ...], singles: tuple[tuple[int, bytes], ...]) -> ExpectedError:
-    """As `of`, kept for the next step; the counts are given as the bytes of float64 arrays."""
-    return ExpectedError.of(blocks, {axis: np.frombuffer(counts, dtype=np.float64) for axis, counts in singles})
 
 
 def records_told(singles: Mapping[int, FloatArray]) -> float:

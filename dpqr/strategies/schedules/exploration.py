@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+from dpqr.data.unit import PrivacyUnit
 from dpqr.strategies.schedules.expected_error import ExpectedError
 from dpqr.strategies.schedules.finding import Finding
 from dpqr.strategies.schedules.gap import largest_gap, shown_gap
 from dpqr.strategies.schedules.last_measurements import LastMeasurements
 from dpqr.strategies.schedules.purse import Purse
-from dpqr.strategies.schedules.standing import FIRST_GAP, Batch, Standing
+from dpqr.strategies.schedules.standing import FIRST_GAP, Batch, SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 
@@ -71,6 +72,7 @@ class Exploration:
     asked: tuple[QueryBlock, ...]
     errors: ExpectedError
     purse: Purse
+    unit: PrivacyUnit
     records: float
     spent: tuple[float, ...]
     _last: LastMeasurements = field(init=False, repr=False)
@@ -81,37 +83,32 @@ class Exploration:
         )
         object.__setattr__(self, "_last", last)
 
-    def walk(self, start: Standing, rounds: Sequence[Round]) -> tuple[Standing, Batch | None]:
-        """Where the rounds lead, and the batch that is under way; None: time for the last measurements."""
-        standing = start
-        while standing.level < len(self.levels):
-            if not self._clear(standing):
-                return replace(standing, level=len(self.levels)), None
-            batch = self.batch(standing)
-            if batch is None:
-                standing = self._ended(standing)
-                continue
-            drawn = rounds[standing.at : standing.at + batch.size]
-            if len(drawn) < batch.size:
-                return standing, batch
-            standing = self._after(standing, batch, drawn)
-        return standing, None
+    def advanced(self, state: SearchState) -> tuple[SearchState, Batch | None]:
+        """Past the levels that are not worth a batch, and the next batch; None: time for the last measurements."""
+        while state.level < len(self.levels):
+            if not self._clear(state):
+                return replace(state, level=len(self.levels)), None
+            batch = self.batch(state)
+            if batch is not None:
+                return state, batch
+            state = self._ended(state)
+        return state, None
 
-    def batch(self, standing: Standing) -> Batch | None:
+    def batch(self, state: SearchState) -> Batch | None:
         """The next choices of the level; None: it has no more that are worth it, or that noise would let see."""
-        blocks, explored = self.offered(standing.level), self._explored(standing)
+        blocks, explored = self.offered(state.level), self._explored(state)
         names = {block.name for block in explored}
         waiting = [block for block in blocks if block.name not in names]
         spent = len(names) * len(blocks) > WORK
-        if not waiting or spent or self.sweeps(standing) or standing.idle >= PATIENCE:
+        if not waiting or spent or self.sweeps(state) or state.idle >= PATIENCE:
             return None
         size = min(1 + len(names) // BATCH, len(waiting))
-        even = standing.left / len(blocks)
-        enough = self._enough(waiting, min(standing.gap, FIRST_GAP), PART * even)
-        share = min(enough, LARGEST_BITE * standing.left / size)
-        selection = min(self.purse.selection(max(COLDNESS * standing.gap * self.records, 1e-6)), share)
+        even = state.left / len(blocks)
+        enough = self._enough(waiting, min(state.gap, FIRST_GAP), PART * even)
+        share = min(enough, LARGEST_BITE * state.left / size)
+        selection = min(self.purse.selection(max(COLDNESS * state.gap * self.records, 1e-6)), share)
         batch = Batch(size=size, deviation=self.purse.bought(share), selection=selection, measurement=share)
-        return batch if batch.cost <= standing.left / 2 else None
+        return batch if batch.cost <= state.left / 2 else None
 
     def _enough(self, waiting: Sequence[QueryBlock], gap: float, cheap: float) -> float:
         """The share that measures one of the blocks to within the gap, and, for `cheap` at most, to within TOLD."""
@@ -124,73 +121,73 @@ class Exploration:
         """The candidates of a level."""
         return self.levels[level] if level else (*self.levels[level], *self.coarse)
 
-    def _clear(self, standing: Standing) -> bool:
+    def _clear(self, state: SearchState) -> bool:
         """Whether noise lets the level be searched."""
-        if self._explored(standing):
+        if self._explored(state):
             return True
-        if standing.level == 0:
-            deviation = self.purse.bought(LARGEST_BITE * standing.left)
+        if state.level == 0:
+            deviation = self.purse.bought(LARGEST_BITE * state.left)
             told = (self.errors.at(block, deviation) / largest_gap(block) for block in self.offered(0))
             return min(told) <= HOPELESS * self.records
-        blocks = self.levels[standing.level]
-        return self._reached(blocks, (*standing.explored, *blocks), standing.left) < CLEAR
+        blocks = self.levels[state.level]
+        return self._reached(blocks, (*state.explored, *blocks), state.left) < CLEAR
 
-    def _ended(self, standing: Standing) -> Standing:
+    def _ended(self, state: SearchState) -> SearchState:
         """On to the next level; where all are to be measured, they count as explored."""
-        explored = standing.explored
-        if self.sweeps(standing):
+        explored = state.explored
+        if self.sweeps(state):
             last = self.levels[-1]
             names = {block.name for block in (*last, *self.coarse)}
             explored = (*(block for block in explored if block.name not in names), *last)
-        return replace(standing, gap=FIRST_GAP, explored=explored, idle=0, level=standing.level + 1)
+        return replace(state, gap=FIRST_GAP, explored=explored, idle=0, level=state.level + 1)
 
-    def _explored(self, standing: Standing) -> tuple[QueryBlock, ...]:
+    def _explored(self, state: SearchState) -> tuple[QueryBlock, ...]:
         """Those of the level."""
-        names = {block.name for block in self.offered(standing.level)}
-        return tuple(block for block in standing.explored if block.name in names)
+        names = {block.name for block in self.offered(state.level)}
+        return tuple(block for block in state.explored if block.name in names)
 
-    def sweeps(self, standing: Standing) -> bool:
+    def sweeps(self, state: SearchState) -> bool:
         """Whether so many of the asked blocks were worth it, the last ones too, that the search ends and all are
         measured."""
         last = self.levels[-1]
-        names = {block.name for block in last}.intersection(block.name for block in standing.explored)
-        if standing.level < len(self.levels) - 1 or len(names) < ENOUGH * len(last) or standing.idle:
+        names = {block.name for block in last}.intersection(block.name for block in state.explored)
+        if state.level < len(self.levels) - 1 or len(names) < ENOUGH * len(last) or state.idle:
             return False
-        return standing.gap >= SWEEP * self._reached(last, last, standing.left)
+        return state.gap >= SWEEP * self._reached(last, last, state.left)
 
-    def reached(self, standing: Standing) -> float:
+    def reached(self, state: SearchState) -> float:
         """Mean error over n of the level's explored blocks if what is left were spent on the last measurements now."""
-        explored = self._explored(standing)
-        return self._reached(explored, standing.explored, standing.left) if explored else 0.0
+        explored = self._explored(state)
+        return self._reached(explored, state.explored, state.left) if explored else 0.0
 
-    def final(self, standing: Standing) -> list[tuple[QueryBlock, float]]:
-        """The last measurements and their shares, `standing` being where the walk has ended."""
-        return self._last.split(standing.explored, standing.left)
+    def final(self, state: SearchState) -> list[tuple[QueryBlock, float]]:
+        """The last measurements and their shares, `state` being where the walk has ended."""
+        return self._last.split(state.explored, state.left)
 
     def _reached(self, told: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
         return self._last.leaves(told, measured, left) / self.records
 
-    def _after(self, standing: Standing, batch: Batch, drawn: Sequence[Round]) -> Standing:
+    def after(self, state: SearchState, batch: Batch, drawn: Sequence[Round]) -> SearchState:
+        """After all choices of the batch; one that was lost in a crash shows nothing, and is paid."""
         shown = [gap for one in drawn if (gap := shown_gap(one, self.errors, self.records)) is not None]
         found = tuple(one.measurement.blocks[0] for one in drawn if one.measurement is not None)
         after = replace(
-            standing,
-            left=standing.left - batch.cost,
-            gap=standing.gap / 2,
-            explored=(*standing.explored, *found),
-            at=standing.at + batch.size,
+            state,
+            left=state.left - batch.cost,
+            gap=state.gap / 2,
+            explored=(*state.explored, *found),
         )
         if not shown:
             return after
-        finding = Finding.of(shown, standing.links)
+        finding = Finding.of(shown, state.links)
         return replace(
             after,
             gap=max(finding.least, after.gap),
-            links=standing.links.joined(shown),
-            idle=finding.idle(standing.idle, self.reached(after), self._price(standing, after)),
+            links=state.links.joined(shown),
+            idle=finding.idle(state.idle, self.reached(after), self._price(state, after)),
         )
 
-    def _price(self, before: Standing, after: Standing) -> float:
+    def _price(self, before: SearchState, after: SearchState) -> float:
         """What a further block would cost, L1 error over n: what measuring leaves in one, or what each of the last ones
         has added to the sum over all explored ones, if that is more."""
         (few, one), (many, other) = ((len(self._explored(each)), self.reached(each)) for each in (before, after))

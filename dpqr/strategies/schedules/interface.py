@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round, Transcript
 
 if TYPE_CHECKING:
     from dpqr.strategies.plan import Plan, Roles
 
+S = TypeVar("S")
 
-class Schedule(Protocol):
-    """A function of public and released things only."""
+
+class Planner(Protocol):
+    """Makes plans, each of which names the schedule that follows it."""
 
     @property
     def name(self) -> str: ...
@@ -33,8 +35,27 @@ class Schedule(Protocol):
         """The run on paper; InfeasiblePlan where there is none."""
         ...
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        """The next step, or None at the end. Reads the transcript's public rounds only."""
+
+class Schedule(Planner, Protocol[S]):
+    """A planner that follows its plans, from state to state.
+
+    The state S is a value: all that the next steps depend on. `start`, `next` and `after` are functions of their
+    arguments and change none of them, so the same plan and the same rounds lead to the same steps, also where a run is
+    continued after a crash.
+
+    Privacy: a plan is public and a round released, so each state is public or released too. Nothing else may enter it.
+    """
+
+    def start(self, plan: Plan) -> S:
+        """Before the first round."""
+        ...
+
+    def next(self, plan: Plan, state: S) -> Step | None:
+        """The next step, or None at the end."""
+        ...
+
+    def after(self, state: S, finished: Round) -> S:
+        """The state after one more round, which was made by the step that `next` gave for `state`."""
         ...
 
 

@@ -9,11 +9,12 @@ from itertools import islice
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.strategies.plan import BlockForecast, Plan, Roles
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.course import RECORDS, Leg, course, parts
-from dpqr.strategies.schedules.rounds import proved
+from dpqr.strategies.schedules.drafts import proved, search_phases
 from dpqr.strategies.schedules.scouting import Scouting, unit_error
+from dpqr.strategies.schedules.state import Released
 from dpqr.strategies.schedules.strategy import Strategy, forecast
 from dpqr.strategies.step import Step
 from dpqr.strategies.transcript import Round, Transcript
@@ -73,31 +74,32 @@ class Ordered:
         direct = Strategy().plan(problem, budget, roles)
         counted = problem.n is None
         prices = roles.accountant.cut(budget, _portions(counted, _shares(problem, roles)))
-        events = ((reduce(Price.plus, prices).event, 1),)
-        staged = replace(
-            direct,
-            schedule=self,
-            opening=((RECORDS,),) if counted else (),
-            opening_price=prices[0] if counted else None,
-            stages=prices[1:] if counted else prices,
-            events=events,
-            epsilon=proved(roles.accountant, events, budget),
-        )
+        first = Phase(noun="opening", count=1, price=prices[0], blocks=((RECORDS,),))
+        stages = (Phase(noun="stage", count=1, price=price) for price in (prices[1:] if counted else prices))
+        phases = search_phases((first, *stages) if counted else stages, reduce(Price.plus, prices))
+        staged = replace(direct, schedule=self, phases=phases, epsilon=proved(roles.accountant, phases, budget))
         refusals = {part.unsuited for part in parts(staged)}
         if None not in refusals:
             return replace(direct, notes=(*direct.notes, f"no buckets: {'; '.join(sorted(map(str, refusals)))}"))
         return replace(staged, forecast=_forecast(staged), notes=(*direct.notes, _announced(staged)))
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
+    def start(self, plan: Plan) -> Released:
+        return Released()
+
+    def next(self, plan: Plan, state: Released) -> Step | None:
         """The count; then the strategy, or the boxes and the buckets that these suggest."""
-        leg = next(islice(course(plan, transcript), len(transcript.rounds), None), None)
+        leg = next(islice(course(plan, state.rounds), len(state.rounds), None), None)
         return None if leg is None else leg.step
+
+    def after(self, state: Released, finished: Round) -> Released:
+        return state.after(finished)
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
         """What was chosen, and why: from public and released figures."""
-        if not plan.stages:
+        if not plan.named("stage"):
             return ()
-        taken = zip(transcript.rounds, course(plan, transcript), strict=False)
+        released = [finished.measurement for finished in transcript.rounds]
+        taken = zip(transcript.rounds, course(plan, released), strict=False)
         return tuple(sentence for finished, leg in taken for sentence in _told(leg, finished))
 
 

@@ -12,13 +12,13 @@ import numpy as np
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, of_any_blocks
-from dpqr.strategies.candidates import Candidate, QueryCandidates
+from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.rounds import forecast_row, proved
+from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
+from dpqr.strategies.schedules.state import Progress
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 
 ROUNDS = {1.0: 2, 1e2: 4, 1e3: 8, 1e4: 12, 1e5: 60, 1e6: 80, 1e7: 140}
@@ -65,21 +65,18 @@ class Queries:
         rounds = self._rounds(problem, budget, roles)
         prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))
         select, measure = prices[-2:]
-        opening_price = prices[0] if opening else None
-        events = _events(problem, roles, opening, opening_price, rounds, select, measure)
+        unit, dearest = problem.unit, dearest_row(problem)
+        phases = (
+            *opening_phase(roles, unit, opening, prices[0]),
+            *round_phases(roles, unit, dearest, rounds, (select, measure), single=True),
+        )
         return Plan(
             problem=problem,
             budget=budget,
             roles=roles,
             schedule=self,
-            opening=opening,
-            opening_price=opening_price,
-            rounds=rounds,
-            select=select,
-            measure=measure,
-            single=True,
-            events=events,
-            epsilon=proved(roles.accountant, events, budget),
+            phases=phases,
+            epsilon=proved(roles.accountant, phases, budget),
             forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
             notes=self._notes(problem, rounds),
         )
@@ -100,25 +97,28 @@ class Queries:
             f"the prices here are those of {rounds}",
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        done = len(transcript.rounds)
-        if done < len(plan.opening) and plan.opening_price:
-            return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price)
-        if plan.select is None or plan.measure is None:
-            return None
-        rounds = self._told(plan, transcript)
+    def start(self, plan: Plan) -> Progress:
+        return Progress()
+
+    def next(self, plan: Plan, state: Progress) -> Step | None:
+        done, opening = state.rounds, plan.phase("opening")
+        if opening and done < opening.count:
+            return Step(candidates=opening.blocks[done], select=None, measure=opening.price)
+        rounds, planned = self._told(plan, state), (plan.price("selection"), plan.price("measurement"))
         if done >= len(plan.opening) + rounds:
             return None
         candidates = _candidates(plan.problem.workload.blocks, plan.problem.unit)
-        select, measure = (_spread(price, plan.rounds, rounds) for price in (plan.select, plan.measure))
+        select, measure = (_spread(price, plan.rounds, rounds) for price in planned if price)
         return Step(candidates=candidates, select=select, measure=measure)
 
-    def _told(self, plan: Plan, transcript: Transcript) -> int:
+    def after(self, state: Progress, finished: Round) -> Progress:
+        return state.after(finished)
+
+    def _told(self, plan: Plan, state: Progress) -> int:
         """T; by the released total where that was bought for it. A total that was lost in a crash tells the fewest."""
         if self.rounds is not None or plan.problem.n is not None:
             return plan.rounds
-        first = transcript.rounds[0].measurement
-        total = int(first.values[0][0]) if first is not None else 0
+        total = int(state.first.values[0][0]) if state.first is not None else 0
         return default_rounds(max(total, 0), plan.budget.epsilon)
 
 
@@ -163,19 +163,3 @@ def _spread(price: Price, planned: int, rounds: int) -> Price:
         epsilon=None if price.epsilon is None else price.epsilon * times,
         rho=None if price.rho is None else price.rho * times,
     )
-
-
-def _events(
-    problem: Problem,
-    roles: Roles,
-    opening: tuple[Candidate, ...],
-    opening_price: Price | None,
-    rounds: int,
-    select: Price,
-    measure: Price,
-) -> Composition:
-    """The worst case of the run: the opening, and `rounds` times a selection and the dearest measurement."""
-    widest = max(problem.workload.blocks, key=lambda block: block.largest_coefficient).largest_row
-    first = tuple((roles.check.event(one, problem.unit, opening_price), 1) for one in opening if opening_price)
-    measured = of_any_blocks(roles.check.event((widest,), problem.unit, measure))
-    return (*first, (roles.distinguisher.event(select), rounds), (measured, rounds))

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.expected_error import records_told
+from dpqr.strategies.schedules.coarsening import coarsened
+from dpqr.strategies.schedules.expected_error import ExpectedError, records_told
 from dpqr.strategies.schedules.exploration import Exploration
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.schedules.levels import candidate_levels
+from dpqr.strategies.schedules.purse import Purse
+from dpqr.strategies.schedules.stand_ins import with_stand_ins
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+LAST = 0.5
+"""Share of the budget that last measurements, about as many as there are attributes, are taken to get when it is asked
+what noise would leave of a block."""
 
 OPENING = Fraction(1, 10)
 """Share of the budget that one-way marginals get at first."""
@@ -25,12 +37,49 @@ equal shares.)"""
 LARGEST_OPENING = 0.5
 
 
-def opening_counts(plan: Plan, transcript: Transcript) -> dict[int, FloatArray]:
+def whole_of(price: Price, share: Fraction) -> Price:
+    """What `price` is `share` of."""
+    return Price(epsilon=price.pure / share) if price.rho is None else Price(rho=price.rho / share)
+
+
+def explored(
+    plan: Plan, released: Sequence[Measurement | None]
+) -> tuple[Exploration, tuple[tuple[QueryBlock, float], ...]]:
+    """What the first measurements of all attributes say of the rest; and those that are measured again before the
+    search, with their shares."""
+    problem = with_stand_ins(plan.problem, plan.roles.check)
+    levels = candidate_levels(problem)
+    singles = tuple(candidate[0] for candidate in plan.opening)
+    counts = opening_counts(plan, released)
+    whole = plan.price("search")
+    assert whole is not None, "a plan with rounds states what its search may cost"
+    purse = Purse.of(plan.roles, problem.unit, singles[0], whole)
+    records = max(1.0, float(problem.n or records_told(counts)))
+    errors = ExpectedError.of((*chain(*levels), *singles), counts)
+    coarse = coarsened(levels[0], counts, errors, records, purse.bought(LAST / len(singles))) if levels else ()
+    known = Exploration(
+        levels=levels,
+        coarse=coarse,
+        singles=singles,
+        asked=problem.workload.blocks,
+        errors=errors.joined(ExpectedError.of(coarse, counts)) if coarse else errors,
+        purse=purse,
+        unit=problem.unit,
+        records=records,
+        spent=(float(OPENING) / len(singles),) * len(singles),
+    )
+    again = reopened(known)
+    spent = tuple(old + new for old, new in zip(known.spent, again, strict=True))
+    shares = tuple((block, share) for block, share in zip(singles, again, strict=True) if share)
+    return replace(known, spent=spent), shares
+
+
+def opening_counts(plan: Plan, released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
     """The opening's noisy one-way marginals; even counts for one that was lost."""
     found: dict[int, FloatArray] = {}
-    for (block,), one in zip(plan.opening, transcript.rounds, strict=False):
-        if one.measurement is not None:
-            found[block.axes[0]] = np.asarray(one.measurement.values[0], dtype=np.float64)
+    for (block,), measured in zip(plan.opening, released, strict=True):
+        if measured is not None:
+            found[block.axes[0]] = np.asarray(measured.values[0], dtype=np.float64)
     total = records_told(found)
     for (block,) in plan.opening:
         found.setdefault(block.axes[0], np.full(block.cells, total / block.cells))

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
-from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.accountant import Accountant, Portion
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, of_any_blocks
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.candidates import BlockCandidates, Candidate
-from dpqr.strategies.plan import BlockForecast, Plan, Roles
+from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, round_phases
+from dpqr.strategies.schedules.state import Released
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
-from dpqr.workload.block import Factor, QueryBlock
+from dpqr.strategies.transcript import Round
+from dpqr.workload.block import QueryBlock
 
 OPENING_SHARE = Fraction(1, 5)
 SELECTION_SHARE = Fraction(1, 5)
@@ -62,59 +61,43 @@ class Rounds:
         opening = _whole(problem) if whole else one_way(problem) if self.opening else _total(problem)
         rounds = 0 if whole else rounds
         prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))
-        opening_price = prices[0] if opening else None
-        select, measure = prices[-2:] if rounds else (None, None)
-        events = _events(problem, roles, opening, opening_price, rounds, select, measure)
-        paid = measure or opening_price
+        phases = opening_phase(roles, problem.unit, opening, prices[0])
+        if rounds:
+            select, measure = prices[-2:]
+            dearest = max(blocks, key=lambda block: roles.check.law((block,), problem.unit, measure).deviation)
+            phases += round_phases(roles, problem.unit, dearest, rounds, (select, measure), single=False)
+        paid = phases[-1].price
         return Plan(
             problem=problem,
             budget=budget,
             roles=roles,
             schedule=self,
-            opening=opening,
-            opening_price=opening_price,
-            rounds=rounds,
-            select=select,
-            measure=measure,
-            events=events,
-            epsilon=proved(roles.accountant, events, budget),
-            forecast=tuple(forecast(problem, roles, block, paid) for block in blocks) if paid else (),
+            phases=phases,
+            epsilon=proved(roles.accountant, phases, budget),
+            forecast=tuple(forecast(problem, roles, block, paid) for block in blocks),
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        done = len(transcript.rounds)
-        if done < len(plan.opening) and plan.opening_price:
-            last = done == len(plan.opening) - 1
-            mend = last or not plan.roles.update.cumulative
-            return Step(candidates=plan.opening[done], select=None, measure=plan.opening_price, mend=mend)
-        if done >= len(plan.opening) + plan.rounds or plan.measure is None:
+    def start(self, plan: Plan) -> Released:
+        return Released()
+
+    def next(self, plan: Plan, state: Released) -> Step | None:
+        done, opening = len(state.rounds), plan.phase("opening")
+        if opening and done < opening.count:
+            last = done == opening.count - 1
+            refit = last or not plan.roles.update.cumulative
+            return Step(candidates=opening.blocks[done], select=None, measure=opening.price, refit=refit)
+        select, measure = plan.price("selection"), plan.price("measurement")
+        if done >= len(plan.opening) + plan.rounds or measure is None:
             return None
-        return Step(candidates=_unmeasured(plan, transcript), select=plan.select, measure=plan.measure)
+        return Step(candidates=_unmeasured(plan, state), select=select, measure=measure)
+
+    def after(self, state: Released, finished: Round) -> Released:
+        return state.after(finished)
 
 
 def default_rounds(epsilon: Fraction) -> int:
     """T grows with the budget: more rounds spread it thinner, which a small one cannot bear."""
     return max(3, math.ceil(ROUNDS_AT_EPSILON_ONE * math.pow(epsilon, 0.65)))
-
-
-def forecast(problem: Problem, roles: Roles, block: QueryBlock, price: Price) -> BlockForecast:
-    """The noise that measuring `block` at `price` would add to each of its answers, in records."""
-    law = roles.check.law((block,), problem.unit, price)
-    return BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * float(block.scale))
-
-
-def forecast_row(problem: Problem, roles: Roles, block: QueryBlock, price: Price) -> BlockForecast:
-    """The noise of one query's answer where queries are measured one by one: of the block's largest one, for a query's
-    noise grows with its own coefficients."""
-    return replace(forecast(problem, roles, block.largest_row, price), name=block.name, rows=block.rows)
-
-
-def proved(accountant: Accountant, events: Composition, budget: PrivacyBudget) -> Fraction:
-    """What the accountant proves for a plan's events; InfeasiblePlan where its theorem does not cover them."""
-    epsilon = accountant.epsilon(events, budget.delta)
-    if epsilon is None:
-        raise InfeasiblePlan(f"--accountant {accountant.name} does not cover this plan's draws; choose another one")
-    return epsilon
 
 
 def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
@@ -133,17 +116,6 @@ def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     return opening + (adaptive if rounds else [])
 
 
-def one_way(problem: Problem) -> tuple[Candidate, ...]:
-    """All one-way marginals of the attributes that the workload looks at; the workload's own block where it is one."""
-    asked = {block.axes: block for block in problem.workload.blocks if block.is_marginal}
-    singles = []
-    for axis in problem.workload.axes:
-        attribute = problem.domain.attributes[axis]
-        factor = Factor.identity(axis, attribute.size)
-        singles.append((asked.get((axis,), QueryBlock(name=f"opening({attribute.name})", factors=(factor,))),))
-    return tuple(singles)
-
-
 def _total(problem: Problem) -> tuple[Candidate, ...]:
     """The number of records, where it is private and no marginal among the measured blocks would tell it."""
     return () if problem.n is not None else ((QueryBlock(name="opening(total)"),),)
@@ -156,12 +128,12 @@ def _whole(problem: Problem) -> tuple[Candidate, ...]:
     return (*total, *((block,) for block in blocks))
 
 
-def _unmeasured(plan: Plan, transcript: Transcript) -> BlockCandidates:
+def _unmeasured(plan: Plan, state: Released) -> BlockCandidates:
     """A block that was measured, or that the hypothesis has no room for, is left out of later draws.
 
     Public rules, and no draw is repeated. Where nothing is left, what was measured may be chosen again.
     """
-    measured = [block for measurement in transcript.measurements for block in measurement.blocks]
+    measured = [block for measurement in state.measurements for block in measurement.blocks]
     names = {block.name for block in measured}
     blocks, fits = plan.problem.workload.blocks, plan.roles.update.fits
     left = tuple(one for one in blocks if one.name not in names and fits(plan.problem, measured, (one,)))
@@ -175,25 +147,3 @@ def _penalties(plan: Plan, blocks: tuple[QueryBlock, ...]) -> tuple[int, ...]:
     deviations = {told.name: told.deviation for told in plan.forecast}
     noise = (deviations[one.name] / float(one.scale) * one.rows for one in blocks)
     return tuple(round(min(PENALTY * total, LARGEST_PENALTY)) for total in noise)
-
-
-def _events(
-    problem: Problem,
-    roles: Roles,
-    opening: tuple[Candidate, ...],
-    opening_price: Price | None,
-    rounds: int,
-    select: Price | None,
-    measure: Price | None,
-) -> Composition:
-    """The worst case of the run: every opening, and `rounds` times a selection and the dearest measurement."""
-    unit = problem.unit
-    events: Composition = ()
-    if opening_price:
-        each = Counter(roles.check.event(blocks, unit, opening_price) for blocks in opening)
-        events = tuple(each.items())
-    if select and measure:
-        widest = max(problem.workload.blocks, key=lambda block: roles.check.law((block,), unit, measure).deviation)
-        picked = roles.distinguisher.event(select)
-        return (*events, (picked, rounds), (of_any_blocks(roles.check.event((widest,), unit, measure)), rounds))
-    return events

@@ -1,4 +1,4 @@
-"""Standing: how far a search among marginals has come, in whole batches of choices."""
+"""SearchState: how far a search among marginals has come, in whole batches of choices."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ FIRST_GAP = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class SearchState:
     """After whole batches.
 
     left: share of the budget. gap: L1 error over n that the last batch showed, noise aside. explored: blocks
-    measured, and the links that they are. idle: batches in a row that found nothing worth measuring. at: rounds that
-    were read. level: whose candidates are searched.
+    measured, and the links that they are. idle: batches in a row that found nothing worth measuring. level: whose
+    candidates are searched.
     """
 
     left: float
@@ -25,7 +25,6 @@ class Standing:
     explored: tuple[QueryBlock, ...] = ()
     links: Links = field(default_factory=Links)
     idle: int = 0
-    at: int = 0
     level: int = 0
 
 

@@ -15,9 +15,10 @@ from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.rounds import proved
+from dpqr.strategies.schedules.drafts import opening_phase, proved
+from dpqr.strategies.schedules.state import Progress
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.recovery import on_single_axes, query_variances, scaled
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -61,24 +62,29 @@ class Strategy:
         (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
         chosen = [_Choice.of(problem, roles, price, axes, blocks) for axes, blocks in groups.items()]
         measured = _shared(chosen, problem, _norm(roles))
-        events = ((roles.check.event(measured, problem.unit, price), 1),)
+        phases = opening_phase(roles, problem.unit, (measured,), price)
         return Plan(
             problem=problem,
             budget=budget,
             roles=roles,
             schedule=self,
-            opening=(measured,),
-            opening_price=price,
-            events=events,
-            epsilon=proved(roles.accountant, events, budget),
+            phases=phases,
+            epsilon=proved(roles.accountant, phases, budget),
             forecast=forecast(problem, roles, price, measured),
             notes=tuple(choice.sentence(problem, among=len(chosen)) for choice in chosen),
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        if transcript.rounds or plan.opening_price is None:
+    def start(self, plan: Plan) -> Progress:
+        return Progress()
+
+    def next(self, plan: Plan, state: Progress) -> Step | None:
+        measured = plan.phase("opening")
+        if state.rounds or measured is None:
             return None
-        return Step(candidates=plan.opening[0], select=None, measure=plan.opening_price)
+        return Step(candidates=measured.blocks[0], select=None, measure=measured.price)
+
+    def after(self, state: Progress, finished: Round) -> Progress:
+        return state.after(finished)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

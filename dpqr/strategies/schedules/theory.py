@@ -12,15 +12,15 @@ from fractions import Fraction
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, of_any_blocks
+from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
+from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
 from dpqr.strategies.schedules.feasible_alpha import TOTAL, Feasibility
-from dpqr.strategies.schedules.rounds import forecast_row, proved
+from dpqr.strategies.schedules.state import Progress
 from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Transcript
+from dpqr.strategies.transcript import Round
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,57 +76,52 @@ class Theory:
         alpha = case.chosen()
         rounds = case.rounds(alpha)
         select, measure = case.prices(rounds)
-        events = _events(problem, roles, rounds, select, measure)
+        counted = ((TOTAL,),) if problem.n is None else ()
+        phases = (
+            *opening_phase(roles, problem.unit, counted, measure),
+            *round_phases(roles, problem.unit, dearest_row(problem), rounds, (select, measure), single=True),
+        )
         return Plan(
             problem=replace(problem, alpha=alpha, level=Level(value=alpha / 2, variant=self.variant)),
             budget=budget,
             roles=roles,
             schedule=self,
-            opening=((TOTAL,),) if problem.n is None else (),
-            opening_price=measure if problem.n is None else None,
-            rounds=rounds,
-            select=select,
-            measure=measure,
-            single=True,
-            threshold=Fraction(3, 4) * alpha * n,
-            promise=case.promise(alpha),
-            events=events,
-            epsilon=proved(roles.accountant, events, budget),
+            phases=phases,
+            stop=StopTest(threshold=Fraction(3, 4) * alpha * n, promise=case.promise(alpha)),
+            epsilon=proved(roles.accountant, phases, budget),
             forecast=tuple(forecast_row(problem, roles, block, measure) for block in problem.workload.blocks),
             notes=case.cautions(alpha) or _notes(problem, alpha),
         )
 
-    def next(self, plan: Plan, transcript: Transcript) -> Step | None:
-        done = len(transcript.rounds)
-        if plan.opening_price is not None and not done:
-            return Step(candidates=plan.opening[0], select=None, measure=plan.opening_price, mend=False)
-        if transcript.stopped or done >= len(plan.opening) + plan.rounds or plan.measure is None:
+    def start(self, plan: Plan) -> Progress:
+        return Progress()
+
+    def next(self, plan: Plan, state: Progress) -> Step | None:
+        opening, measure = plan.phase("opening"), plan.price("measurement")
+        if opening and not state.rounds:
+            return Step(candidates=opening.blocks[0], select=None, measure=opening.price, refit=False)
+        records = _counted(plan, state)
+        if opening and records is None:
             return None
-        records = _counted(plan, transcript)
-        if plan.opening and records is None:
+        if state.rounds >= len(plan.opening) + plan.rounds or measure is None:
             return None
         return Step(
             candidates=QueryCandidates(blocks=plan.problem.workload.blocks),
-            select=plan.select,
-            measure=plan.measure,
-            threshold=plan.threshold,
+            select=plan.price("selection"),
+            measure=measure,
+            threshold=plan.stop.threshold if plan.stop else None,
             records=records,
         )
 
+    def after(self, state: Progress, finished: Round) -> Progress:
+        return state.after(finished)
 
-def _counted(plan: Plan, transcript: Transcript) -> int | None:
+
+def _counted(plan: Plan, state: Progress) -> int | None:
     """m, from the count of the kept records; None where none was planned, or where it was lost in a crash: without it
     there is nothing to scale answers to."""
-    counted = transcript.rounds[0].measurement if plan.opening else None
+    counted = state.first if plan.opening else None
     return None if counted is None else min(max(int(counted.values[0][0]), 1), _declared(plan.problem))
-
-
-def _events(problem: Problem, roles: Roles, rounds: int, select: Price, measure: Price) -> Composition:
-    """The worst case of the run: the dearest measurement in every round. Prices of all rows agree, noises do not."""
-    widest = max(problem.workload.blocks, key=lambda block: block.largest_coefficient).largest_row
-    counted = ((roles.check.event((TOTAL,), problem.unit, measure), 1),) if problem.n is None else ()
-    measured = of_any_blocks(roles.check.event((widest,), problem.unit, measure))
-    return (*counted, (roles.distinguisher.event(select), rounds), (measured, rounds))
 
 
 def _declared(problem: Problem) -> int:

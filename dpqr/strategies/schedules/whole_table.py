@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from typing import Any
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import opening_phase, proved
 from dpqr.strategies.schedules.interface import Schedule
-from dpqr.strategies.schedules.rounds import proved
 from dpqr.workload.block import Factor, QueryBlock
 
 
@@ -23,11 +24,13 @@ def whole_table(problem: Problem) -> QueryBlock:
     return own or QueryBlock(name="table of all columns", factors=factors)
 
 
-def measured_once(table: QueryBlock, schedule: Schedule, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+def measured_once(
+    table: QueryBlock, schedule: Schedule[Any], problem: Problem, budget: PrivacyBudget, roles: Roles
+) -> Plan:
     """A plan of one measurement, that of the table at the whole budget."""
     (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
     law = roles.check.law((table,), problem.unit, price)
-    events = ((roles.check.event((table,), problem.unit, price), 1),)
+    phases = opening_phase(roles, problem.unit, ((table,),), price)
     told = tuple(
         BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * math.sqrt(table.cells / block.cells))
         for block in problem.workload.blocks
@@ -39,10 +42,8 @@ def measured_once(table: QueryBlock, schedule: Schedule, problem: Problem, budge
         budget=budget,
         roles=roles,
         schedule=schedule,
-        opening=((table,),),
-        opening_price=price,
-        events=events,
-        epsilon=proved(roles.accountant, events, budget),
+        phases=phases,
+        epsilon=proved(roles.accountant, phases, budget),
         forecast=told,
         notes=(note,),
     )

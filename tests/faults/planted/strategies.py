@@ -2,8 +2,6 @@
 
 from faults.fault import planted_in
 
-_COUNTED = "        events: Composition = ((dropped_event(roles.check, problem.unit, price), 1), *plan.events)"
-
 _STOP = {
     law: f"""Discrete{law.title()}Event:
         return self.mechanism(blocks, unit, price).event
@@ -19,29 +17,30 @@ FAULTS = (
         ("Fraction(3, 4) * alpha * n", "Fraction(7, 8) * alpha * n", "the stop test is looser than its proof"),
         ("Level(value=alpha / 2, variant", "Level(value=alpha, variant", "steps at level alpha"),
         (
-            "opening=((TOTAL,),) if problem.n is None",
-            "opening=((TOTAL,),) if problem.n",
+            "counted = ((TOTAL,),) if problem.n is None",
+            "counted = ((TOTAL,),) if problem.n",
             "a private count is not bought",
         ),
         (
-            "opening_price=measure if problem.n is None else None",
-            "opening_price=select if problem.n is None else None",
+            "opening_phase(roles, problem.unit, counted, measure)",
+            "opening_phase(roles, problem.unit, counted, select)",
             "a count at another price than planned",
         ),
-        ("done >= len(plan.opening) + plan.rounds", "done > len(plan.opening) + plan.rounds", "a round too many"),
-        ("done >= len(plan.opening) + plan.rounds", "done >= plan.rounds", "the count takes a round's place"),
-        ("if transcript.stopped or done", "if done", "the loop goes on after the stop"),
-        ("        if plan.opening and records is None:\n            return None\n", "", "no count, and it goes on"),
-        ("threshold=plan.threshold,\n            records", "records", "no stop test"),
+        ("state.rounds >= len(plan.opening) +", "state.rounds > len(plan.opening) +", "a round too many"),
+        (
+            "state.rounds >= len(plan.opening) + plan.rounds",
+            "state.rounds >= plan.rounds",
+            "the count takes a round's place",
+        ),
+        ("        if opening and records is None:\n            return None\n", "", "no count, and it goes on"),
+        ("threshold=plan.stop.threshold if plan.stop else None,\n            records", "records", "no stop test"),
         ("min(max(int(counted.values[0][0]), 1), _decl", "min(int(counted.values[0][0]), _decl", "m may be below 1"),
         (
             "return None if counted is None else min(max(int(counted.values[0][0]), 1), _declared(plan.problem))",
             "return None if counted is None else max(int(counted.values[0][0]), 1)",
             "m may be above the declared n",
         ),
-        ("widest = max(problem", "widest = min(problem", "the cheapest measurement is planned for"),
-        ("return (*counted, (roles", "return ((roles", "the count is not paid"),
-        ("(roles.distinguisher.event(select), rounds), ", "", "selections are not paid"),
+        ("            *opening_phase(roles, problem.unit, counted, measure),\n", "", "the count is not paid"),
         ("if negative or block.largest_coefficient", "if block.largest_coefficient", "coefficients below 0 pass"),
         ("block.scale > 1:", "block.scale > 2:", "coefficients above 1 pass"),
         ("promise=case.promise(alpha)", 'promise="proved"', "what is heuristic is called proved"),
@@ -51,6 +50,14 @@ FAULTS = (
             "    if problem:\n        return ()\n    slack",
             "what a promise under add-remove rests on is not told",
         ),
+    ),
+    *planted_in(
+        "strategies/schedules/drafts.py",
+        ("return max(problem.workload", "return min(problem.workload", "the cheapest measurement is planned for"),
+        ("events=((chosen, rounds),), ", "", "selections are not paid"),
+        ("events=((measured, rounds),)", "events=()", "measurements are not paid"),
+        ("events=tuple(events.items()), ", "", "openings are not paid"),
+        ("events=((whole.event, 1),)", "events=()", "a search is not paid"),
     ),
     *planted_in(
         "strategies/schedules/feasible_alpha.py",
@@ -97,18 +104,18 @@ FAULTS = (
             "half of what the count costs is set aside",
         ),
         (
-            "(plan.select, plan.rounds), (plan.measure, plan.rounds))",
-            "(plan.select, plan.rounds))",
+            'if phase.noun != "search"]',
+            'if phase.noun not in ("search", "measurement")]',
             "the count's price leaves measurements out",
         ),
         (
-            f"price = _times(plan, odds)\n{_COUNTED}",
-            "price = _times(plan, odds)\n        events: Composition = plan.events",
+            "phases = (_counted(roles, problem.unit, _times(plan, odds)), *plan.phases)",
+            "phases = plan.phases",
             "the count is not paid",
         ),
         (
-            f"FREE_SHARE)\n{_COUNTED}",
-            "FREE_SHARE)\n        events: Composition = plan.events",
+            "counting = replace(plan, phases=(_counted(roles, problem.unit, price), *plan.phases))",
+            "counting = plan",
             "the free count is not charged",
         ),
         ("return Price(rho=whole.rho * share) if", "return Price(rho=whole.rho) if", "all of the budget for the count"),
@@ -128,7 +135,8 @@ FAULTS = (
             "",
             "draws that a theorem does not know are planned",
         ),
-        ("[(price, 1) for price in plan.stages]", "[]", "stages are left out of the count's share"),
+        ('if phase.noun != "search"]', 'if phase.noun not in ("search", "stage")]', "stages are left out of its share"),
+        ('if phase.noun != "search"]', "]", "the sum of a search is counted beside its draws"),
     ),
     *planted_in(
         "strategies/checks.py",

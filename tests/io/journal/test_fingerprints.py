@@ -3,22 +3,39 @@
 The mark of a table: the same for the same bytes under the same key, and of no use without the key.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from support.handmade_release import make_plan
+from support.ordered_releases import planned
+from support.plan_phases import changed
 
 from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError
-from dpqr.io.journal.fingerprints import _TAGS, CHUNK, _parts, blocks_digest, plan_digest, table_mark
+from dpqr.io.journal import fingerprints as module
+from dpqr.io.journal.fingerprints import (
+    CHUNK,
+    blocks_digest,
+    has_another_form,
+    plan_digest,
+    plan_form,
+    plan_note,
+    table_mark,
+)
 from dpqr.io.tables.source import TableSource
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense, Sparse
+from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.partition import Merged
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.tree import Tree
 from dpqr.workload.workload import Workload
+
+KEY, OTHER = bytes(32), bytes([1]) * 32
 
 
 def with_axis(plan, axis):
@@ -75,12 +92,89 @@ def test_the_budget_counts():
     assert plan_digest(plan) != plan_digest(replace(plan, budget=replace(plan.budget, epsilon=Fraction(7, 8))))
 
 
-def test_values_of_different_types_are_told_apart():
-    found = [
-        tuple(_parts(value)) for value in (1, "1", Fraction(1), True, None, (1,), [1], {1: 1}, {1}, (), np.ones(1))
+PINNED = {
+    "rounds": (make_plan, "a404b0036b347a8d8c321bd19008cf247cdeb09f26384c758d788a9f5126341f"),
+    "ordered": (planned, "1bdc1731548db7a5845ae3ec3b2649953b7e7642d0016e81f1a7740e8ce49eca"),
+}
+"""Digests of form 2. One that changes ends the continuation of runs that were begun before: if the change is meant,
+raise FORM in dpqr/io/journal/fingerprints.py, pin the new digests here, and say in the changelog that releases which
+were begun before cannot be resumed. A change of a sentence, a name or a module must not bring you here."""
+
+
+@pytest.mark.parametrize("name", PINNED)
+def test_the_digest_of_a_plan_is_that_of_its_form(name):
+    made, digest = PINNED[name]
+    assert module.FORM == 2
+    assert plan_digest(made()) == digest
+
+
+def test_names_of_classes_and_fields_do_not_count():
+    renamed = type("Renamed", (Bins,), {"__slots__": ()})
+    edges = (Fraction(0), Fraction(1), Fraction(2))
+    plan = make_plan()
+    assert plan_digest(with_axis(plan, Bins(edges))) == plan_digest(with_axis(plan, renamed(edges)))
+
+
+def test_sentences_and_forecasts_do_not_count():
+    plan = make_plan()
+    reworded = replace(plan, notes=("other words",), forecast=(), bytes=1, epsilon=Fraction(1, 2))
+    assert plan_digest(plan) == plan_digest(reworded)
+
+
+def test_another_form_is_told_by_the_ledgers_note(monkeypatch):
+    note = plan_note(make_plan())
+    assert not has_another_form(note)
+    assert has_another_form("release, plan " + "0" * 64)
+    assert not has_another_form("predict, plan " + "0" * 64)
+    monkeypatch.setattr(module, "FORM", 3)
+    assert has_another_form(note)
+    assert plan_note(make_plan()) != note
+
+
+ROW = np.array([0, 1, 2, 3])
+MATRICES = (
+    Identity(4),
+    Prefix(4),
+    Prefix(3, 1),
+    Dense(np.eye(4, dtype=np.int64)),
+    Dense(np.eye(4, dtype=np.int64)[::-1]),
+    Sparse(csr_array(np.eye(4, dtype=np.int64))),
+    Ranges(ROW, ROW + 1, 4),
+    Ranges(ROW, np.full(4, 4), 4),
+    Tree(4, (1,), (1,)),
+    Tree(4, (1,), (2,)),
+    Tree(4, (2, 1), (1, 1)),
+    PIdentity(widths=ROW[1:2], diagonal=ROW[1:2], sums=np.zeros((0, 1), dtype=np.int64)),
+    PIdentity(widths=ROW[1:2], diagonal=ROW[2:3], sums=np.zeros((0, 1), dtype=np.int64)),
+    Merged(Identity(4), ROW),
+    Merged(Identity(4), ROW[::-1]),
+)
+
+
+def test_every_matrix_has_a_form_of_its_own():
+    digests = {blocks_digest(factors(((0,), (matrix.cells,), matrix))) for matrix in MATRICES}
+    assert len(digests) == len(MATRICES)
+
+
+def test_a_matrix_without_a_form_is_refused():
+    with pytest.raises(TypeError, match="has no canonical form"):
+        blocks_digest(factors(((0,), (4,), object())))
+
+
+def test_every_part_of_the_form_counts():
+    """Plans that differ in one part have digests that differ."""
+    plan = make_plan()
+    problem, check = plan.problem, plan.roles.distinguisher
+    others = [
+        replace(plan, problem=replace(problem, unit=replace(problem.unit, drops=True))),
+        replace(plan, problem=replace(problem, n=9)),
+        replace(plan, problem=replace(problem, alpha=Fraction(1, 9))),
+        replace(plan, problem=replace(problem, seed=8)),
+        replace(plan, roles=replace(plan.roles, update=check)),
+        replace(plan, schedule=replace(plan.schedule, opening=False)),
     ]
-    assert len(set(found)) == len(found)
-    assert tuple(_parts({"b", "a"})) == tuple(_parts({"a", "b"}))
+    assert len({plan_digest(each) for each in (plan, *others)}) == 1 + len(others)
+    assert plan_form(plan)["form"] == 2
 
 
 def factors(*each):
@@ -105,36 +199,10 @@ def test_sums_of_other_columns_sizes_or_coefficients_have_other_digests():
 
 def test_how_the_run_opens_counts_though_the_names_are_the_same():
     ones = Dense(np.ones((1, 2), dtype=np.int64))
-    opened = [replace(make_plan(), opening=factors(((0,), (2,), Dense(k * ones.coefficients)))) for k in (1, 2)]
+    opened = [
+        changed(make_plan(), "opening", blocks=(factors(((0,), (2,), Dense(k * ones.coefficients))),)) for k in (1, 2)
+    ]
     assert plan_digest(opened[0]) != plan_digest(opened[1])
-
-
-def test_the_version_of_the_package_does_not_count(monkeypatch):
-    before = plan_digest(make_plan())
-    monkeypatch.setattr("dpqr.io.outputs.release_document.__version__", "99")
-    assert plan_digest(make_plan()) == before
-
-
-@dataclass(frozen=True)
-class Renamed:
-    """`Labels` under another name, with other names of its fields."""
-
-    words: tuple[str, ...]
-    lowered: bool = False
-
-
-def test_names_of_classes_and_fields_do_not_count(monkeypatch):
-    assert tuple(_parts(Renamed(("a", "b")))) != tuple(_parts(Labels(("a", "b"))))
-    monkeypatch.setitem(_TAGS, Renamed, _TAGS[Labels])
-    assert tuple(_parts(Renamed(("a", "b")))) == tuple(_parts(Labels(("a", "b"))))
-    assert tuple(_parts(Renamed(("a", "b"), lowered=True))) != tuple(_parts(Labels(("a", "b"))))
-
-
-def test_every_type_has_a_tag_of_its_own():
-    assert len(set(_TAGS.values())) == len(_TAGS)
-
-
-KEY, OTHER = bytes(32), bytes([1]) * 32
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from support.handmade_release import make_release
+from support.plan_phases import changed, first, without
 
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate
@@ -12,7 +13,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.release_document import plan_document, release_document
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
@@ -92,10 +93,10 @@ def test_the_whole_plan(plan):
 def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
-        *("problem", "budget", "roles", "schedule", "opening", "opening_price", "rounds", "select", "measure"),
-        *("dropped", "threshold", "events", "epsilon", "forecast", "bytes", "notes", "asked", "single", "stages"),
-        "promise",
+        *("problem", "budget", "roles", "schedule", "phases", "stop", "epsilon", "forecast", "bytes", "notes", "asked"),
     }
+    assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single"}
+    assert {field.name for field in fields(StopTest)} == {"threshold", "promise"}
     assert {field.name for field in fields(Problem)} == {
         *("domain", "workload", "unit", "n", "most", "persons", "alpha", "beta", "level", "seed"),
     }
@@ -105,7 +106,8 @@ def test_a_theory_plan_states_its_accuracy(plan):
     unit = PrivacyUnit(neighbours=Neighbours.REPLACE)
     level = Level(value=Fraction(1, 40), variant="sharp")
     problem = replace(plan.problem, unit=unit, n=4000, alpha=Fraction(1, 20), level=level)
-    document = plan_document(replace(plan, problem=problem, threshold=Fraction(150), opening=(), opening_price=None))
+    stop = StopTest(threshold=Fraction(150), promise="proved")
+    document = plan_document(without(replace(plan, problem=problem, stop=stop), "opening"))
     assert document["n"] == 4000
     assert document["unit"]["neighbours"] == "replace"
     assert document["alpha"] == {"exact": "1/20", "float": 0.05}
@@ -118,7 +120,8 @@ def test_a_theory_plan_states_its_accuracy(plan):
 
 def test_prices_in_rho_and_approximate_budgets(plan):
     budget, bought = PrivacyBudget.parse("1", "1e-9"), Price(rho=Fraction(1, 3))
-    document = plan_document(replace(plan, budget=budget, select=bought, measure=None, stages=(bought,)))
+    priced = first(changed(plan, "selection", price=bought), Phase(noun="stage", count=1, price=bought))
+    document = plan_document(without(replace(priced, budget=budget), "measurement"))
     assert document["price"]["stages"] == [document["price"]["selection"]]
     assert document["price"]["selection"]["rho"]["exact"] == "1/3"
     assert Fraction(document["price"]["selection"]["rho"]["float"]) >= Fraction(1, 3)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 from support.ordered_releases import WIDE, crowd, names, planned, released, table
+from support.schedule_states import next_step
 from support.small_universes import marginal
 
 from dpqr.data.histogram import DenseHistogram
@@ -61,7 +62,7 @@ def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> 
     shape = (256, 64, 3)
     other = QueryBlock(name="other cdf", factors=(Factor(axes=(1,), sizes=(64,), matrix=Prefix(64)),))
     plan = planned(other, marginal((2,), shape), WIDE, shape=shape, delta=delta)
-    assert len(plan.stages) == 9
+    assert len(plan.named("stage")) == 9
     assert [told.name for told in plan.forecast] == [block.name for block in plan.problem.workload.blocks]
     counts = np.zeros(shape, dtype=np.int64)
     counts[:16, :, 1] = 12
@@ -83,7 +84,7 @@ def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> 
 def lost_at(plan, place, counts):
     """The transcript of a run that lost its draw number `place`, and the steps that followed."""
     transcript, steps = Transcript(), []
-    while step := plan.schedule.next(plan, transcript):
+    while step := next_step(plan, transcript):
         steps.append(step)
         block = step.only[0]
         law = plan.roles.check.law(step.only, plan.problem.unit, step.measure)
@@ -130,7 +131,7 @@ def test_what_follows_never_changes_the_steps_before() -> None:
         seen = Transcript()
         for finished in release.transcript.rounds[:done]:
             seen.add(finished)
-        step = plan.schedule.next(plan, seen)
+        step = next_step(plan, seen)
         expected = release.transcript.measurements[done].blocks[0] if done < 4 else None
         assert (step is None) == (expected is None)
         if step is not None:
@@ -149,11 +150,11 @@ def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
 
 def test_a_count_below_its_noise_does_not_make_boxes_large() -> None:
     plan = planned(WIDE, shape=(256,))
-    law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.opening_price)
+    law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.price("opening"))
     boxes = []
     for counted in (-1000, 0, round(law.deviation)):
         told = Measurement(blocks=plan.opening[0], values=(np.array([counted]),), law=law)
         seen = Transcript()
         seen.add(Round(choice=None, measurement=told, charges=()))
-        boxes.append(plan.schedule.next(plan, seen).only[0].factors[0].matrix.inner.cells)
+        boxes.append(next_step(plan, seen).only[0].factors[0].matrix.inner.cells)
     assert boxes[0] == boxes[1] == boxes[2] > 4

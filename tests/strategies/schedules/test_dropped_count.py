@@ -5,6 +5,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
+from support.plan_phases import without
+from support.schedule_states import next_step
 
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
@@ -41,6 +43,7 @@ DOMAIN = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(3)) for axis in rang
 
 
 PERSON = PrivacyUnit(column="person")
+DRAWS = ("opening", "selection", "measurement")
 
 
 def problem(unit=PERSON, **more):
@@ -66,8 +69,8 @@ def counted(schedule=None, share=TENTH):
 def test_under_basic_composition_the_share_is_exact(share, rounds) -> None:
     plan = counted(Rounds(rounds=rounds), share).plan(problem(), PURE, roles())
     rest = Rounds(rounds=rounds).plan(problem(), PrivacyBudget(1 - share), roles())
-    assert plan.dropped.pure == share
-    assert (plan.opening_price, plan.select, plan.measure) == (rest.opening_price, rest.select, rest.measure)
+    assert plan.price("left out").pure == share
+    assert [plan.price(noun) for noun in DRAWS] == [rest.price(noun) for noun in DRAWS]
     assert plan.epsilon == 1
     assert plan.events == ((DiscreteLaplaceEvent(sensitivity=1, scale=1 / share, coordinates=1), 1), *rest.events)
 
@@ -93,9 +96,11 @@ def test_a_share_of_what_is_drawn_in_stages_too(share, accountant) -> None:
     domain = Domain((Attribute(name="c0", axis=Codes(300)),))
     ordered = replace(ordered, domain=domain, workload=Workload((block,)))
     plan = counted(Ordered(), share).plan(ordered, budget, roles(accountant))
-    assert plan.stages
-    prices = [price.epsilon or price.rho for price in (plan.opening_price, *plan.stages)]
-    paid = plan.dropped.epsilon or plan.dropped.rho
+    assert plan.named("stage")
+    prices = [
+        price.epsilon or price.rho for price in (plan.price("opening"), *(stage.price for stage in plan.named("stage")))
+    ]
+    paid = plan.price("left out").epsilon or plan.price("left out").rho
     assert paid == share * (paid + sum(prices))
     assert float(plan.epsilon) == pytest.approx(1, rel=1e-3)
     assert plan.epsilon <= 1
@@ -105,7 +110,7 @@ def test_the_noise_is_the_checks() -> None:
     plan = counted().plan(problem(), APPROXIMATE, roles("zcdp", Gaussian()))
     event = plan.events[0][0]
     assert isinstance(event, DiscreteGaussianEvent)
-    assert Fraction(event.squared_sensitivity) / (2 * event.variance) == plan.dropped.concentrated
+    assert Fraction(event.squared_sensitivity) / (2 * event.variance) == plan.price("left out").concentrated
     assert float(plan.epsilon) <= 1
 
 
@@ -114,7 +119,8 @@ def test_the_plan_runs_its_own_schedule_with_its_own_roles() -> None:
     plan = counted().plan(problem(), PURE, own)
     assert plan.schedule == Rounds(rounds=2)
     assert plan.roles is own
-    assert plan.schedule.next(plan, Transcript()) == counted().next(plan, Transcript())
+    own_step = plan.schedule.next(plan, Rounds(rounds=2).start(plan))
+    assert next_step(plan, Transcript()) == own_step
     assert (counted().name, counted(Theory()).distinguisher) == ("rounds", "exponential")
 
 
@@ -122,8 +128,8 @@ def test_theory_spends_the_rest() -> None:
     stated = problem(PrivacyUnit(neighbours=Neighbours.REPLACE), n=10**9)
     plan = counted(Theory()).plan(stated, PURE, roles())
     alone = Theory().plan(stated, PURE, roles())
-    assert plan.dropped.pure == TENTH
-    assert plan.rounds * (plan.select.pure + plan.measure.pure) == 1 - TENTH
+    assert plan.price("left out").pure == TENTH
+    assert plan.rounds * (plan.price("selection").pure + plan.price("measurement").pure) == 1 - TENTH
     assert plan.problem.alpha > alone.problem.alpha
 
 
@@ -149,9 +155,11 @@ def test_where_it_is_free_all_other_draws_and_their_price_stay_as_they_are(accou
     (first, count), *others = plan.events
     assert isinstance(first, LeftOutEvent)
     assert (count, tuple(others), plan.epsilon) == (1, alone.events, alone.epsilon)
-    assert replace(plan, dropped=None, events=alone.events) == alone
+    assert without(plan, "left out") == alone
     (whole,) = own.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
-    assert (plan.dropped.rho or plan.dropped.epsilon) == (share or TENTH) * (whole.rho or whole.epsilon)
+    assert (plan.price("left out").rho or plan.price("left out").epsilon) == (share or TENTH) * (
+        whole.rho or whole.epsilon
+    )
     guard = guarded(plan)
     guard.charge(first)
     guard.charge(others[-1][0])
@@ -165,7 +173,7 @@ def test_elsewhere_it_is_not_made_unless_a_share_is_stated(unit) -> None:
     assert counted(share=None).plan(stated, PURE, roles()) == Rounds(rounds=2).plan(stated, PURE, roles())
     plan = counted().plan(stated, PURE, roles())
     assert not any(isinstance(event, LeftOutEvent) for event, _ in plan.events)
-    assert plan.dropped.pure == TENTH
+    assert plan.price("left out").pure == TENTH
     assert plan.epsilon == 1
 
 
@@ -180,7 +188,7 @@ class Foreign(Basic):
 def test_an_accountant_that_does_not_know_left_out_records_counts_none() -> None:
     foreign = replace(roles(), accountant=Foreign())
     plan = counted(share=None).plan(problem(PrivacyUnit()), PURE, foreign)
-    assert plan.dropped is None
+    assert plan.price("left out") is None
     assert plan.events == Rounds(rounds=2).plan(problem(PrivacyUnit()), PURE, foreign).events
     assert "are not counted: the basic accountant has no price" in plan.notes[-1]
     with pytest.raises(InfeasiblePlan, match="leave --count-dropped out"):

@@ -9,10 +9,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from dpqr.data.unit import PrivacyUnit
 from dpqr.strategies.schedules.expected_error import ExpectedError
 from dpqr.strategies.schedules.exploration import Exploration
 from dpqr.strategies.schedules.purse import Purse
-from dpqr.strategies.schedules.standing import Standing
+from dpqr.strategies.schedules.standing import SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -54,6 +55,7 @@ def exploration(concentrated: bool, dearer: float = 1.0) -> Exploration:
         asked=pairs,
         errors=errors,
         purse=purse,
+        unit=PrivacyUnit(),
         records=RECORDS,
         spent=spent,
     )
@@ -62,16 +64,20 @@ def exploration(concentrated: bool, dearer: float = 1.0) -> Exploration:
 def searched(known: Exploration, order: tuple[QueryBlock, ...], off: float, seed: int = 5) -> int:
     """How many pairs a search takes that finds pairs in this order: those of the hub as off as copies are, then others,
     expected wrongly by `off` of the records."""
-    random, rounds, start = np.random.default_rng(seed), [], Standing(left=0.9)
-    waiting = iter(order)
-    while (walked := known.walk(start, rounds))[1] is not None:
-        found = next(waiting)
-        truth, expected = (COPIES, EVEN) if found in HUB else (EVEN, wrong(off, random))
-        deviation = walked[1].deviation
-        values = (truth + np.rint(random.normal(0.0, deviation, truth.shape))).astype(np.int64)
-        measurement = Measurement(blocks=(found,), values=(values.reshape(-1),), law=Law(deviation))
-        rounds.append(Round(choice=0, measurement=measurement, charges=(), expected=(expected.reshape(-1),)))
-    return len(rounds)
+    random, waiting, count = np.random.default_rng(seed), iter(order), 0
+    state, batch = known.advanced(SearchState(left=0.9))
+    while batch is not None:
+        drawn = tuple(found(next(waiting), batch.deviation, off, random) for _ in range(batch.size))
+        count += batch.size
+        state, batch = known.advanced(known.after(state, batch, drawn))
+    return count
+
+
+def found(pair: QueryBlock, deviation: float, off: float, random: np.random.Generator) -> Round:
+    truth, expected = (COPIES, EVEN) if pair in HUB else (EVEN, wrong(off, random))
+    values = (truth + np.rint(random.normal(0.0, deviation, truth.shape))).astype(np.int64)
+    measurement = Measurement(blocks=(pair,), values=(values.reshape(-1),), law=Law(deviation))
+    return Round(choice=0, measurement=measurement, charges=(), expected=(expected.reshape(-1),))
 
 
 def wrong(off: float, random: np.random.Generator) -> np.ndarray:
@@ -101,10 +107,10 @@ def test_among_columns_that_tell_nothing_of_each_other_it_ends_soon(concentrated
 
 @pytest.mark.parametrize("concentrated", [True, False])
 def test_where_noise_would_hide_the_largest_gaps_of_all_blocks_there_is_no_search(concentrated: bool) -> None:
-    start = Standing(left=0.9)
-    assert exploration(concentrated, dearer=10.0).walk(start, [])[1] is not None
-    standing, batch = exploration(concentrated, dearer=100.0).walk(start, [])
-    assert (standing.level, batch) == (1, None)
+    start = SearchState(left=0.9)
+    assert exploration(concentrated, dearer=10.0).advanced(start)[1] is not None
+    state, batch = exploration(concentrated, dearer=100.0).advanced(start)
+    assert (state.level, batch) == (1, None)
 
 
 def test_one_batch_that_finds_nothing_is_forgiven() -> None:
@@ -117,7 +123,7 @@ def test_one_batch_that_finds_nothing_is_forgiven() -> None:
 def test_however_far_off_the_last_one_was_the_next_is_told_to_half_of_the_records(gap) -> None:
     """Though the cheapest that tells that much: here exactness is dear."""
     known = exploration(False, dearer=10.0)
-    batch = known.batch(Standing(left=0.9, gap=gap, explored=HUB[:1]))
+    batch = known.batch(SearchState(left=0.9, gap=gap, explored=HUB[:1]))
     assert known.errors.at(HUB[1], batch.deviation) <= 0.51 * RECORDS
 
 
@@ -129,16 +135,20 @@ def test_the_dearer_measuring_gets_with_every_block_the_sooner_it_ends() -> None
 
 def test_a_search_whose_draws_were_lost_goes_on() -> None:
     known = exploration(True)
-    lost = [Round(choice=0, measurement=None, charges=()) for _ in range(4)]
-    standing, batch = known.walk(Standing(left=0.9), lost)
-    assert (standing.at, standing.idle, standing.explored) == (4, 0, ())
+    lost = (Round(choice=0, measurement=None, charges=()),)
+    state, batch = known.advanced(SearchState(left=0.9))
+    for _ in range(4):
+        assert batch is not None
+        assert batch.size == 1
+        state, batch = known.advanced(known.after(state, batch, lost))
+    assert (state.idle, state.explored) == (0, ())
     assert batch is not None
 
 
 def test_it_never_measures_all_for_gaps_that_carried_noise_explains() -> None:
     """Two fifths of the pairs are explored, and the last batch was off by far more than measuring all would leave."""
     known = exploration(True)
-    explored = Standing(left=0.8, gap=0.5, explored=(HUB + OTHERS)[:30])
+    explored = SearchState(left=0.8, gap=0.5, explored=(HUB + OTHERS)[:30])
     assert known.sweeps(explored)
     assert not known.sweeps(replace(explored, idle=1))
 
@@ -148,7 +158,7 @@ def test_a_selection_costs_no_more_than_the_measurement_that_it_leads_to(concent
     """Where noise is large the gap asks for a sharper selection than a block is worth."""
     known = exploration(concentrated)
     gaps = np.geomspace(1e-4, 1.0, 12)
-    batches = [known.batch(Standing(left=0.9, gap=float(gap))) for gap in gaps]
+    batches = [known.batch(SearchState(left=0.9, gap=float(gap))) for gap in gaps]
     assert all(batch is None or batch.selection <= batch.measurement for batch in batches)
     temperatures = [0.1 * gap * RECORDS for gap in gaps]
     sharp = [known.purse.selection(temperature) for temperature in temperatures]

@@ -8,6 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from support.schedule_states import next_step
 
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
@@ -74,12 +75,12 @@ def played(plan, data, seed=7):
     """A run in which the worst answered block is always chosen and a filter admits every draw; steps, fit."""
     random = np.random.default_rng(seed)
     admits, transcript, steps = guarded(plan), Transcript(), []
-    state = plan.roles.update.start(plan.problem)
-    while step := plan.schedule.next(plan, transcript):
+    hypothesis, state = plan.roles.update.start(plan.problem), plan.schedule.start(plan)
+    while step := plan.schedule.next(plan, state):
         assert len(steps) < 200
         blocks, choice = step.only, None
         if step.select is not None:
-            scores = step.candidates.scores(state).evaluate(data)
+            scores = step.candidates.scores(hypothesis).evaluate(data)
             choice = int(np.argmax(scores))
             blocks = step.candidates[choice]
             admits.charge(plan.roles.distinguisher.event(step.select))
@@ -89,13 +90,14 @@ def played(plan, data, seed=7):
             block.answer(data) + np.rint(random.normal(0, law.deviation, block.rows)).astype(np.int64)
             for block in blocks
         )
-        told = tuple(state.answer(block) for block in blocks) if step.compare else ()
+        told = tuple(hypothesis.answer(block) for block in blocks) if step.compare else ()
         measurement = Measurement(blocks=blocks, values=values, law=law)
         transcript.add(Round(choice=choice, measurement=measurement, charges=(0,), expected=told))
         steps.append((step, blocks))
-        if step.mend:
-            state = plan.roles.update.update(plan.problem, state, transcript.measurements)
-    return steps, state, admits
+        state = plan.schedule.after(state, transcript.rounds[-1])
+        if step.refit:
+            hypothesis = plan.roles.update.update(plan.problem, hypothesis, transcript.measurements)
+    return steps, hypothesis, admits
 
 
 @pytest.mark.parametrize("accountant", BUDGETS)
@@ -106,7 +108,7 @@ def test_a_run_stays_within_its_budget_and_spends_it(accountant, rows):
     limit = admits.limit
     assert 0.95 * limit <= admits._spent <= limit
     assert state.total >= 0
-    assert steps[-1][0].mend
+    assert steps[-1][0].refit
 
 
 def test_no_block_is_chosen_twice():
@@ -173,7 +175,7 @@ def test_a_small_table_of_all_columns_is_measured_once():
     sizes = (3, 4, 5)
     plan = Marginals().plan(problem(sizes), BUDGETS["basic"], roles("basic"))
     assert [len(blocks[0].axes) for blocks in plan.opening] == [3]
-    assert (plan.rounds, plan.opening_price.pure) == (0, 1)
+    assert (plan.rounds, plan.price("opening").pure) == (0, 1)
     assert "60 cells" in plan.notes[0]
     steps, _, _ = played(plan, table((3, 4, 5), 500))
     assert len(steps) == 1
@@ -259,5 +261,5 @@ def test_a_lost_draw_is_left_out():
     transcript = Transcript()
     for _ in plan.opening:
         transcript.add(Round(choice=None, measurement=None, charges=()))
-    step = plan.schedule.next(plan, transcript)
+    step = next_step(plan, transcript)
     assert step is not None

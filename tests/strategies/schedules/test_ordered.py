@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from support.ordered_releases import BOTH, CDF, REPLACE, SHAPE, WIDE, names, planned, released, table
+from support.plan_phases import without
 from support.small_universes import dense, marginal
 
 from dpqr.data.unit import PrivacyUnit
@@ -24,10 +24,14 @@ from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 
 
+def stages(plan):
+    return [phase.price for phase in plan.named("stage")]
+
+
 @pytest.mark.parametrize("delta", ["0", "0.001"])
 def test_the_whole_budget_is_cut_in_four(delta) -> None:
     plan = planned(delta=delta)
-    prices = [price.epsilon or price.rho for price in (plan.opening_price, *plan.stages)]
+    prices = [price.epsilon or price.rho for price in (plan.price("opening"), *stages(plan))]
     total = sum(prices)
     rest = 1 - COUNT_SHARE - GLANCE_SHARE
     shares = [COUNT_SHARE, GLANCE_SHARE, rest * SCOUT_SHARE, rest * (1 - SCOUT_SHARE)]
@@ -60,7 +64,7 @@ def test_every_branch_spends_the_budget_and_no_more(records, delta, blocks) -> N
 )
 def test_a_public_number_of_records_decides_for_nothing(records, said, measured) -> None:
     plan = planned(unit=REPLACE, n=records)
-    assert (plan.opening, plan.opening_price, len(plan.stages)) == ((), None, 3)
+    assert (plan.opening, plan.price("opening"), len(stages(plan))) == ((), None, 3)
     assert f"the declared {records:,} records decide" in plan.notes[-1]
     release, guard = released(plan, table(records))
     assert names(release) == measured
@@ -78,7 +82,7 @@ def test_shares_of_the_budget_follow_what_groups_are_hard_to_tell() -> None:
     shape = (256, 8)
     small = QueryBlock(name="small", factors=(Factor(axes=(1,), sizes=(8,), matrix=Prefix(8)),))
     plan = planned(WIDE, small, shape=shape)
-    one, two = (plan.stages[3 * group + 2].epsilon for group in range(2))
+    one, two = (stages(plan)[3 * group + 2].epsilon for group in range(2))
     assert 3 < one / two < 20
 
 
@@ -104,13 +108,13 @@ def test_the_count_of_what_was_left_out_takes_its_share_of_all_prices() -> None:
     plan = planned(
         schedule=WithDroppedCount(schedule=Ordered(), share=Fraction(1, 10)), unit=PrivacyUnit(column="person")
     )
-    paid = [plan.dropped, plan.opening_price, *plan.stages]
+    paid = [plan.price("left out"), plan.price("opening"), *stages(plan)]
     assert sum(price.epsilon for price in paid) == 1
-    assert plan.dropped.epsilon == Fraction(1, 10)
+    assert plan.price("left out").epsilon == Fraction(1, 10)
 
 
 def test_the_forecast_is_the_strategys_with_what_the_count_leaves() -> None:
     plan, direct = planned(), planned(schedule=Strategy())
     assert plan.noise == pytest.approx(direct.noise / (1 - float(COUNT_SHARE + GLANCE_SHARE)), rel=0.01)
     assert "decides" in plan.notes[-1]
-    assert Ordered().reasons(replace(plan, stages=()), Transcript()) == ()
+    assert Ordered().reasons(without(plan, "stage"), Transcript()) == ()

@@ -108,7 +108,7 @@ def test_the_budget_is_spent_to_the_last_digit_by_fixed_rounds() -> None:
     plan = planned(rounds=7)
     assert plan.epsilon == 1
     _, guard = run(plan)
-    assert sum(event.epsilon for event, _ in guard.events[1::2]) + plan.opening_price.pure < 1
+    assert sum(event.epsilon for event, _ in guard.events[1::2]) + plan.price("opening").pure < 1
     assert currency("basic").price(tuple(guard.events)) == 1
 
 

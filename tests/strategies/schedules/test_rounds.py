@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from support.schedule_states import next_step
 
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
@@ -73,7 +74,7 @@ def test_a_workload_that_fits_into_the_rounds_is_measured_whole():
     plan = Rounds(rounds=6).plan(problem(), PrivacyBudget(Fraction(1)), roles())
     assert plan.rounds == 0
     assert plan.opening == tuple((block,) for block in PAIRS)
-    assert plan.opening_price.pure == Fraction(1, 6)
+    assert plan.price("opening").pure == Fraction(1, 6)
 
 
 @pytest.mark.parametrize("accountant", ["basic", "advanced", "optimal", "zcdp", "pld"])
@@ -95,17 +96,17 @@ def test_steps_follow_the_plan_and_leave_measured_blocks_out():
     plan = schedule.plan(problem(), PrivacyBudget(Fraction(1)), roles())
     transcript = Transcript()
     for blocks in plan.opening:
-        step = schedule.next(plan, transcript)
+        step = next_step(plan, transcript)
         assert step.only == blocks
         assert step.select is None
         transcript.add(finished(blocks))
-    first = schedule.next(plan, transcript)
+    first = next_step(plan, transcript)
     assert len(first.candidates) == 6
     transcript.add(finished(first.candidates[4]))
-    second = schedule.next(plan, transcript)
+    second = next_step(plan, transcript)
     assert PAIRS[4] not in second.candidates.blocks
     transcript.add(finished(second.candidates[0]))
-    assert schedule.next(plan, transcript) is None
+    assert next_step(plan, transcript) is None
 
 
 WIDE = (120, 110, 100, 90)
@@ -129,8 +130,8 @@ def test_wide_blocks_are_scored_less_their_noise():
     transcript = Transcript()
     for blocks in planned.opening:
         transcript.add(finished(blocks))
-    offered = planned.schedule.next(planned, transcript).candidates
-    deviation = (2 / float(planned.measure.pure) ** 2) ** 0.5
+    offered = next_step(planned, transcript).candidates
+    deviation = (2 / float(planned.price("measurement").pure) ** 2) ** 0.5
     expected = [0.2 * deviation * block.rows for block in offered.blocks]
     assert offered.penalties == pytest.approx(expected, rel=0.1, abs=1)
     assert max(offered.penalties) > 2 * min(offered.penalties)
@@ -142,7 +143,7 @@ def test_noise_without_bound_breaks_no_score():
     transcript = Transcript()
     for blocks in planned.opening:
         transcript.add(finished(blocks))
-    assert max(planned.schedule.next(planned, transcript).candidates.penalties) <= 2**40
+    assert max(next_step(planned, transcript).candidates.penalties) <= 2**40
 
 
 def test_what_the_hypothesis_has_no_room_for_is_no_candidate():
@@ -150,9 +151,9 @@ def test_what_the_hypothesis_has_no_room_for_is_no_candidate():
     transcript = Transcript()
     for blocks in (*planned.opening, (WIDE_PAIRS[0],), (WIDE_PAIRS[1],)):
         transcript.add(finished(blocks))
-    assert planned.schedule.next(planned, transcript).candidates.blocks == (WIDE_PAIRS[3],)
+    assert next_step(planned, transcript).candidates.blocks == (WIDE_PAIRS[3],)
     transcript.add(finished((WIDE_PAIRS[3],)))
-    assert planned.schedule.next(planned, transcript) is None
+    assert next_step(planned, transcript) is None
 
 
 def test_where_nothing_has_room_what_was_measured_may_be_chosen_again():
@@ -161,7 +162,7 @@ def test_where_nothing_has_room_what_was_measured_may_be_chosen_again():
     transcript = Transcript()
     for blocks in (*planned.opening, (WIDE_PAIRS[0],), (WIDE_PAIRS[1],), (WIDE_PAIRS[3],)):
         transcript.add(finished(blocks))
-    chosen_from = planned.schedule.next(planned, transcript).candidates.blocks
+    chosen_from = next_step(planned, transcript).candidates.blocks
     assert chosen_from == (WIDE_PAIRS[0], WIDE_PAIRS[1], WIDE_PAIRS[3])
 
 
@@ -197,7 +198,7 @@ def test_a_plan_admits_whatever_block_is_chosen_under_a_theorem_that_prices_sing
     guard = guarded(plan)
     check, unit = plan.roles.check, asked.unit
     for blocks in plan.opening:
-        guard.charge(check.event(blocks, unit, plan.opening_price))
+        guard.charge(check.event(blocks, unit, plan.price("opening")))
     for block in (PAIRS[0], total):
-        guard.charge(plan.roles.distinguisher.event(plan.select))
-        guard.charge(check.event((block,), unit, plan.measure))
+        guard.charge(plan.roles.distinguisher.event(plan.price("selection")))
+        guard.charge(check.event((block,), unit, plan.price("measurement")))

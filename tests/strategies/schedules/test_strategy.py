@@ -66,11 +66,11 @@ def released(plan, counts, seed=1):
 
 def test_one_measurement_takes_the_whole_budget() -> None:
     plan = planned(CDF, RANGES)
-    assert (len(plan.opening), plan.rounds, plan.select) == (1, 0, None)
-    assert plan.opening_price.pure == 1
+    assert (len(plan.opening), plan.rounds, plan.price("selection")) == (1, 0, None)
+    assert plan.price("opening").pure == 1
     assert plan.epsilon == 1
     ((event, count),) = plan.events
-    assert (event, count) == (plan.roles.check.event(plan.opening[0], plan.problem.unit, plan.opening_price), 1)
+    assert (event, count) == (plan.roles.check.event(plan.opening[0], plan.problem.unit, plan.price("opening")), 1)
 
 
 def test_the_plan_says_which_strategy_and_what_the_others_would_come_to() -> None:
@@ -94,7 +94,7 @@ def test_cells_alone_are_measured_as_they_are() -> None:
     assert all(isinstance(factor.matrix, Identity) for factor in plan.opening[0][0].factors)
     assert plan.notes == ("strategy for a0, a2: identity, expected error 1.357 a query",)
     assert plan.forecast[0].deviation == pytest.approx(
-        plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.opening_price).deviation
+        plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.price("opening")).deviation
     )
 
 
@@ -159,7 +159,7 @@ def test_what_is_measured_has_noise_of_the_plans_law(relation, delta, accountant
         noise += [values - one.answer(table) for one, values in zip(measured.blocks, measured.values, strict=True)]
     drawn, size = np.abs(np.concatenate(noise)), int(measured.law.deviation)
     law = measured.law
-    assert law == plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.opening_price)
+    assert law == plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.price("opening"))
     seen = int((drawn >= size).sum())
     assert binomtest(seen, drawn.size, beyond(law, size)).pvalue > 1e-9
     for factor in (0.8, 1.25):
@@ -182,7 +182,7 @@ def test_attributes_that_no_query_joins_are_measured_together_with_the_best_shar
     total = sum(block.rows * block.deviation**2 for block in plan.forecast)
     for index, times in itertools.product(range(2), (9, 11)):
         shifted = tuple(scaled(block, times if index == place else 10) for place, block in enumerate(measured))
-        other = strategy.forecast(plan.problem, plan.roles, plan.opening_price, shifted)
+        other = strategy.forecast(plan.problem, plan.roles, plan.price("opening"), shifted)
         assert sum(block.rows * block.deviation**2 for block in other) > 0.999 * total
 
 

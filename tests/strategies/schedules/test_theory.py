@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from support.ordered_releases import Quiet
 from support.plain_screen import printed
+from support.schedule_states import next_step
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
@@ -91,8 +92,8 @@ def test_smallest_feasible_alpha_agrees_with_an_independent_solution(update, var
 def test_rounds_at_alpha_a_twentieth(update, rounds):
     plan = Theory().plan(problem(alpha=Fraction(1, 20)), EPSILON_ONE, roles(update))
     assert plan.rounds == rounds
-    assert plan.threshold == Fraction(3, 80) * 4 * 10**9
-    assert plan.select.pure == plan.measure.pure == Fraction(1, 2 * rounds)
+    assert plan.stop.threshold == Fraction(3, 80) * 4 * 10**9
+    assert plan.price("selection").pure == plan.price("measurement").pure == Fraction(1, 2 * rounds)
     assert plan.epsilon == 1
 
 
@@ -101,8 +102,10 @@ def test_concentrated_prices_give_selection_and_check_the_same_epsilon():
     plan = Theory().plan(
         problem(alpha=Fraction(1, 20)), budget, roles(MultiplicativeWeights(), accountant=ZeroConcentrated())
     )
-    assert float(plan.select.bounded_range) == pytest.approx(float(plan.measure.pure), rel=1e-9)
-    assert float(plan.measure.pure) == pytest.approx(9.5e-4, rel=0.02)
+    assert float(plan.price("selection").bounded_range) == pytest.approx(
+        float(plan.price("measurement").pure), rel=1e-9
+    )
+    assert float(plan.price("measurement").pure) == pytest.approx(9.5e-4, rel=0.02)
     assert plan.epsilon <= 1
 
 
@@ -177,7 +180,7 @@ def test_the_dearest_measurement_of_any_block_is_planned_for(order):
     plan = Theory().plan(stated, EPSILON_ONE, roles(MultiplicativeWeights()))
     event, count = plan.events[-1]
     assert (event.sensitivity, count) == (7, plan.rounds)
-    assert event.scale == 7 / plan.measure.pure
+    assert event.scale == 7 / plan.price("measurement").pure
 
 
 HIDDEN = PrivacyUnit(neighbours=Neighbours.REPLACE, drops=True)
@@ -199,7 +202,7 @@ PREDICATES = [[1, 0, 0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 1, 1, 0
 def test_a_private_number_of_kept_records_is_measured_and_the_promise_kept(kept, rule, variant):
     """All cells of the kept records: most in the first one, where the uniform start is wrong."""
     plan = Theory(variant=variant).plan(hidden(), PrivacyBudget(Fraction(400)), roles(rule))
-    assert plan.opening_price == plan.measure
+    assert plan.price("opening") == plan.price("measurement")
     assert plan.epsilon == plan.budget.epsilon
     assert sum(count for _, count in plan.events) == 2 * plan.rounds + 1
     cells = np.array([kept - kept // 4, 0, 0, kept // 4, 0, 0, 0, 0])
@@ -220,7 +223,10 @@ def test_the_count_takes_its_part_of_beta_and_of_the_budget():
         for one in (replace(hidden(), unit=REPLACE, n=DECLARED, most=None), hidden())
     )
     assert private.problem.alpha >= public.problem.alpha
-    assert private.events[0] == (DiscreteLaplaceEvent(sensitivity=1, scale=1 / private.measure.pure, coordinates=1), 1)
+    assert private.events[0] == (
+        DiscreteLaplaceEvent(sensitivity=1, scale=1 / private.price("measurement").pure, coordinates=1),
+        1,
+    )
     assert "is private: it is measured first" in private.notes[0]
 
 
@@ -228,34 +234,37 @@ def test_a_count_that_was_lost_ends_the_run():
     plan = Theory().plan(hidden(), PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
     transcript = Transcript()
     transcript.add(Round(choice=None, measurement=None, charges=()))
-    assert plan.schedule.next(plan, transcript) is None
+    assert next_step(plan, transcript) is None
 
 
-def told(plan, *, rounds, counted=None, stopped=False):
+def told(plan, *, rounds, counted=None):
     """A transcript of a count, where one is given, and so many rounds."""
     transcript = Transcript()
     row = plan.problem.workload.blocks[0].row(0)
     for place in range(rounds + (counted is not None)):
         block, value = (TOTAL, counted) if counted is not None and not place else (row, 5)
-        law = plan.roles.check.law((block,), plan.problem.unit, plan.measure)
+        law = plan.roles.check.law((block,), plan.problem.unit, plan.price("measurement"))
         measured = Measurement(blocks=(block,), values=(np.array([value]),), law=law)
-        transcript.add(Round(choice=0, measurement=measured, charges=(), stopped=stopped))
+        transcript.add(Round(choice=0, measurement=measured, charges=()))
     return transcript
 
 
 @pytest.mark.parametrize("private", [False, True])
-def test_as_many_rounds_as_are_planned_and_none_after_a_stop(private):
+def test_as_many_rounds_as_are_planned_and_none_more(private):
     stated = hidden() if private else problem(n=10**9, alpha=Fraction(1, 2))
     plan = Theory().plan(stated, PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
     counted = 60 if private else None
     assert plan.rounds > 2
     for rounds in (0, 1, plan.rounds - 1):
-        step = plan.schedule.next(plan, told(plan, rounds=rounds, counted=counted))
-        assert (step.select, step.measure, step.threshold) == (plan.select, plan.measure, plan.threshold)
+        step = next_step(plan, told(plan, rounds=rounds, counted=counted))
+        assert (step.select, step.measure, step.threshold) == (
+            plan.price("selection"),
+            plan.price("measurement"),
+            plan.stop.threshold,
+        )
         assert step.records == counted
         assert len(step.candidates) == plan.problem.workload.rows
-    assert plan.schedule.next(plan, told(plan, rounds=plan.rounds, counted=counted)) is None
-    assert plan.schedule.next(plan, told(plan, rounds=2, counted=counted, stopped=True)) is None
+    assert next_step(plan, told(plan, rounds=plan.rounds, counted=counted)) is None
 
 
 @pytest.mark.parametrize(
@@ -264,18 +273,18 @@ def test_as_many_rounds_as_are_planned_and_none_after_a_stop(private):
 def test_a_bought_count_is_brought_between_one_and_the_declared_number(counted, records):
     """Towards the truth: no table keeps more, and a hypothesis needs one record to have a shape."""
     plan = Theory().plan(hidden(), PrivacyBudget(Fraction(400)), roles(MultiplicativeWeights()))
-    assert plan.schedule.next(plan, told(plan, rounds=0, counted=counted)).records == records
+    assert next_step(plan, told(plan, rounds=0, counted=counted)).records == records
 
 
 @pytest.mark.parametrize("accountant", [Basic(), ZeroConcentrated()], ids=lambda one: one.name)
 def test_what_is_drawn_first_is_what_was_paid_for_it(accountant):
     budget = PrivacyBudget(Fraction(400), Fraction(0 if accountant.name == "basic" else "1/1000000"))
     plan = Theory().plan(hidden(alpha=Fraction(9, 10)), budget, roles(MultiplicativeWeights(), accountant))
-    first = plan.schedule.next(plan, Transcript())
+    first = next_step(plan, Transcript())
     assert first.candidates == (TOTAL,)
-    assert first.measure == plan.measure
+    assert first.measure == plan.price("measurement")
     assert (plan.roles.check.event((TOTAL,), plan.problem.unit, first.measure), 1) == plan.events[0]
-    rho = [price.rho for price in (plan.select, plan.measure)]
+    rho = [price.rho for price in (plan.price("selection"), plan.price("measurement"))]
     if accountant.name == "zcdp":
         assert rho[1] == 4 * rho[0]
     assert plan.epsilon <= budget.epsilon
@@ -286,7 +295,7 @@ def test_the_stop_test_is_at_three_quarters_of_alpha_n_and_updates_at_half_of_al
         plan = Theory(variant=variant).plan(
             problem(n=10**9, alpha=Fraction(1, 5)), EPSILON_ONE, roles(MultiplicativeWeights())
         )
-        assert plan.threshold == 150_000_000
+        assert plan.stop.threshold == 150_000_000
         assert plan.problem.level == Level(value=Fraction(1, 10), variant=variant)
 
 
@@ -296,7 +305,7 @@ def test_only_proved_accuracies_are_searched():
     plan = Theory().plan(stated, EPSILON_ONE, roles(Median()))
     found = plan.problem.alpha
     rule = plan.roles.update
-    assert plan.promise == "proved"
+    assert plan.stop.promise == "proved"
     assert rule.mistakes(stated, plan.problem.level) is not None
     assert rule.mistakes(stated, Level(value=(found - Fraction(1, 10**6)) / 2)) is None
     assert plan.notes == ()
@@ -304,7 +313,7 @@ def test_only_proved_accuracies_are_searched():
 
 def test_a_stated_accuracy_that_a_sample_serves_is_called_heuristic():
     plan = Theory().plan(problem(cells=8, queries=20, n=10**6, alpha=Fraction(1, 50)), EPSILON_ONE, roles(Median()))
-    assert (plan.promise, plan.problem.alpha) == ("heuristic", Fraction(1, 50))
+    assert (plan.stop.promise, plan.problem.alpha) == ("heuristic", Fraction(1, 50))
     assert "heuristic" in plan.notes[0]
     shown = printed(plan_view(plan))
     assert "probability" not in shown

@@ -15,7 +15,7 @@ def test_one_record_comes() -> None:
 def test_buckets_measurements_and_answers_are_looked_at() -> None:
     seen = CASE.outcomes(0, 60, SeededNoise(4))
     plan = CASE.trial.plan
-    assert len(plan.stages) == 3
+    assert len(plan.named("stage")) == 3
     assert seen.context.shape == (60, CELLS)
     assert len({tuple(buckets) for buckets in seen.context.tolist()}) > 3
     assert seen.measured.shape == (60, 4 * WIDEST)

@@ -1,0 +1,87 @@
+"""Drafts: the parts of a plan that several schedules make alike: phases, forecasts, and what an accountant proves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.privacy.accountant import Accountant
+from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.privacy.events import of_any_blocks
+from dpqr.strategies.candidates import Candidate
+from dpqr.strategies.plan import BlockForecast, Phase, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.workload.block import Factor, QueryBlock
+
+
+def opening_phase(
+    roles: Roles, unit: PrivacyUnit, blocks: tuple[Candidate, ...], price: Price | None
+) -> tuple[Phase, ...]:
+    """Measurements before any selection, one of each of `blocks`; none where nothing is measured first."""
+    if not blocks or price is None:
+        return ()
+    events = Counter(roles.check.event(each, unit, price) for each in blocks)
+    return (Phase(noun="opening", count=len(blocks), price=price, events=tuple(events.items()), blocks=blocks),)
+
+
+def round_phases(
+    roles: Roles, unit: PrivacyUnit, dearest: QueryBlock, rounds: int, prices: tuple[Price, Price], *, single: bool
+) -> tuple[Phase, Phase]:
+    """So many rounds, each a selection and a measurement; the worst case measures `dearest` every time.
+
+    prices: of a selection, and of a measurement.
+    """
+    select, measure = prices
+    chosen, measured = roles.distinguisher.event(select), of_any_blocks(roles.check.event((dearest,), unit, measure))
+    return (
+        Phase(noun="selection", count=rounds, price=select, events=((chosen, rounds),), single=single),
+        Phase(noun="measurement", count=rounds, price=measure, events=((measured, rounds),)),
+    )
+
+
+def search_phases(phases: Iterable[Phase], whole: Price) -> tuple[Phase, ...]:
+    """The same draws where a filter charges them: the plan states their sum, and no price of single draws."""
+    return (
+        *(replace(phase, events=()) for phase in phases),
+        Phase(noun="search", count=1, price=whole, events=((whole.event, 1),)),
+    )
+
+
+def proved(accountant: Accountant, phases: Iterable[Phase], budget: PrivacyBudget) -> Fraction:
+    """What the accountant proves for a plan's events; InfeasiblePlan where its theorem does not cover them."""
+    epsilon = accountant.epsilon(tuple(event for phase in phases for event in phase.events), budget.delta)
+    if epsilon is None:
+        raise InfeasiblePlan(f"--accountant {accountant.name} does not cover this plan's draws; choose another one")
+    return epsilon
+
+
+def forecast(problem: Problem, roles: Roles, block: QueryBlock, price: Price) -> BlockForecast:
+    """The noise that measuring `block` at `price` would add to each of its answers, in records."""
+    law = roles.check.law((block,), problem.unit, price)
+    return BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * float(block.scale))
+
+
+def forecast_row(problem: Problem, roles: Roles, block: QueryBlock, price: Price) -> BlockForecast:
+    """The noise of one query's answer where queries are measured one by one: of the block's largest one, for a query's
+    noise grows with its own coefficients."""
+    return replace(forecast(problem, roles, block.largest_row, price), name=block.name, rows=block.rows)
+
+
+def dearest_row(problem: Problem) -> QueryBlock:
+    """The query whose measurement has the most noise at a price."""
+    return max(problem.workload.blocks, key=lambda block: block.largest_coefficient).largest_row
+
+
+def one_way(problem: Problem) -> tuple[Candidate, ...]:
+    """All one-way marginals of the attributes that the workload looks at; the workload's own block where it is one."""
+    asked = {block.axes: block for block in problem.workload.blocks if block.is_marginal}
+    singles = []
+    for axis in problem.workload.axes:
+        attribute = problem.domain.attributes[axis]
+        factor = Factor.identity(axis, attribute.size)
+        singles.append((asked.get((axis,), QueryBlock(name=f"opening({attribute.name})", factors=(factor,))),))
+    return tuple(singles)
