@@ -12,8 +12,8 @@ from dpqr.privacy.accountants.filters import PlanFilter, SumFilter
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.checks import Laplace
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded, unfit
 from dpqr.strategies.schedules.choice import Wishes, least_noise
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpqr.fitting.local_fits import local_fit
 from dpqr.strategies.schedules.expected_error import ExpectedError
 from dpqr.strategies.transcript import Round
-from dpqr.strategies.updates.local_fit import local_fit
 from dpqr.workload.block import QueryBlock
 
 NOISE = 0.8

@@ -19,7 +19,7 @@ from dpqr.strategies.designs.bucket_design import (
     partition_design,
 )
 from dpqr.strategies.designs.kronecker import Design, designs
-from dpqr.strategies.designs.partition import Partition, Scouted, chosen_partition
+from dpqr.strategies.designs.partition import BoxCounts, Partition, chosen_partition
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.strategy import strategy_name
@@ -143,7 +143,7 @@ def _suggested(
 ) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
     tree, bisection = _tree(told.blocks[0]), Bisection(shape)
-    known = Scouted(
+    known = BoxCounts(
         bisection=bisection,
         counts=tree.recover(told.values[0].astype(np.float64)[:, None])[:, 0],
         variances=_halves(tree) * told.law.deviation**2,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from dpqr.data.arrays import Axes
-from dpqr.strategies.checks.interface import Check
+from dpqr.strategies.checks import Check
 from dpqr.strategies.problem import Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity

@@ -27,8 +27,8 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent
 from dpqr.privacy.sealed import Private
 from dpqr.report.plan_view import plan_view
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.checks import Laplace
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
