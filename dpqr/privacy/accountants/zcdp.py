@@ -23,7 +23,8 @@ LOG_ORDERS = (-45.0, 75.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ZeroConcentrated:
-    """Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016, Lemma 1.7); a filter too.
+    """Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016, Lemma 1.7); also as a
+    filter.
 
     Shares of a cut are shares of rho, and one rho buys different epsilons: an exponential mechanism of eps costs
     eps^2 / 8, any other pure draw eps^2 / 2. A schedule with the same eps for both states shares of 1 to 4.
