@@ -17,11 +17,11 @@ from dpqr.privacy.every_filter import EveryFilter
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix

@@ -25,11 +25,11 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix

@@ -29,13 +29,13 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron

@@ -26,11 +26,10 @@ from dpqr.evaluation.outcomes import Shown
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.choice import guarded, least_noise
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.choice import least_noise
-from dpqr.strategies.schedules.course import parts
+from dpqr.strategies.schedules.ordered.sequence import parts
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
 from dpqr.workload.workload import Workload

@@ -28,12 +28,12 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals import Marginals
+from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock

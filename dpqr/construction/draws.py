@@ -22,7 +22,7 @@ from dpqr.privacy.price import Price
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.step import Step
+from dpqr.strategies.transcript import Step
 from dpqr.workload.measurement import Measurement
 
 Out = TypeVar("Out")

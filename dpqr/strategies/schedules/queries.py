@@ -17,9 +17,8 @@ from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.state import Progress
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
 ROUNDS = {1.0: 2, 1e2: 4, 1e3: 8, 1e4: 12, 1e5: 60, 1e6: 80, 1e7: 140}

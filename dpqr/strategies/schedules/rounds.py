@@ -12,9 +12,8 @@ from dpqr.strategies.candidates import BlockCandidates, Candidate
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.state import Released
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.interface import Released
+from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
 OPENING_SHARE = Fraction(1, 5)

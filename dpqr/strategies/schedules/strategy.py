@@ -17,9 +17,8 @@ from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase, proved
-from dpqr.strategies.schedules.state import Progress
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.groups import by_home, home
 from dpqr.workload.recovery import on_single_axes, query_variances, scaled

@@ -22,7 +22,7 @@ USED = (
     "dpqr.strategies.checks.laplace",
     "dpqr.strategies.distinguishers.exponential",
     "dpqr.strategies.distinguishers.permute_and_flip",
-    "dpqr.strategies.schedules.marginals",
+    "dpqr.strategies.schedules.marginals.schedule",
     "dpqr.strategies.schedules.rounds",
     "dpqr.strategies.updates.multiplicative_weights",
     "scipy.optimize",

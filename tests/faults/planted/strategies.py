@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "strategies/schedules/theory.py",
+        "strategies/schedules/theory/schedule.py",
         ("Fraction(3, 4) * alpha * n", "Fraction(7, 8) * alpha * n", "the stop test is looser than its proof"),
         ("Level(value=alpha / 2, variant", "Level(value=alpha, variant", "steps at level alpha"),
         (
@@ -51,7 +51,7 @@ FAULTS = (
         ("events=((whole.event, 1),)", "events=()", "a search is not paid"),
     ),
     *planted_in(
-        "strategies/schedules/feasible_alpha.py",
+        "strategies/schedules/theory/feasibility.py",
         ('else "stated"', 'else "proved"', "a third party's word is called proved"),
         ("return 8 * max((shortfall", "return 4 * max((shortfall", "half of the accuracy that is needed"),
         ("(2 * rounds + bought)", "(rounds + bought)", "each of two tails takes all of beta"),
