@@ -29,7 +29,7 @@ from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded, least_noise
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.ordered.sequence import parts
+from dpqr.strategies.schedules.ordered.sequence import groups
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
 from dpqr.workload.workload import Workload
@@ -97,7 +97,7 @@ def ordered_case(name: str, budget: PrivacyBudget) -> Case:
     As many records as decide what is looked at first: the noise of their count is a coin.
     """
     plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
-    (part,) = parts(plan)
+    (part,) = groups(plan)
     here: dict[tuple[int, ...], int] = {(2,): math.floor(part.limit)}
     return Case(
         name=f"release-ordered-{name}",

@@ -16,12 +16,19 @@ from dpqr.strategies.schedules.interface import Released
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
-OPENING_SHARE = Fraction(1, 5)
-SELECTION_SHARE = Fraction(1, 5)
-ROUNDS_AT_EPSILON_ONE = 22
-PENALTY = 0.2
-"""Share of its noise that a block's score is lowered by. All of it would keep out wide blocks that are answered badly.
-(Adult, all pairs of 14 columns, epsilon 1: mean L1 error 0.081 at 0, 0.070 at 0.2, 0.075 at 0.3.)"""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/marginals -- --schedule rounds`; figures: tests/benchmarks/RESULTS.md."""
+
+    opening: Fraction = Fraction(1, 5)  # share of the budget of what is measured first
+    selection: Fraction = Fraction(1, 5)  # part of a round's share that its selection gets
+    rounds: int = 22  # T at epsilon 1
+    penalty: float = 0.2  # part of a block's noise that its score is lowered by
+
+
+TUNING = Tuning()
+
 
 LARGEST_PENALTY = 2**40
 """No table is that far from anything; beyond it scores could overflow."""
@@ -96,15 +103,15 @@ class Rounds:
 
 def default_rounds(epsilon: Fraction) -> int:
     """T grows with the budget: more rounds spread it thinner, which a small one cannot bear."""
-    return max(3, math.ceil(ROUNDS_AT_EPSILON_ONE * math.pow(epsilon, 0.65)))
+    return max(3, math.ceil(TUNING.rounds * math.pow(epsilon, 0.65)))
 
 
 def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     """Shares of one draw each. A homogeneous theorem allows equal draws only."""
-    first = (OPENING_SHARE if rounds else Fraction(1)) / max(openings, 1)
-    rest = 1 - OPENING_SHARE if openings else Fraction(1)
+    first = (TUNING.opening if rounds else Fraction(1)) / max(openings, 1)
+    rest = 1 - TUNING.opening if openings else Fraction(1)
     per_round = rest / max(rounds, 1)
-    selection, measurement = per_round * SELECTION_SHARE, per_round * (1 - SELECTION_SHARE)
+    selection, measurement = per_round * TUNING.selection, per_round * (1 - TUNING.selection)
     if roles.accountant.homogeneous:
         first = selection = measurement = Fraction(1)
     opening = [Portion(share=first, count=openings)] if openings else []
@@ -145,4 +152,4 @@ def _penalties(plan: Plan, blocks: tuple[QueryBlock, ...]) -> tuple[int, ...]:
     """PENALTY times the deviations of all answers, in the block's grid: a wide block must be worth its noise."""
     deviations = {told.name: told.deviation for told in plan.forecast}
     noise = (deviations[one.name] / float(one.scale) * one.rows for one in blocks)
-    return tuple(round(min(PENALTY * total, LARGEST_PENALTY)) for total in noise)
+    return tuple(round(min(TUNING.penalty * total, LARGEST_PENALTY)) for total in noise)

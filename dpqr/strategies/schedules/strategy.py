@@ -24,12 +24,16 @@ from dpqr.workload.groups import by_home, home
 from dpqr.workload.recovery import on_single_axes, query_variances, scaled
 from dpqr.workload.sensitivity import Norm, sensitivity
 
-GROUP_CELLS = 2**22
-"""Cells of the attributes that are measured together (32 MB an array)."""
 
-SHARES = 16
-"""Smallest integer that brings groups of attributes to their shares of the noise: each share is right within 3%, which
-costs a thousandth of the error."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/tuning.py`; figures: tests/benchmarks/RESULTS.md."""
+
+    group_cells: int = 2**22  # cells of the attributes that are measured together (32 MB an array)
+    shares: int = 16  # smallest integer that brings groups to their shares of the noise: each is right within 3%
+
+
+TUNING = Tuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -144,11 +148,11 @@ def _groups(problem: Problem) -> dict[Axes, tuple[QueryBlock, ...]]:
     groups = by_home(blocks)
     for axes in groups:
         cells = int(np.prod([problem.domain.shape[axis] for axis in axes], dtype=object))
-        if cells > GROUP_CELLS:
+        if cells > TUNING.group_cells:
             names = ", ".join(problem.domain.attributes[axis].name for axis in axes)
             raise InfeasiblePlan(
                 f"the columns {names} have {cells:,} cells together, and --schedule strategy estimates at most "
-                f"{GROUP_CELLS:,}; merge bins, or use --schedule rounds"
+                f"{TUNING.group_cells:,}; merge bins, or use --schedule rounds"
             )
     return groups
 
@@ -176,7 +180,7 @@ def _shared(chosen: Sequence[_Choice], problem: Problem, norm: Norm) -> tuple[Qu
     errors = np.array([choice.design.error for choice in chosen])
     shares = np.cbrt(errors * moves**2) if norm is Norm.L1 else np.sqrt(errors * moves)
     factors = shares / moves if norm is Norm.L1 else np.sqrt(shares / moves)
-    whole = np.rint(SHARES * factors / factors.min()).astype(int)
+    whole = np.rint(TUNING.shares * factors / factors.min()).astype(int)
     whole //= int(np.gcd.reduce(whole))
     return tuple(scaled(one, int(factor)) for one, factor in zip(strategies, whole, strict=True))
 

@@ -1,7 +1,4 @@
-"""BudgetAllocation: shares of a run's budget as prices, and the noise that they buy on a marginal.
-
-LastMeasurements: how what is left of a run's budget is split among the marginals that its search has found.
-"""
+"""Budget allocation: shares of a run's budget as prices, the noise that they buy, and the split of the last one."""
 
 from __future__ import annotations
 
@@ -60,17 +57,17 @@ class BudgetAllocation:
         figure = self.whole * max(1, int(share * FINEST)) / FINEST
         return Price(rho=figure) if self.concentrated else Price(epsilon=figure)
 
-    def bought(self, share: float) -> float:
-        """The deviation that a share buys."""
+    def deviation_at(self, share: float) -> float:
+        """Standard deviation of a marginal measured at this share, in records."""
         return float(self.deviation / max(share, 1.0 / FINEST) ** self.power)
 
-    def together(self, first: float, second: float) -> float:
-        """The deviation of the inverse-variance mean of two measurements at these shares."""
+    def combined(self, first: float, second: float) -> float:
+        """Standard deviation of the inverse-variance mean of two measurements at these shares."""
         shares = [share for share in (first, second) if share > 0.0]
-        return float(sum(self.bought(share) ** -2.0 for share in shares) ** -0.5)
+        return float(sum(self.deviation_at(share) ** -2.0 for share in shares) ** -0.5)
 
     def share(self, deviation: float) -> float:
-        """The share that buys a deviation; it may be more than there is."""
+        """The share that buys a deviation; it may be more than the whole."""
         return float((self.deviation / deviation) ** (1.0 / self.power))
 
     def selection(self, temperature: float) -> float:
@@ -107,7 +104,7 @@ class LastMeasurements:
     spent: tuple[float, ...]
     asked: tuple[QueryBlock, ...]
     errors: ExpectedError
-    purse: BudgetAllocation
+    budget: BudgetAllocation
     _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
     _loads: Counter[Axes] = field(init=False, repr=False)
 
@@ -119,16 +116,22 @@ class LastMeasurements:
         """Measured blocks, and one-way marginals for all the blocks that they must stand in for, in the split of least
         expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
         wanted = [one for one in self._wanted(measured) if one[1] > 0.0]
-        even = self.purse.bought(left / max(len(wanted), 1))
+        even = self.budget.deviation_at(left / max(len(wanted), 1))
         costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
-        shares = self.purse.split(left, costs, [spent for _, _, spent in wanted])
+        shares = self.budget.split(left, costs, [spent for _, _, spent in wanted])
         return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
 
-    def leaves(self, told: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
-        """Mean records in wrong cells of the blocks `told`, if what is left were spent on `measured` now."""
+    def expected(self, told: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
+        """Mean expected error of blocks, in records, if all that is left were spent on the last measurements now.
+
+        Args:
+            told: the blocks whose error is asked for, all of them among `measured`.
+            measured: blocks of the last measurements.
+            left: share of the budget.
+        """
         names = {block.name for block in told}
         shares = [one for one in self.split(measured, left) if one[0].name in names]
-        return float(np.mean([self.errors.at(block, self.purse.bought(share)) for block, share in shares]))
+        return float(np.mean([self.errors.at(block, self.budget.deviation_at(share)) for block, share in shares]))
 
     def _wanted(self, measured: Sequence[QueryBlock]) -> list[tuple[QueryBlock, float, float]]:
         """Blocks, their weights and what went to them before."""

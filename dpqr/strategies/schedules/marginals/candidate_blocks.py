@@ -1,9 +1,4 @@
-"""Stand-ins: the marginals that a search measures in place of blocks which count every record many times.
-
-Levels: the candidates of a search among marginals, searched one level after the other.
-
-Coarser marginals: the same columns with neighbouring cells together, for where noise would drown single cells.
-"""
+"""Candidate blocks of the search: surrogate marginals, the levels of the search, and coarser blocks."""
 
 from __future__ import annotations
 
@@ -18,6 +13,7 @@ from dpqr.data.arrays import Axes, FloatArray
 from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -32,14 +28,12 @@ def marginal(problem: Problem, axes: Axes, what: str) -> QueryBlock:
 
 
 def with_surrogates(problem: Problem, check: Check) -> Problem:
-    """The problem as a search among marginals sees it: where noise on all answers of a block would add up to no less
-    than noise on every cell of its columns, their marginal stands in for it, and the fit to that answers the block.
+    """The problem as the search sees it: surrogate marginals take the place of blocks that they answer with less noise.
 
-    Why: of k prefixes a record is in up to k, so they are measured with k times the noise (Gaussian: the root of k
-    times), and their error over n compares with no marginal's. (All pairs of six columns of 24 values that follow one
-    number, prefixes of one by the other, 20,000 records at epsilon 1: an answer is off by 0.0025 n on average, by
-    0.0053 n where prefixes are measured; by 0.0017 n and 0.0020 n with Gaussian noise.)
-    A function of the workload and the noise's kind.
+    A block whose answers together would get at least as much noise as all cells of its columns is replaced by the
+    marginal of these columns; the fit to the marginal answers the block. Why: a record is counted in up to k of k
+    prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload and of the
+    noise's kind.
     """
     gone = [block for block in problem.workload.blocks if _gives_way(block, problem, check)]
     if not gone:
@@ -69,7 +63,7 @@ def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
 
 
 def joint(problem: Problem) -> tuple[QueryBlock, ...]:
-    """What one-way marginals do not tell."""
+    """Blocks of two columns and more, which one-way marginals do not answer."""
     return tuple(block for block in problem.workload.blocks if len(block.axes) > 1)
 
 
@@ -87,13 +81,6 @@ def candidate_levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
     return tuple(level for level in ((*narrow, *pairs), wide) if level)
 
 
-DROWNED = 0.15
-"""Share of the records in wrong cells from which on a coarser block is offered as well."""
-
-CELL = 2.0
-"""A coarse cell of even counts holds at least this many deviations."""
-
-
 def coarsened(
     blocks: Sequence[QueryBlock],
     counts: Mapping[int, FloatArray],
@@ -101,20 +88,25 @@ def coarsened(
     records: float,
     deviation: float,
 ) -> tuple[QueryBlock, ...]:
-    """A coarser block for each of the marginals that noise of the given deviation would leave too far off.
+    """A coarser block for each marginal whose expected error is large at this noise.
 
-    counts: released one-way marginals by attribute; errors: what noise leaves in the blocks; records: n as the counts
-    tell it; deviation: of a measurement, records.
-    Each attribute's cells are cut, in their order, into runs of about equal counts, as many for every attribute of a
-    block as make even coarse cells hold CELL deviations; an attribute of no more cells keeps them. A function of what
-    was released.
+    Args:
+        blocks: marginals.
+        counts: released one-way marginals by attribute, in records.
+        errors: forecast errors of the blocks.
+        records: n, estimated from the counts.
+        deviation: of a measurement, in records.
+
+    Each attribute's cells are merged, in their order, into runs of about equal counts, equally many for every attribute
+    of a block, so that an even coarse cell holds `TUNING.coarse_cell` deviations; an attribute of fewer cells keeps
+    them. A function of what was released.
 
     **Privacy.** A coarse block is a 0/1 matrix with one entry 1 in every column: each record is counted in one coarse
     cell. So between neighbours its answers, and its scores, move as those of a marginal do.
     """
     found = []
-    for block in (block for block in blocks if errors.at(block, deviation) > DROWNED * records):
-        runs = max(2, int((records / (CELL * deviation)) ** (1.0 / len(block.axes))))
+    for block in (block for block in blocks if errors.at(block, deviation) > TUNING.coarse_error * records):
+        runs = max(2, int((records / (TUNING.coarse_cell * deviation)) ** (1.0 / len(block.axes))))
         factors = tuple(_merged(factor, counts[factor.axes[0]], runs) for factor in block.factors)
         if any(factor.matrix.rows < factor.matrix.cells for factor in factors):
             found.append(QueryBlock(name=f"coarse({block.name})", factors=factors, weight=block.weight))

@@ -1,4 +1,4 @@
-"""ExpectedError: what noise of a given size leaves in a marginal after the fit, forecast from one-way marginals."""
+"""ExpectedError: what noise of a given size expected in a marginal after the fit, forecast from one-way marginals."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ class ExpectedError:
 
     Why: a fit that leaves a residual of s log(m / base) passes the share m / (s + m) of the noise on, so a cell of
     many records keeps sqrt(2 / pi) s of it and a cell of few nearly none; what it holds back of the truth has the
-    same form. (Adult, 91 pairs: the error of the fit is 0.86 of this at eps 1, 3 and 10, block by block with a
-    correlation above 0.97.) A function of what was released.
+    same form. A function of what was released.
 
     curves: one row a block, at GRID. places: the blocks' rows by name.
     """
@@ -32,8 +31,8 @@ class ExpectedError:
 
     @classmethod
     def of(cls, blocks: Sequence[QueryBlock], singles: Mapping[int, FloatArray]) -> ExpectedError:
-        """singles: noisy one-way marginals by attribute, records; the total of all products is `records_told`."""
-        total = records_told(singles)
+        """singles: noisy one-way marginals by attribute, records; the total of all products is `estimated_records`."""
+        total = estimated_records(singles)
         shares = {axis: _shares(values) for axis, values in singles.items()}
         curves = [_curve(shares, total, block) for block in blocks]
         return cls(curves=np.array(curves), places={block.name: row for row, block in enumerate(blocks)})
@@ -44,7 +43,7 @@ class ExpectedError:
         return ExpectedError(curves=np.concatenate([self.curves, more.curves]), places={**self.places, **places})
 
     def at(self, block: QueryBlock, deviation: float) -> float:
-        """Records in the wrong cells of one block."""
+        """Expected L1 error of one block, in records."""
         return float(_interpolated(self.curves[self.places[block.name]], deviation))
 
     def mean(self, blocks: Sequence[QueryBlock], deviation: float) -> float:
@@ -58,9 +57,9 @@ class ExpectedError:
         return float(np.exp(np.interp(np.log(max(error, 1e-9)), np.log(curve), np.log(GRID))))
 
 
-def records_told(singles: Mapping[int, FloatArray]) -> float:
-    """n, 1 at least, as noisy one-way marginals of one deviation tell it: the mean of their sums, each weighing by its
-    number of cells inverted, for so many times that deviation's square is its variance. 1 where there are none."""
+def estimated_records(singles: Mapping[int, FloatArray]) -> float:
+    """n, at least 1, estimated from noisy one-way marginals of one deviation: the mean of their sums, weighted by the
+    inverse of their numbers of cells, which are in proportion to the sums' variances. 1 where there are none."""
     if not singles:
         return 1.0
     sums, sizes = zip(*((values.sum(), values.size) for values in singles.values()), strict=True)

@@ -18,8 +18,9 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.remeasurement import OPENING, whole_of
+from dpqr.strategies.schedules.marginals.remeasurement import whole_of
 from dpqr.strategies.schedules.marginals.states import MarginalsState, Opening
+from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import Factor, QueryBlock
 
@@ -63,16 +64,10 @@ def loss(plan: Plan) -> float:
     return sum(told.rows * told.deviation for told in plan.forecast)
 
 
-SELECTION = Fraction(1, 10)
-"""Share of a round's budget that its selection is forecast to take."""
-
 SEARCH = (
     "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
     "rounds and prices follow what was released, within the budget, and the last measurements spend it"
 )
-
-LARGEST_TABLE = 2**22
-"""Cells of the one table of all columns, at most (32 MiB)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +84,7 @@ class Marginals:
     The plan states the sum alone, so no other theorem counts on single draws.
     """
 
-    table: int = LARGEST_TABLE
+    table: int = TUNING.table
 
     @property
     def name(self) -> str:
@@ -118,13 +113,13 @@ class Marginals:
         """
         opening = one_way(problem)
         rounds = max(1, min(2 * len(opening), len(joint(with_surrogates(problem, roles.check)))))
-        rest = (1 - OPENING) / rounds
+        rest = (1 - TUNING.opening) / rounds
         cut = roles.accountant.cut(
             budget,
             [
-                Portion(share=OPENING / len(opening), count=len(opening)),
-                Portion(share=rest * SELECTION, count=rounds, event=roles.distinguisher.event),
-                Portion(share=rest * (1 - SELECTION), count=rounds),
+                Portion(share=TUNING.opening / len(opening), count=len(opening)),
+                Portion(share=rest * TUNING.selection, count=rounds, event=roles.distinguisher.event),
+                Portion(share=rest * (1 - TUNING.selection), count=rounds),
             ],
         )
         draws = (
@@ -132,7 +127,7 @@ class Marginals:
             Phase(noun="selection", count=rounds, price=cut[1]),
             Phase(noun="measurement", count=rounds, price=cut[2]),
         )
-        phases = search_phases(draws, whole_of(cut[0], OPENING / len(opening)))
+        phases = search_phases(draws, whole_of(cut[0], TUNING.opening / len(opening)))
         return Plan(
             problem=problem,
             budget=budget,

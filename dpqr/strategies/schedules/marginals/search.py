@@ -1,7 +1,4 @@
-"""SearchState: how far a search among marginals has come, in whole batches of choices.
-
-Exploration: how far a marginals run has come, and what is to be drawn next, from what was released.
-"""
+"""Search among marginals: its state after whole batches of choices, and what is drawn next. From what was released."""
 
 from __future__ import annotations
 
@@ -12,28 +9,26 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation, LastMeasurements
 from dpqr.strategies.schedules.marginals.dependence_graph import DependenceGraph
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.strategies.schedules.marginals.stopping_rule import Finding, largest_gap, shown_gap
+from dpqr.strategies.schedules.marginals.gap import largest_gap, shown_gap
+from dpqr.strategies.schedules.marginals.stopping_rule import BatchEvidence
+from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
-
-FIRST_GAP = 0.5
-"""Share of the records that the first chosen block may have in wrong cells (2 is the most there can be)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchState:
     """After whole batches.
 
-    left: share of the budget. gap: L1 error over n that the last batch showed, noise aside. explored: blocks
-    measured, and the links that they are. idle: batches in a row that found nothing worth measuring. level: whose
-    candidates are searched.
+    left: share of the budget. gap: L1 error over n that the last batch showed. explored: blocks measured. graph: the
+    pairs among them. unimproved: batches in a row without improvement. level: whose candidates are searched.
     """
 
     left: float
-    gap: float = FIRST_GAP
+    gap: float = TUNING.first_gap
     explored: tuple[QueryBlock, ...] = ()
-    links: DependenceGraph = field(default_factory=DependenceGraph)
-    idle: int = 0
+    graph: DependenceGraph = field(default_factory=DependenceGraph)
+    unimproved: int = 0
     level: int = 0
 
 
@@ -51,63 +46,21 @@ class Batch:
         return self.size * (self.selection + self.measurement)
 
 
-PRECISION = 1.0
-"""A block is measured to within this much of the gap that the last one showed, or of FIRST_GAP: a gap of most records,
-which noise can make, would have the next block drowned in noise. (5,000 records, a chain of 12 columns at epsilon 1 in
-pure differential privacy: a mean L1 error of 0.42, and of 0.47 without.)"""
-
-TOLD, PART = 0.1, 0.25
-"""But so exactly that this share of the records is left in wrong cells, if that costs at most this part of an even
-share of what is left for each candidate. By a gap of most records alone no noise would be too much, and a block drowned
-in it would count as explored. (A chain of 12 columns at epsilon 1: a mean L1 error of 0.034, and of 0.047 without.)"""
-
-COLDNESS = 0.1
-"""Temperature of a selection, as a share of the gap; more where it would cost more than what it leads to. Small blocks
-are measured for little, and more choices of them, each less sharp, find more. (All pairs of 30 columns of two values at
-epsilon 1: a mean L1 error of 0.0106, and of 0.0113 with sharper ones.)"""
-
-PATIENCE = 2
-"""Batches in a row that find nothing worth measuring, after which a level ends: one may have been unlucky.
-(Ending where the very first does is 2 to 5 % better on few records, and now and then half worse on skewed columns.)"""
-
-SWEEP = 1.25
-"""Where all are to be measured, the last ones must have shown this many times the error that it would leave."""
-
-LARGEST_BITE = 0.1
-"""Most of what is left that the measurements of one batch may cost; they are less exact where it would be more."""
-
-ENOUGH = 0.4
-"""Part of the blocks after which it is asked whether all should be measured."""
-
-WORK = 2**19
-"""Most scores of blocks that all choices may take together: a selection among thousands takes a third of a second. (A
-chain of 100 columns, 4,950 pairs, 10^6 records at epsilon 1: a mean L1 error of 0.010; of 0.061 with half as many.)"""
-
-CLEAR = 0.12
-"""Blocks wider than pairs are looked at where measuring them all would leave less of the records in wrong cells.
-(Adult, all triples of 8 columns of up to 100 values at epsilon 10: 0.13 with pairs alone, 0.155 with both.)"""
-
-HOPELESS = 0.22
-"""No search begins where measuring any block with LARGEST_BITE of what is left would leave more than this part of its
-largest gap. (At epsilon 0.1, pairs: 500 records of 8 columns are off by 0.96, by 1.4 with a search; 1,000 along a chain
-by 1.1 and 1.3. Where this is 0.2 or less, made-up chains and stars were told better by a search at epsilon 1.)"""
-
-BATCH = 6
-"""One further choice between two fits for so many blocks explored."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Exploration:
-    """levels: the candidates, searched one level after the other; coarse: offered beside those of the first level;
-    singles: one-way marginals by attribute; asked: the workload's blocks; records: n as the first measurements tell
-    it; spent: shares of the budget that went to the singles before the search."""
+class Search:
+    """What a search knows before its first batch.
+
+    levels: the candidates, searched one level after the other. coarse: offered beside those of the first level.
+    singles: one-way marginals by attribute. asked: the workload's blocks. unit: whose neighbours selections protect.
+    records: n, estimated from the first measurements. spent: shares of the budget of the singles so far.
+    """
 
     levels: tuple[tuple[QueryBlock, ...], ...]
     coarse: tuple[QueryBlock, ...]
     singles: tuple[QueryBlock, ...]
     asked: tuple[QueryBlock, ...]
     errors: ExpectedError
-    purse: BudgetAllocation
+    budget: BudgetAllocation
     unit: PrivacyUnit
     records: float
     spent: tuple[float, ...]
@@ -115,7 +68,7 @@ class Exploration:
 
     def __post_init__(self) -> None:
         last = LastMeasurements(
-            singles=self.singles, spent=self.spent, asked=self.asked, errors=self.errors, purse=self.purse
+            singles=self.singles, spent=self.spent, asked=self.asked, errors=self.errors, budget=self.budget
         )
         object.__setattr__(self, "_last", last)
 
@@ -135,21 +88,22 @@ class Exploration:
         blocks, explored = self.offered(state.level), self._explored(state)
         names = {block.name for block in explored}
         waiting = [block for block in blocks if block.name not in names]
-        spent = len(names) * len(blocks) > WORK
-        if not waiting or spent or self.sweeps(state) or state.idle >= PATIENCE:
+        spent = len(names) * len(blocks) > TUNING.work
+        if not waiting or spent or self.sweeps(state) or state.unimproved >= TUNING.patience:
             return None
-        size = min(1 + len(names) // BATCH, len(waiting))
+        size = min(1 + len(names) // TUNING.batch, len(waiting))
         even = state.left / len(blocks)
-        enough = self._enough(waiting, min(state.gap, FIRST_GAP), PART * even)
-        share = min(enough, LARGEST_BITE * state.left / size)
-        selection = min(self.purse.selection(max(COLDNESS * state.gap * self.records, 1e-6)), share)
-        batch = Batch(size=size, deviation=self.purse.bought(share), selection=selection, measurement=share)
+        enough = self._enough(waiting, min(state.gap, TUNING.first_gap), TUNING.fine_part * even)
+        share = min(enough, TUNING.batch_share * state.left / size)
+        selection = min(self.budget.selection(max(TUNING.temperature * state.gap * self.records, 1e-6)), share)
+        batch = Batch(size=size, deviation=self.budget.deviation_at(share), selection=selection, measurement=share)
         return batch if batch.cost <= state.left / 2 else None
 
     def _enough(self, waiting: Sequence[QueryBlock], gap: float, cheap: float) -> float:
-        """The share that measures one of the blocks to within the gap, and, for `cheap` at most, to within TOLD."""
+        """The share that measures a block to within the gap; to `fine_error` where that costs `cheap` at most."""
         within, told = (
-            self.purse.share(self.errors.deviation(waiting, error * self.records)) for error in (PRECISION * gap, TOLD)
+            self.budget.share(self.errors.deviation(waiting, error * self.records))
+            for error in (TUNING.precision * gap, TUNING.fine_error)
         )
         return max(within, min(told, cheap))
 
@@ -162,11 +116,11 @@ class Exploration:
         if self._explored(state):
             return True
         if state.level == 0:
-            deviation = self.purse.bought(LARGEST_BITE * state.left)
+            deviation = self.budget.deviation_at(TUNING.batch_share * state.left)
             told = (self.errors.at(block, deviation) / largest_gap(block) for block in self.offered(0))
-            return min(told) <= HOPELESS * self.records
+            return min(told) <= TUNING.hopeless * self.records
         blocks = self.levels[state.level]
-        return self._reached(blocks, (*state.explored, *blocks), state.left) < CLEAR
+        return self._reached(blocks, (*state.explored, *blocks), state.left) < TUNING.wide_error
 
     def _ended(self, state: SearchState) -> SearchState:
         """On to the next level; where all are to be measured, they count as explored."""
@@ -175,7 +129,7 @@ class Exploration:
             last = self.levels[-1]
             names = {block.name for block in (*last, *self.coarse)}
             explored = (*(block for block in explored if block.name not in names), *last)
-        return replace(state, gap=FIRST_GAP, explored=explored, idle=0, level=state.level + 1)
+        return replace(state, gap=TUNING.first_gap, explored=explored, unimproved=0, level=state.level + 1)
 
     def _explored(self, state: SearchState) -> tuple[QueryBlock, ...]:
         """Those of the level."""
@@ -187,9 +141,9 @@ class Exploration:
         measured."""
         last = self.levels[-1]
         names = {block.name for block in last}.intersection(block.name for block in state.explored)
-        if state.level < len(self.levels) - 1 or len(names) < ENOUGH * len(last) or state.idle:
+        if state.level < len(self.levels) - 1 or len(names) < TUNING.all_explored * len(last) or state.unimproved:
             return False
-        return state.gap >= SWEEP * self._reached(last, last, state.left)
+        return state.gap >= TUNING.all_gap * self._reached(last, last, state.left)
 
     def reached(self, state: SearchState) -> float:
         """Mean error over n of the level's explored blocks if what is left were spent on the last measurements now."""
@@ -201,7 +155,7 @@ class Exploration:
         return self._last.split(state.explored, state.left)
 
     def _reached(self, told: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
-        return self._last.leaves(told, measured, left) / self.records
+        return self._last.expected(told, measured, left) / self.records
 
     def after(self, state: SearchState, batch: Batch, drawn: Sequence[Round]) -> SearchState:
         """After all choices of the batch; one that was lost in a crash shows nothing, and is paid."""
@@ -215,16 +169,16 @@ class Exploration:
         )
         if not shown:
             return after
-        finding = Finding.of(shown, state.links)
+        finding = BatchEvidence.of(shown, state.graph)
         return replace(
             after,
             gap=max(finding.least, after.gap),
-            links=state.links.joined(shown),
-            idle=finding.idle(state.idle, self.reached(after), self._price(state, after)),
+            graph=state.graph.joined(shown),
+            unimproved=finding.unimproved(state.unimproved, self.reached(after), self._price(state, after)),
         )
 
     def _price(self, before: SearchState, after: SearchState) -> float:
-        """What a further block would cost, L1 error over n: what measuring leaves in one, or what each of the last ones
-        has added to the sum over all explored ones, if that is more."""
+        """What a further block costs, L1 error over n: its own final error, or, if that is more, what each block of the
+        last batch added to the sum over all explored ones."""
         (few, one), (many, other) = ((len(self._explored(each)), self.reached(each)) for each in (before, after))
         return max(other, (many * other - few * one) / (many - few))

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.remeasurement import explored
-from dpqr.strategies.schedules.marginals.search import Batch, Exploration, SearchState
-from dpqr.strategies.schedules.marginals.stopping_rule import NOISE
+from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
 from dpqr.strategies.schedules.rounds import LARGEST_PENALTY
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
@@ -40,14 +40,14 @@ class Opening:
         if len(grown.released) < len(self.plan.opening) or not self.plan.rounds:
             return grown
         known, again = explored(self.plan, grown.released)
-        return Remeasuring(known=known, waiting=again) if again else _searching(known)
+        return Remeasurement(known=known, waiting=again) if again else _searching(known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remeasuring:
+class Remeasurement:
     """Some of the one-way marginals are measured again, before the search."""
 
-    known: Exploration
+    known: Search
     waiting: Shares
 
     def step(self) -> Step:
@@ -61,7 +61,7 @@ class Remeasuring:
 class Searching:
     """The choices of one batch, all of them made against one hypothesis. drawn: those that were made."""
 
-    known: Exploration
+    known: Search
     state: SearchState
     batch: Batch
     drawn: tuple[Round, ...] = ()
@@ -75,8 +75,8 @@ class Searching:
         penalties = tuple(round(min(error, LARGEST_PENALTY)) for error in errors)
         return Step(
             candidates=BlockCandidates(blocks=offered, unit=known.unit, penalties=penalties),
-            select=known.purse.price(batch.selection),
-            measure=known.purse.price(batch.measurement),
+            select=known.budget.price(batch.selection),
+            measure=known.budget.price(batch.measurement),
             refit=len(self.drawn) == batch.size - 1,
             compare=True,
         )
@@ -98,7 +98,7 @@ class Searching:
 class Finishing:
     """The last measurements, which spend what is left."""
 
-    known: Exploration
+    known: Search
     waiting: Shares
 
     def step(self) -> Step | None:
@@ -108,14 +108,14 @@ class Finishing:
         return replace(self, waiting=self.waiting[1:])
 
 
-MarginalsState = Opening | Remeasuring | Searching | Finishing
+MarginalsState = Opening | Remeasurement | Searching | Finishing
 
 
-def _searching(known: Exploration) -> MarginalsState:
+def _searching(known: Search) -> MarginalsState:
     return _advanced(known, SearchState(left=1.0 - sum(known.spent)))
 
 
-def _advanced(known: Exploration, state: SearchState) -> MarginalsState:
+def _advanced(known: Search, state: SearchState) -> MarginalsState:
     """The next batch; the last measurements where there is none."""
     reached, batch = known.advanced(state)
     if batch is None:
@@ -123,7 +123,7 @@ def _advanced(known: Exploration, state: SearchState) -> MarginalsState:
     return Searching(known=known, state=reached, batch=batch)
 
 
-def _measured(known: Exploration, waiting: Shares) -> Step:
+def _measured(known: Search, waiting: Shares) -> Step:
     """The first of those that wait; the hypothesis is fitted after the last one."""
     (block, share), *others = waiting
-    return Step(candidates=(block,), select=None, measure=known.purse.price(share), refit=not others)
+    return Step(candidates=(block,), select=None, measure=known.budget.price(share), refit=not others)

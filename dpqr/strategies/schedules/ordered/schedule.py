@@ -14,25 +14,14 @@ from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import proved, search_phases
 from dpqr.strategies.schedules.interface import Released
-from dpqr.strategies.schedules.ordered.sequence import RECORDS, MeasurementStep, course, parts
+from dpqr.strategies.schedules.ordered.sequence import RECORDS, MeasurementStep, groups, measurement_sequence
+from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition, unit_error
 from dpqr.strategies.schedules.strategy import Strategy, forecast
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.groups import by_home
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.workload import Workload
-
-COUNT_SHARE = Fraction(1, 200)
-"""Of the budget, for the noisy number of records."""
-
-GLANCE_SHARE = Fraction(1, 100)
-"""Of the budget, for a first look at boxes, where records are many."""
-
-SCOUT_SHARE = Fraction(1, 4)
-"""Of the rest, for the counts of boxes that choose the buckets."""
-
-GRAIN = 1000
-"""Parts of the budget that groups of attributes share."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +32,7 @@ class Ordered:
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
-    bought. The steps themselves: `course`.
+    bought. The steps themselves: `measurement_sequence`.
 
     **Privacy.** Neighbours: those of the problem's unit. One count and up to three draws a group, each a noisy answer
     to integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of
@@ -79,7 +68,7 @@ class Ordered:
         stages = (Phase(noun="stage", count=1, price=price) for price in (prices[1:] if counted else prices))
         phases = search_phases((first, *stages) if counted else stages, reduce(Price.plus, prices))
         staged = replace(direct, schedule=self, phases=phases, epsilon=proved(roles.accountant, phases, budget))
-        refusals = {part.unsuited for part in parts(staged)}
+        refusals = {part.unsuited for part in groups(staged)}
         if None not in refusals:
             return replace(direct, notes=(*direct.notes, f"no buckets: {'; '.join(sorted(map(str, refusals)))}"))
         return replace(staged, forecast=_forecast(staged), notes=(*direct.notes, _announced(staged)))
@@ -89,7 +78,7 @@ class Ordered:
 
     def next(self, plan: Plan, state: Released) -> Step | None:
         """The count; then the strategy, or the boxes and the buckets that these suggest."""
-        leg = next(islice(course(plan, state.rounds), len(state.rounds), None), None)
+        leg = next(islice(measurement_sequence(plan, state.rounds), len(state.rounds), None), None)
         return None if leg is None else leg.step
 
     def after(self, state: Released, finished: Round) -> Released:
@@ -100,7 +89,7 @@ class Ordered:
         if not plan.named("stage"):
             return ()
         released = [finished.measurement for finished in transcript.rounds]
-        taken = zip(transcript.rounds, course(plan, released), strict=False)
+        taken = zip(transcript.rounds, measurement_sequence(plan, released), strict=False)
         return tuple(sentence for finished, leg in taken for sentence in _told(leg, finished))
 
 
@@ -122,22 +111,22 @@ def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
     scoutings = [TwoStagePartition(problem=problem, roles=roles, axes=axes, blocks=blocks) for axes, blocks in groups]
     power = 1 / 3 if norm is Norm.L1 else 1 / 2
     weights = [min(unit_error(one, norm) for one in scouting.offered) ** power for scouting in scoutings]
-    grains = [max(1, round(GRAIN * weight / sum(weights))) for weight in weights]
+    grains = [max(1, round(TUNING.grain * weight / sum(weights))) for weight in weights]
     return [Fraction(grain, sum(grains)) for grain in grains]
 
 
 def _portions(counted: bool, shares: list[Fraction]) -> list[Portion]:
     """The count's, and every group's three."""
-    first = [COUNT_SHARE] if counted else []
-    rest = 1 - sum(first) - GLANCE_SHARE
-    each = (GLANCE_SHARE, rest * SCOUT_SHARE, rest * (1 - SCOUT_SHARE))
+    first = [TUNING.count] if counted else []
+    rest = 1 - sum(first) - TUNING.first_look
+    each = (TUNING.first_look, rest * TUNING.boxes, rest * (1 - TUNING.boxes))
     return [Portion(share=share, count=1) for share in (*first, *(one * own for own in shares for one in each))]
 
 
 def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
     """Of every block's answers if the strategy is measured, in the workload's order."""
     found = {}
-    for part in parts(plan):
+    for part in groups(plan):
         asked = replace(plan.problem, workload=Workload(part.scouting.blocks))
         price = part.whole if part.unsuited else part.look.plus(part.last)
         for told in forecast(asked, plan.roles, price, (part.scouting.direct(price).strategy,)):
@@ -147,13 +136,13 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
 
 def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
-    suited = [part for part in parts(plan) if not part.unsuited]
+    suited = [part for part in groups(plan) if not part.unsuited]
     limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
-    share = f"a noisy count of all records ({float(COUNT_SHARE):.1%} of the budget) decides"
+    share = f"a noisy count of all records ({float(TUNING.count):.1%} of the budget) decides"
     who = share if plan.opening else f"the declared {plan.problem.n:,} records decide"
     return (
-        f"{who}: below {limits}, {float(SCOUT_SHARE):.0%} of what is left buys counts of boxes of cells, "
+        f"{who}: below {limits}, {float(TUNING.boxes):.0%} of what is left buys counts of boxes of cells, "
         "neighbours that these do not tell apart are merged, and the rest measures a strategy for the buckets; from "
-        f"there on, a first look at boxes, for {float(GLANCE_SHARE):.0%} of the budget, decides whether to do the same "
-        "or to measure the strategy, with the error that is forecast"
+        f"there on, a first look at boxes, for {float(TUNING.first_look):.0%} of the budget, decides whether to do the "
+        "same or to measure the strategy, with the error that is forecast"
     )

@@ -1,4 +1,4 @@
-"""Course: the measurements of an ordered workload, one after the other, each decided by what the ones before told."""
+"""Measurement sequence of an ordered workload: each step is decided by what the steps before released."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from dpqr.privacy.price import Price
 from dpqr.strategies.designs.partition import Partition
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
 from dpqr.strategies.transcript import Step
 from dpqr.workload.block import QueryBlock
@@ -17,48 +18,33 @@ from dpqr.workload.measurement import Measurement
 
 RECORDS = QueryBlock(name="number of records")
 
-FEWEST, LARGEST = 8, 2**18
-"""Cells, at least and at most: of fewer there is nothing to merge, of more the boxes are not kept."""
-
-CROWDED = {1: 5, 2: 1}
-"""Records a cell, over the noise of one count (n eps / cells), from which a first look decides whether cells are
-merged; by the number of columns, 2 standing for more. (DPBench, one column: below, buckets make 0.3 to 1.0 of the
-strategy's error; above, 0.3 to 6.)"""
-
-WORTH = 1.0
-"""Of the strategy's error: what buckets must be expected to leave at most, for a second look to be bought. (DPBench
-above CROWDED: where the first look expects 0.6 to 0.9 they leave 0.3 to 0.8; where it expects 1.4, 0.9 to 1.2.)"""
-
-CLEARER = 4
-"""Times as many records lie in each box of the first look as in those of the second."""
-
 TINY, MANY = 1e-300, 100
 """Stands for the error of a strategy without noise; from so many times on a ratio is not told."""
 
-Told = Iterator[Measurement | None]
+Measurements = Iterator[Measurement | None]
 """What the rounds released, in order; None for a draw that was lost in a crash."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeasurementStep:
-    """One step, and why it is taken: sentences from public and released figures."""
+    """A step, and why it is taken: sentences from public and released figures."""
 
     step: Step
     why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
-    """One group of attributes, and the prices of its draws: of the first look, of the second, of the last draw."""
+class Group:
+    """One group of attributes, and the prices of its steps: first look, counts of boxes, last measurement."""
 
     scouting: TwoStagePartition
-    glance: Price
+    first_look: Price
     look: Price
     last: Price
 
     @property
     def whole(self) -> Price:
-        return self.glance.plus(self.look).plus(self.last)
+        return self.first_look.plus(self.look).plus(self.last)
 
     @property
     def columns(self) -> str:
@@ -69,24 +55,25 @@ class Part:
     def unsuited(self) -> str | None:
         """Why its cells are not merged; None where they can be."""
         cells = math.prod(self.scouting.shape)
-        if cells < FEWEST:
+        if cells < TUNING.fewest_cells:
             return "there are too few cells to merge any"
-        return f"{cells:,} cells are more than {LARGEST:,}" if cells > LARGEST else None
+        return f"{cells:,} cells are more than {TUNING.most_cells:,}" if cells > TUNING.most_cells else None
 
     @property
     def limit(self) -> float:
         """Records from which a first look decides."""
         shape = self.scouting.shape
-        return CROWDED[min(len(shape), 2)] * math.prod(shape) / self.scouting.sureness(1.0, self.whole)
+        crowded = TUNING.crowded if len(shape) == 1 else TUNING.crowded_pair
+        return crowded * math.prod(shape) / self.scouting.sureness(1.0, self.whole)
 
 
-def parts(plan: Plan) -> tuple[Part, ...]:
+def groups(plan: Plan) -> tuple[Group, ...]:
     """Groups in order of first mention, each with three of the plan's prices."""
     problem, prices = plan.problem, (phase.price for phase in plan.named("stage"))
     return tuple(
-        Part(
+        Group(
             scouting=TwoStagePartition(problem=problem, roles=plan.roles, axes=axes, blocks=blocks),
-            glance=next(prices),
+            first_look=next(prices),
             look=next(prices),
             last=next(prices),
         )
@@ -94,13 +81,16 @@ def parts(plan: Plan) -> tuple[Part, ...]:
     )
 
 
-def course(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[MeasurementStep]:
-    """All legs so far and the next one: a count of the records, and then one group of attributes after the other.
+def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[MeasurementStep]:
+    """All steps so far and the next one: a count of the records, then one group of attributes after the other.
 
-    Each is decided by the rounds before it, which are read only after these were handed out; so a longer list
-    never changes an earlier leg. A draw that was lost in a crash is not made again: the strategy is measured with what
-    is left. Boxes are as small as the records bear, or as the noise of their count would: too large ones hide far more
-    than too small ones cost. (DPBench at epsilon 0.01: 0.40 of the strategy's error, not 0.48.)
+    Args:
+        plan: with a price for the count, where one is bought, and three for each group.
+        released: what the rounds so far released, in order; None for a draw that was lost in a crash.
+
+    Each step is decided by the rounds before it, which are read only after these steps were handed out; so a longer
+    list never changes an earlier step. A lost draw is not made again: the strategy is measured with what is left. Boxes
+    are as small as the records bear, or as the noise of their count would.
     """
     told = iter(released)
     records, noise = None if plan.problem.n is None else float(plan.problem.n), 0.0
@@ -111,23 +101,23 @@ def course(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[Measu
         if counted is not None:
             records, noise = float(counted.values[0][0]), counted.law.deviation
     shown = f"{records or 0:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
-    for part in parts(plan):
+    for part in groups(plan):
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)
         elif records is None:
             yield _direct(part, part.whole, "the count of records was lost")
         elif records < part.limit:
             why = f"{shown} are below {part.limit:,.0f}"
-            yield from _merging(part, told, max(records, noise), part.last.plus(part.glance), why)
+            yield from _by_boxes(part, told, max(records, noise), part.last.plus(part.first_look), why)
         else:
-            yield from _glancing(part, told, max(records, noise), f"{shown} are not below {part.limit:,.0f}")
+            yield from _first_look(part, told, max(records, noise), f"{shown} are not below {part.limit:,.0f}")
         next(told, None)  # what a group's last draw told steers nothing
 
 
-def _glancing(part: Part, told: Told, records: float, why: str) -> Iterator[MeasurementStep]:
+def _first_look(part: Group, told: Measurements, records: float, why: str) -> Iterator[MeasurementStep]:
     """A first look, at a small price, tells whether buckets are worth a second one."""
     rest = part.look.plus(part.last)
-    yield _passing(part.scouting.scout(records / CLEARER, part.glance, "first look"), part.glance)
+    yield _passing(part.scouting.scout(records / TUNING.first_boxes, part.first_look, "first look"), part.first_look)
     seen = next(told)
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")
@@ -135,13 +125,13 @@ def _glancing(part: Part, told: Told, records: float, why: str) -> Iterator[Meas
     ratio = math.sqrt(part.scouting.partition(seen, part.last).error / max(part.scouting.cells_error(rest), TINY))
     times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
     expected = f"a first look at boxes expects {times} the strategy's error from buckets"
-    if ratio > WORTH:
+    if ratio > TUNING.worth:
         yield _direct(part, rest, f"{why}, and {expected}")
     else:
-        yield from _merging(part, told, records, part.last, f"{why}, but {expected}")
+        yield from _by_boxes(part, told, records, part.last, f"{why}, but {expected}")
 
 
-def _merging(part: Part, told: Told, records: float, last: Price, why: str) -> Iterator[MeasurementStep]:
+def _by_boxes(part: Group, told: Measurements, records: float, last: Price, why: str) -> Iterator[MeasurementStep]:
     """Counts of boxes, and then a strategy for the buckets that they suggest."""
     scouting = part.scouting
     yield _passing(scouting.scout(records, part.look), part.look)
@@ -162,7 +152,7 @@ def _passing(block: QueryBlock, price: Price) -> MeasurementStep:
     return MeasurementStep(step=Step(candidates=(block,), select=None, measure=price, refit=False))
 
 
-def _direct(part: Part, price: Price, why: str) -> MeasurementStep:
+def _direct(part: Group, price: Price, why: str) -> MeasurementStep:
     """The strategy over single cells."""
     sentence = f"{part.columns}: {why}: the strategy was measured, and its answers are unbiased"
     return MeasurementStep(
@@ -170,7 +160,7 @@ def _direct(part: Part, price: Price, why: str) -> MeasurementStep:
     )
 
 
-def _merged(part: Part, partition: Partition, why: str) -> tuple[str, ...]:
+def _merged(part: Group, partition: Partition, why: str) -> tuple[str, ...]:
     rows = part.scouting.rows
     expected, whole = (math.sqrt(error / rows) for error in (partition.error, part.scouting.cells_error(part.whole)))
     return (

@@ -22,6 +22,7 @@ from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.designs.partition import Partition, Scouted, chosen_partition
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.strategy import strategy_name
 from dpqr.workload.bisection import Bisection
 from dpqr.workload.block import Factor, QueryBlock
@@ -31,20 +32,8 @@ from dpqr.workload.merged import Merged
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree
 
-REACH = 2
-"""Boxes that are counted for every record that the noise of a single count, at the scouting's price, leaves sure."""
-
-SHALLOWEST, DEEPEST = 2, 10
-"""Levels of boxes that are counted, at least and at most."""
-
-WORK = 2**33
-"""Multiplications, at most, for what the workload asks of all boxes of one level."""
-
 GRID = 2**20
 """Parts of a record."""
-
-FINEST = 10
-"""Level of boxes below which effects on the workload are carried on and not computed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,8 +77,8 @@ class TwoStagePartition:
 
     def scout(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
         """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
-        depth = math.log2(max(REACH * self.sureness(records, price), 1.0))
-        level = min(max(round(depth), SHALLOWEST), DEEPEST, self.bisection.depth)
+        depth = math.log2(max(TUNING.reach * self.sureness(records, price), 1.0))
+        level = min(max(round(depth), TUNING.shallowest), TUNING.deepest, self.bisection.depth)
         tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
         return self._block(what, tree, self.bisection.places(level))
 
@@ -150,7 +139,7 @@ def _suggested(
         variances=_halves(tree) * told.law.deviation**2,
     )
     rows = sum(block.rows for block in blocks)
-    finest = min(bisection.depth, FINEST, int(math.log2(max(WORK / max(rows, 1), 4.0)) / 2))
+    finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
     queries = level_queries(blocks, axes, shape, finest)
     return chosen_partition(known, queries, lambda buckets: equal.error(buckets) * variance)
 

@@ -16,14 +16,14 @@ RHO = BudgetAllocation(whole=Fraction(1), concentrated=True, deviation=1.0)
 PURE = BudgetAllocation(whole=Fraction(1), concentrated=False, deviation=1.0)
 
 
-@pytest.mark.parametrize("purse", [RHO, PURE], ids=["rho", "epsilon"])
-def test_a_split_has_the_least_cost_and_stays_within_its_share(purse):
+@pytest.mark.parametrize("budget", [RHO, PURE], ids=["rho", "epsilon"])
+def test_a_split_has_the_least_cost_and_stays_within_its_share(budget):
     costs = [1.0, 5.0, 30.0]
-    shares = purse.split(0.5, costs)
+    shares = budget.split(0.5, costs)
     assert 0.4999 < sum(shares) <= 0.5
 
     def cost(shares):
-        return sum(cost * purse.bought(share) for cost, share in zip(costs, shares, strict=True))
+        return sum(cost * budget.deviation_at(share) for cost, share in zip(costs, shares, strict=True))
 
     for one, other in pairwise(range(3)):
         moved = list(shares)
@@ -39,9 +39,9 @@ def test_what_was_spent_before_counts_in_rho():
 
 
 def test_two_measurements_together():
-    assert RHO.together(0.1, 0.3) == pytest.approx(RHO.bought(0.4))
-    assert PURE.together(0.2, 0.0) == pytest.approx(PURE.bought(0.2))
-    assert PURE.together(0.3, 0.4) == pytest.approx(PURE.bought(0.5))
+    assert RHO.combined(0.1, 0.3) == pytest.approx(RHO.deviation_at(0.4))
+    assert PURE.combined(0.2, 0.0) == pytest.approx(PURE.deviation_at(0.2))
+    assert PURE.combined(0.3, 0.4) == pytest.approx(PURE.deviation_at(0.5))
 
 
 def test_prices_of_a_split_never_exceed_the_whole():
@@ -63,8 +63,8 @@ COUNTS = {axis: np.full(size, 1000.0 / size) for axis, size in enumerate(SIZES)}
 
 def last(spent: tuple[float, ...] = (0.0,) * 4, asked: tuple[QueryBlock, ...] = PAIRS) -> LastMeasurements:
     errors = ExpectedError.of((*SINGLES, *PAIRS), COUNTS)
-    purse = BudgetAllocation(whole=Fraction(1, 2), concentrated=True, deviation=1.0)
-    return LastMeasurements(singles=SINGLES, spent=spent, asked=asked, errors=errors, purse=purse)
+    budget = BudgetAllocation(whole=Fraction(1, 2), concentrated=True, deviation=1.0)
+    return LastMeasurements(singles=SINGLES, spent=spent, asked=asked, errors=errors, budget=budget)
 
 
 def test_it_spends_what_is_left_on_found_blocks_and_on_columns_that_stand_in_for_others() -> None:
@@ -87,5 +87,5 @@ def test_what_went_to_a_column_before_counts() -> None:
 
 
 def test_more_blocks_leave_more_error_in_each_and_more_budget_less() -> None:
-    one, all_of_them = last().leaves(PAIRS[:1], PAIRS[:1], 0.5), last().leaves(PAIRS[:1], PAIRS, 0.5)
-    assert 0.0 < last().leaves(PAIRS[:1], PAIRS[:1], 0.9) < one < all_of_them < 1000.0
+    one, all_of_them = last().expected(PAIRS[:1], PAIRS[:1], 0.5), last().expected(PAIRS[:1], PAIRS, 0.5)
+    assert 0.0 < last().expected(PAIRS[:1], PAIRS[:1], 0.9) < one < all_of_them < 1000.0

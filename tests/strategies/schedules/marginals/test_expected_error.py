@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError, records_told
+from dpqr.strategies.schedules.marginals.expected_error import ExpectedError, estimated_records
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 
 
 def test_sums_of_few_cells_count_more_for_they_hold_less_noise() -> None:
-    assert records_told({0: np.full(2, 60.0), 1: np.full(8, 10.0)}) == pytest.approx(
+    assert estimated_records({0: np.full(2, 60.0), 1: np.full(8, 10.0)}) == pytest.approx(
         (120 / 2 + 80 / 8) / (1 / 2 + 1 / 8)
     )
     random = np.random.default_rng(1)
@@ -20,11 +20,11 @@ def test_sums_of_few_cells_count_more_for_they_hold_less_noise() -> None:
         {axis: 1000.0 / size + random.normal(0.0, 20.0, size) for axis, size in enumerate(sizes)} for _ in range(400)
     ]
     plain = [np.mean([values.sum() for values in counts.values()]) for counts in told]
-    assert np.std([records_told(counts) for counts in told]) < 0.5 * np.std(plain)
+    assert np.std([estimated_records(counts) for counts in told]) < 0.5 * np.std(plain)
 
 
 def test_nothing_and_less_than_nothing_tell_of_one_record() -> None:
-    assert records_told({}) == records_told({0: np.array([-5.0, 2.0])}) == 1.0
+    assert estimated_records({}) == estimated_records({0: np.array([-5.0, 2.0])}) == 1.0
 
 
 def test_little_noise_leaves_its_size_in_every_cell_and_much_leaves_all_records_astray() -> None:

@@ -12,7 +12,7 @@ import pytest
 from dpqr.data.unit import PrivacyUnit
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.strategies.schedules.marginals.search import Exploration, SearchState
+from dpqr.strategies.schedules.marginals.search import Search, SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.measurement import Measurement
@@ -40,27 +40,27 @@ SINGLES = tuple(block(axis) for axis in range(COLUMNS))
 COUNTS = {axis: np.full(VALUES, RECORDS / VALUES) for axis in range(COLUMNS)}
 
 
-def exploration(concentrated: bool, dearer: float = 1.0) -> Exploration:
+def exploration(concentrated: bool, dearer: float = 1.0) -> Search:
     """At about epsilon 1; dearer: times as much noise."""
     pairs = HUB + OTHERS
     deviation = dearer * (6.0 if concentrated else 2.0)
-    purse = BudgetAllocation(whole=Fraction(1), concentrated=concentrated, deviation=deviation)
+    budget = BudgetAllocation(whole=Fraction(1), concentrated=concentrated, deviation=deviation)
     errors = ExpectedError.of((*pairs, *SINGLES), COUNTS)
     spent = (0.1 / COLUMNS,) * COLUMNS
-    return Exploration(
+    return Search(
         levels=(pairs,),
         coarse=(),
         singles=SINGLES,
         asked=pairs,
         errors=errors,
-        purse=purse,
+        budget=budget,
         unit=PrivacyUnit(),
         records=RECORDS,
         spent=spent,
     )
 
 
-def searched(known: Exploration, order: tuple[QueryBlock, ...], off: float, seed: int = 5) -> int:
+def searched(known: Search, order: tuple[QueryBlock, ...], off: float, seed: int = 5) -> int:
     """How many pairs a search takes that finds pairs in this order: those of the hub as off as copies are, then others,
     expected wrongly by `off` of the records."""
     random, waiting, count = np.random.default_rng(seed), iter(order), 0
@@ -140,7 +140,7 @@ def test_a_search_whose_draws_were_lost_goes_on() -> None:
         assert batch is not None
         assert batch.size == 1
         state, batch = known.advanced(known.after(state, batch, lost))
-    assert (state.idle, state.explored) == (0, ())
+    assert (state.unimproved, state.explored) == (0, ())
     assert batch is not None
 
 
@@ -149,7 +149,7 @@ def test_it_never_measures_all_for_gaps_that_carried_noise_explains() -> None:
     known = exploration(True)
     explored = SearchState(left=0.8, gap=0.5, explored=(HUB + OTHERS)[:30])
     assert known.sweeps(explored)
-    assert not known.sweeps(replace(explored, idle=1))
+    assert not known.sweeps(replace(explored, unimproved=1))
 
 
 @pytest.mark.parametrize("concentrated", [True, False])
@@ -160,7 +160,7 @@ def test_a_selection_costs_no_more_than_the_measurement_that_it_leads_to(concent
     batches = [known.batch(SearchState(left=0.9, gap=float(gap))) for gap in gaps]
     assert all(batch is None or batch.selection <= batch.measurement for batch in batches)
     temperatures = [0.1 * gap * RECORDS for gap in gaps]
-    sharp = [known.purse.selection(temperature) for temperature in temperatures]
+    sharp = [known.budget.selection(temperature) for temperature in temperatures]
     bound = [batch.selection < price for batch, price in zip(batches, sharp, strict=True) if batch is not None]
     assert any(bound)
     assert not all(bound)

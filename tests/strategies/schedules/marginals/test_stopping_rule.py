@@ -1,93 +1,13 @@
-"""How far a measurement shows that the fit was off.
-
-Draws are those of numpy's frozen generator (NEP 19): the same whole numbers everywhere, so nothing fails by chance.
-
-What a batch has shown, and when a search that finds no more gives up.
-"""
+"""What a batch has shown, and when a search without improvement ends."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-import numpy as np
 import pytest
 
 from dpqr.strategies.schedules.marginals.dependence_graph import DependenceGraph
-from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
-from dpqr.strategies.schedules.marginals.stopping_rule import Finding, Gap, largest_gap, shown_gap
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.marginals.gap import Gap
+from dpqr.strategies.schedules.marginals.stopping_rule import BatchEvidence
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.measurement import Measurement
-
-PAIR = QueryBlock(name="pair", factors=(Factor.identity(0, 10), Factor.identity(1, 10)))
-EVEN = np.full((10, 10), 100.0)
-ERRORS = ExpectedError.of((PAIR,), {0: np.full(10, 1000.0), 1: np.full(10, 1000.0)})
-
-
-@dataclass(frozen=True)
-class Law:
-    deviation: float
-
-
-def shown(truth: np.ndarray, deviation: float, noise: float = 1.0, seed: int = 3, records: float = 10_000.0) -> Gap:
-    told = truth + noise * np.rint(np.random.RandomState(seed).normal(0.0, deviation, truth.shape))
-    measurement = Measurement(blocks=(PAIR,), values=(told.reshape(-1).astype(np.int64),), law=Law(deviation))
-    gap = shown_gap(Round(choice=0, measurement=measurement, charges=(), expected=(EVEN.reshape(-1),)), ERRORS, records)
-    assert gap is not None
-    return gap
-
-
-HALVES = EVEN * np.where(np.arange(10) < 5, 1.5, 0.5)
-"""Off by 0.5 of the records."""
-
-
-def test_noise_alone_shows_next_to_no_gap() -> None:
-    """Noise that drowns all records shows much now and then, so there the mean of 200 is looked at."""
-    assert shown(EVEN, 1.0).least < 0.01
-    assert shown(EVEN, 20.0).least < 0.07
-    assert np.mean([shown(EVEN, 1e6, seed=seed).least for seed in range(200)]) < 0.25
-
-
-def test_a_gap_is_shown_as_it_is_where_noise_is_small() -> None:
-    """Noise may take a part of it, and adds nothing."""
-    assert shown(HALVES, 1.0).least == pytest.approx(0.5, abs=0.02)
-    assert 0.2 < shown(HALVES, 20.0).least < 0.55
-
-
-def test_gaps_are_over_the_records_that_were_expected() -> None:
-    assert shown(HALVES, 1.0, records=5_000.0).moved == pytest.approx(shown(HALVES, 1.0).moved)
-
-
-def test_two_columns_that_name_each_other_have_the_largest_gap() -> None:
-    assert largest_gap(PAIR) == pytest.approx(np.abs(np.eye(10) / 10 - np.full((10, 10), 0.01)).sum())
-
-
-def test_noise_that_drowns_all_records_hides_it() -> None:
-    assert shown(HALVES, 1e6, noise=0.0).least < 0.1
-
-
-def test_in_squares_noise_of_its_size_hides_no_gap() -> None:
-    """The mean of 50 of them, at a deviation at which the least gap is half of the true one."""
-    gaps = [shown(HALVES, 30.0, seed=seed) for seed in range(50)]
-    assert np.mean([gap.least for gap in gaps]) < 0.3
-    assert np.mean([gap.squared for gap in gaps]) ** 0.5 == pytest.approx(0.5, rel=0.2)
-
-
-def test_where_there_is_no_gap_squares_spread_around_nothing_by_what_is_forecast() -> None:
-    squares = [shown(EVEN, 20.0, seed=seed).squared for seed in range(200)]
-    spread = shown(EVEN, 20.0).spread
-    assert abs(np.mean(squares)) < spread
-    assert np.std(squares) == pytest.approx(spread, rel=0.45)
-
-
-def test_chance_is_how_far_as_many_draws_are_off() -> None:
-    """From even cells of a hundred records, the mean of a hundred draws."""
-    counts = np.random.RandomState(6).multinomial(10_000, np.full(100, 0.01), 100)
-    assert shown(EVEN, 1.0).chance == pytest.approx(np.abs(counts - 100).sum() / 1_000_000, rel=0.07)
-
-
-def test_a_lost_draw_shows_none() -> None:
-    assert shown_gap(Round(choice=0, measurement=None, charges=()), ERRORS, 10_000.0) is None
 
 
 def gap(first: int, second: int, off: float, error: float = 0.01, cells: int = 12, chance: float = 0.0) -> Gap:
@@ -105,51 +25,51 @@ STAR = DependenceGraph().joined(
 
 
 def test_what_carried_noise_explains_is_not_real() -> None:
-    found = Finding.of([gap(1, 2, off=0.4)], STAR)
+    found = BatchEvidence.of([gap(1, 2, off=0.4)], STAR)
     assert found.least == pytest.approx(0.4, rel=0.05)
     assert found.real == 0.0
 
 
 def test_what_goes_beyond_it_is_and_so_is_all_that_columns_without_links_show() -> None:
-    assert 0.5 < Finding.of([gap(1, 2, off=0.7)], STAR).real < 0.7
-    assert Finding.of([gap(4, 5, off=0.4)], STAR).real == pytest.approx(0.4)
-    mixed = Finding.of([gap(1, 2, off=0.4), gap(4, 5, off=0.4)], STAR).real
+    assert 0.5 < BatchEvidence.of([gap(1, 2, off=0.7)], STAR).real < 0.7
+    assert BatchEvidence.of([gap(4, 5, off=0.4)], STAR).real == pytest.approx(0.4)
+    mixed = BatchEvidence.of([gap(1, 2, off=0.4), gap(4, 5, off=0.4)], STAR).real
     assert 0.0 < mixed < 0.4
 
 
 def test_blocks_that_are_off_keep_the_search_going() -> None:
-    assert Finding.of([gap(4, 5, off=0.4)], STAR).idle(1, reached=0.1, price=0.3) == 0
+    assert BatchEvidence.of([gap(4, 5, off=0.4)], STAR).unimproved(1, reached=0.1, price=0.3) == 0
 
 
 def test_batches_that_find_nothing_add_up() -> None:
-    found = Finding.of([gap(1, 2, off=0.2), gap(2, 3, off=0.2)], STAR)
-    assert [found.idle(before, reached=0.1, price=0.1) for before in (0, 1)] == [1, 2]
+    found = BatchEvidence.of([gap(1, 2, off=0.2), gap(2, 3, off=0.2)], STAR)
+    assert [found.unimproved(before, reached=0.1, price=0.1) for before in (0, 1)] == [1, 2]
 
 
 def test_blocks_that_are_off_by_less_than_another_takes_from_all_do_not() -> None:
-    assert Finding.of([gap(4, 5, off=0.4)], STAR).idle(1, reached=0.1, price=0.5) == 2
+    assert BatchEvidence.of([gap(4, 5, off=0.4)], STAR).unimproved(1, reached=0.1, price=0.5) == 2
 
 
 def test_what_chance_makes_of_so_many_records_is_real_whatever_noise_would_explain() -> None:
     """But no more than was seen."""
-    assert Finding.of([gap(1, 2, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.1)
-    assert Finding.of([gap(1, 2, off=0.05, chance=0.1)], STAR).real == pytest.approx(0.05)
-    assert Finding.of([gap(4, 5, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.4)
+    assert BatchEvidence.of([gap(1, 2, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.1)
+    assert BatchEvidence.of([gap(1, 2, off=0.05, chance=0.1)], STAR).real == pytest.approx(0.05)
+    assert BatchEvidence.of([gap(4, 5, off=0.4, chance=0.1)], STAR).real == pytest.approx(0.4)
 
 
 def test_a_batch_that_its_noise_blinds_is_passed_over() -> None:
     """It may hide more than measuring would leave."""
-    blind = Finding.of([gap(4, 5, off=0.0, error=0.3, cells=2)], STAR)
+    blind = BatchEvidence.of([gap(4, 5, off=0.0, error=0.3, cells=2)], STAR)
     assert blind.real == 0.0
-    assert [blind.idle(before, reached=0.01, price=0.01) for before in (0, 1)] == [0, 1]
+    assert [blind.unimproved(before, reached=0.01, price=0.01) for before in (0, 1)] == [0, 1]
 
 
 def test_one_batch_that_its_noise_drowns_is_enough() -> None:
-    drowned = Finding.of([gap(4, 5, off=0.0, error=0.9)], STAR)
-    assert drowned.idle(0, reached=0.9, price=0.9) == 2
-    assert Finding.of([gap(4, 5, off=1.5, error=0.9)], STAR).idle(0, reached=0.9, price=0.9) == 0
+    drowned = BatchEvidence.of([gap(4, 5, off=0.0, error=0.9)], STAR)
+    assert drowned.unimproved(0, reached=0.9, price=0.9) == 2
+    assert BatchEvidence.of([gap(4, 5, off=1.5, error=0.9)], STAR).unimproved(0, reached=0.9, price=0.9) == 0
 
 
 def test_many_blocks_tell_more_than_one() -> None:
-    one, four = (Finding.of([gap(4, 5, off=0.0, error=0.3)] * size, STAR) for size in (1, 4))
+    one, four = (BatchEvidence.of([gap(4, 5, off=0.0, error=0.3)] * size, STAR) for size in (1, 4))
     assert four.blur == pytest.approx(one.blur / 2**0.5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -16,8 +17,9 @@ from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.strategies.choice import unfit
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.interface import Explaining
-from dpqr.strategies.schedules.ordered import sequence as course
-from dpqr.strategies.schedules.ordered.schedule import COUNT_SHARE, GLANCE_SHARE, RECORDS, SCOUT_SHARE, Ordered
+from dpqr.strategies.schedules.ordered import sequence
+from dpqr.strategies.schedules.ordered.schedule import RECORDS, Ordered
+from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import Factor, QueryBlock
@@ -33,8 +35,8 @@ def test_the_whole_budget_is_cut_in_four(delta) -> None:
     plan = planned(delta=delta)
     prices = [price.epsilon or price.rho for price in (plan.price("opening"), *stages(plan))]
     total = sum(prices)
-    rest = 1 - COUNT_SHARE - GLANCE_SHARE
-    shares = [COUNT_SHARE, GLANCE_SHARE, rest * SCOUT_SHARE, rest * (1 - SCOUT_SHARE)]
+    rest = 1 - TUNING.count - TUNING.first_look
+    shares = [TUNING.count, TUNING.first_look, rest * TUNING.boxes, rest * (1 - TUNING.boxes)]
     assert [price / total for price in prices] == shares
     assert plan.epsilon <= plan.budget.epsilon
     assert plan.opening == ((RECORDS,),)
@@ -87,7 +89,7 @@ def test_shares_of_the_budget_follow_what_groups_are_hard_to_tell() -> None:
 
 
 def test_too_many_cells_are_planned_as_by_strategy(monkeypatch) -> None:
-    monkeypatch.setattr(course, "LARGEST", 15)
+    monkeypatch.setattr(sequence, "TUNING", replace(sequence.TUNING, most_cells=15))
     assert "16 cells are more than 15" in planned().notes[-1]
 
 
@@ -115,6 +117,6 @@ def test_the_count_of_what_was_left_out_takes_its_share_of_all_prices() -> None:
 
 def test_the_forecast_is_the_strategys_with_what_the_count_leaves() -> None:
     plan, direct = planned(), planned(schedule=Strategy())
-    assert plan.noise == pytest.approx(direct.noise / (1 - float(COUNT_SHARE + GLANCE_SHARE)), rel=0.01)
+    assert plan.noise == pytest.approx(direct.noise / (1 - float(TUNING.count + TUNING.first_look)), rel=0.01)
     assert "decides" in plan.notes[-1]
     assert Ordered().reasons(without(plan, "stage"), Transcript()) == ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from support.schedule_states import next_step
 from universes import marginal
 
 from dpqr.data.histogram import DenseHistogram
-from dpqr.strategies.schedules.ordered import sequence as course
+from dpqr.strategies.schedules.ordered import sequence
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -49,7 +50,7 @@ def test_many_records_in_few_places_are_told_in_buckets_after_a_first_look() -> 
 
 
 def test_boxes_that_cannot_be_merged_after_all_are_told_by_the_strategy(monkeypatch) -> None:
-    monkeypatch.setattr(course, "WORTH", math.inf)
+    monkeypatch.setattr(sequence, "TUNING", replace(sequence.TUNING, worth=math.inf))
     counts = np.random.default_rng(1).permutation(256) ** 4
     release, _ = released(planned(WIDE, shape=(256,)), counts)
     assert names(release)[1:] == ["first look(a0)", "scouting(a0)", "strategy(a0)"]

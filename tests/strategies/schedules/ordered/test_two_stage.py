@@ -14,7 +14,8 @@ from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.ordered.two_stage import DEEPEST, SHALLOWEST, TwoStagePartition
+from dpqr.strategies.schedules.ordered.tuning import TUNING
+from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -47,10 +48,10 @@ def test_sureness_is_epsilon_times_records() -> None:
 def test_more_records_are_counted_in_smaller_boxes() -> None:
     depths = [depth(scouting().scout(records, PRICE)) for records in (-10, 0, 4, 20, 1e6)]
     assert depths == sorted(depths)
-    assert depths[0] == SHALLOWEST
+    assert depths[0] == TUNING.shallowest
     assert depths[-1] == 6
     cells = QueryBlock(name="cells", factors=(Factor.identity(0, 2**12),))
-    assert depth(scouting(shape=(2**12,), blocks=[cells]).scout(1e9, PRICE)) == DEEPEST
+    assert depth(scouting(shape=(2**12,), blocks=[cells]).scout(1e9, PRICE)) == TUNING.deepest
 
 
 @pytest.mark.parametrize("check", [None, Gaussian()], ids=["laplace", "gaussian"])
