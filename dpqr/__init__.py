@@ -1,3 +1,3 @@
 """dpqr: differentially private release of linear queries from the Iterative Construction."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -7,7 +7,7 @@ nothing else of dpqr.
 from __future__ import annotations
 
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
 from dpqr.privacy.accountant import Accountant
 from dpqr.strategies.checks.interface import Check
@@ -27,7 +27,7 @@ from dpqr.strategies.updates.dense_members import (
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.strategies.updates.single_query import on_domain
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 __all__ = [
     "Accountant",

@@ -101,7 +101,7 @@ def _hops(tree: Path) -> Iterator[tuple[str, object]]:
 
 
 def watched(watch: Callable[[FrameType, str, object], None], work: Callable[[], object]) -> None:
-    """Do the work while every call is told to `watch`."""
+    """Do the work while every call is passed to `watch`."""
     sys.setprofile(watch)
     try:
         work()

@@ -11,24 +11,77 @@ from architecture import (
     package,
     product,
     untested,
-    within,
 )
 
-MIRRORED = (
-    "privacy.accountant",
-    "privacy.accountants",
-    "privacy.budget",
-    "privacy.events",
-    "privacy.exact",
-    "privacy.figures",
-    "privacy.gate",
-    "privacy.price",
-    "privacy.sealed",
-)
-"""Packages and modules in which every module with code has a test file of its own."""
-
-UNMIRRORED: dict[str, str] = {}
-"""Modules with code among those and without a test file of their own, each with the reason."""
+UNMIRRORED = {
+    "type aliases, and one function that every array of the house goes through": ("data/arrays.py",),
+    "run by the tests of the update rules that make it": (
+        "hypotheses/refined.py",
+        "strategies/updates/pieces.py",
+    ),
+    "run by the tests of the commands": (
+        "app/documents.py",
+        "app/evaluate.py",
+        "app/predict.py",
+        "app/predict_draws.py",
+        "app/predict_planning.py",
+        "app/reading.py",
+        "app/requests.py",
+        "app/roles.py",
+        "app/strategies.py",
+        "cli/documents.py",
+        "cli/main.py",
+        "cli/predict_options.py",
+        "cli/progress.py",
+        "cli/screen.py",
+        "cli/streams.py",
+        "report/prediction_view.py",
+    ),
+    "run by the tests of the conformance kit": (
+        "conformance/adversary.py",
+        "conformance/cases.py",
+        "testing.py",
+    ),
+    "run by the tests of the loop, of the schedules and of the journal": (
+        "construction/journal.py",
+        "strategies/box_candidates.py",
+        "strategies/explanation.py",
+        "strategies/plan.py",
+        "strategies/problem.py",
+        "strategies/schedules/reopening.py",
+        "strategies/schedules/standing.py",
+        "strategies/schedules/whole_table.py",
+        "strategies/transcript.py",
+    ),
+    "run by the audit's tests": (
+        "audit/cases/answers.py",
+        "audit/case.py",
+        "audit/cases/choices.py",
+        "audit/cases/left_out.py",
+        "audit/case.py",
+        "audit/cases/choices.py",
+    ),
+    "run by the tests of documents, of ledgers and of tables": (
+        "io/documents/coefficient_arrays.py",
+        "io/outputs/document_parts.py",
+        "io/outputs/prediction_document.py",
+        "io/outputs/read_release.py",
+        "io/tables/batches.py",
+        "io/tables/parquet/column.py",
+        "io/tables/parts.py",
+        "io/tables/points.py",
+        "io/tables/records.py",
+        "io/tables/text/long_row.py",
+    ),
+    "run by the tests of the learners and of the planner": (
+        "prediction/kernel.py",
+        "prediction/model.py",
+        "prediction/outcome.py",
+        "prediction/problem.py",
+        "prediction/rows.py",
+    ),
+}
+"""Source files with code and without a test file of their own, by the reason. It is to shrink."""
 
 HOUSE = {
     "__init__.py": "",
@@ -104,7 +157,7 @@ PLANTED = [
     ("privacy/bad.py", "from dpqr.privacy.sealed import SealKey as Key", "names SealKey"),
     ("privacy/gate.py", "def f(private):\n    return private._Private__value", "names _Private__value"),
     ("construction/bad.py", "from dpqr.privacy.exact import PublicFilter", "names PublicFilter"),
-    ("app/bad.py", "from dpqr.evaluation.exact import true_answers", "names true_answers"),
+    ("app/bad.py", "from dpqr.evaluation import true_answers", "names true_answers"),
     ("data/long.py", "x = 1\n" * (LONGEST_FILE + 1), f"more than {LONGEST_FILE}"),
     ("data/long.py", "def f():\n" + "    x = 1\n" * LONGEST_FUNCTION, f"f has {LONGEST_FUNCTION + 1} lines"),
     (
@@ -143,11 +196,13 @@ def test_every_package_has_a_floor_and_an_introduction_and_nothing_else():
     assert [path for path, tree in introductions.items() if len(tree.body) != 1] == []
 
 
-def test_every_module_of_a_finished_package_has_its_own_tests():
+def test_every_source_file_has_tests_of_its_own_or_stands_in_the_list():
     base = Path(__file__).parent
     tests = {path.relative_to(base).as_posix() for path in base.rglob("test_*.py")}
-    lacking = [path for path in untested(product(), tests) if within(module_name(path), MIRRORED)]
-    assert sorted(lacking) == sorted(UNMIRRORED)
+    listed = {path for paths in UNMIRRORED.values() for path in paths}
+    lacking = set(untested(product(), tests))
+    assert lacking - listed == set(), "give these files tests, or list them with the reason"
+    assert listed - lacking == set(), "these files have tests by now, or are gone: take them off the list"
 
 
 def test_a_module_without_tests_is_missed_and_a_protocol_is_not():
@@ -160,3 +215,5 @@ def test_a_module_without_tests_is_missed_and_a_protocol_is_not():
     assert untested(files, set()) == ["plugins.py", "privacy/gate.py"]
     assert untested(files, {"privacy/test_gate.py"}) == ["plugins.py"]
     assert untested(files, {"test_plugins.py", "test_gate.py"}) == ["privacy/gate.py"]
+    assert untested(files, {"test_plugins.py", "privacy/gate/test_measure.py"}) == []
+    assert untested(files, {"test_plugins.py", "privacy/gates/test_measure.py"}) == ["privacy/gate.py"]

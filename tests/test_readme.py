@@ -9,11 +9,12 @@ import subprocess
 import sys
 
 import pytest
-from pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
+from architecture import FLOORS
+from support.guide_pages import GUIDE, PAGES, README, ROOT, screen_lines, topic
 
 LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n", " ").splitlines() if line.strip()]
 PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'
-OTHERS = {"--quiet", "--editable", "--only", "--strict", "--help"}
+OTHERS = {"--quiet", "--editable", "--only", "--strict", "--help", "--data", "--workload"}
 """Options of other programs."""
 QUICK = {"README", "privacy", "domain", "queries", "accountants"}
 
@@ -122,3 +123,16 @@ def test_every_strategy_of_the_house_is_in_the_guide():
     for one in list_strategies():
         if one["origin"] == "dpqr":
             assert one["name"] in text
+
+
+@pytest.mark.parametrize("page", [README, topic("contributing")], ids=lambda page: page.name)
+def test_the_picture_of_the_tree_is_that_of_the_architecture(page):
+    """Every folder of the product on the floor that the architecture's test holds it to."""
+    picture = next(block for block in page.all_of("text") if "0 errors" in block)
+    shown, floor = {}, None
+    for number, names in re.findall(r"^(\d| ) (\w+(?:, \w+)*)  ", picture, re.MULTILINE):
+        floor = floor if number == " " else int(number)
+        shown |= dict.fromkeys(names.split(", "), floor)
+    assert shown == {name: FLOORS[name] for name in shown}
+    modules = {path.stem for path in (ROOT / "dpqr").glob("*.py") if not path.stem.startswith("__")}
+    assert {path.parent.name for path in (ROOT / "dpqr").glob("*/__init__.py")} | modules == set(shown)

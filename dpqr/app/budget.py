@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
@@ -13,35 +13,15 @@ from dpqr.io.ledger.chain import Anchor
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
 from dpqr.io.ledger.location import anchor_path, is_unanchored, ledger_path
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
-from dpqr.privacy.budget import SMALLEST_DELTA, PrivacyBudget, decimal
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import SMALLEST_DELTA, Cost, PrivacyBudget, decimal
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, DataKind, Entry, Terms
 from dpqr.privacy.pair_currency import PAIR
-from dpqr.privacy.policy import Policy, PolicyChange
+from dpqr.privacy.policy import PolicyChange
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BudgetRequest:
-    """A budget for life, as its owner asks for it; epsilon, delta and cap are decimal text.
-
-    accountant: basic or zcdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
-    epsilon and delta. cap, cap_delta: epsilon and delta of the largest release.
-    unit: column that names persons, whose budget it then is; None: of rows. policy: how the table is read;
-    its count column makes it a budget of records.
-    """
-
-    dataset: str
-    epsilon: str
-    delta: str | None = None
-    accountant: str | None = None
-    cap: str | None = None
-    cap_delta: str | None = None
-    neighbours: str = Neighbours.ADD_REMOVE.value
-    unit: str | None = None
-    kind: str = DataKind.PRIVATE.value
-    policy: Policy = field(default_factory=Policy)
+if TYPE_CHECKING:  # brings numpy, which looking at a ledger does not need
+    from dpqr.app.requests import BudgetRequest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from dpqr.app.planning import failing_notes, read_documents
 from dpqr.data.attribute import Attribute
-from dpqr.data.domain import Domain
-from dpqr.data.faults import possible_faults, unstated_faults
+from dpqr.data.domain import Domain, possible_faults, unstated_faults
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domain import skeleton_from_schema
 from dpqr.io.documents.forms import schema

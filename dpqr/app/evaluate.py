@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dpqr.app.planning import read_documents
+from dpqr.app.requests import EvaluateRequest
 from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
-from dpqr.evaluation.accuracy import Accuracy, compare
-from dpqr.evaluation.exact import true_answers
+from dpqr.evaluation import Accuracy, compare, true_answers
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
@@ -32,44 +31,20 @@ NOT_FOR_RELEASE = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EvaluationRequest:
-    """truth, release: paths. rows: judge synthetic rows, the release's or a table's, instead of its answers.
-
-    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. most_error, most_l1: goals for
-    the largest error of any answer and for the mean L1 error of a block, both over n.
-    """
-
-    truth: str
-    release: str
-    queries: str
-    domain: str | None = None
-    rows: bool = False
-    dataset: str | None = None
-    ledger: str | None = None
-    anchor: str | None = None
-    delimiter: str | None = None
-    count_column: str | None = None
-    most_error: float | None = None
-    most_l1: float | None = None
-
-    @property
-    def true_table(self) -> TableSource:
-        return TableSource(paths=(self.truth,), delimiter=self.delimiter, count_column=self.count_column)
-
-    @property
-    def sources(self) -> dict[str, TableSource]:
-        """Whatever is compared, by path."""
-        return {self.truth: self.true_table, self.release: TableSource(paths=(self.release,))}
-
-
-def evaluate(request: EvaluationRequest, limits: Limits | None = None) -> Accuracy:
+def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy:
     """Compare a release, or rows, with the true table; every row of it counts, whatever the release's unit kept.
 
     Order: whether the tables may be looked at at all, then everything else that is public, then tables are opened.
-    Errors: BudgetRefused for a private dataset; UsageFault, DocumentError, DataError.
 
-    Privacy: none. Who may be evaluated so is decided by the names of datasets alone, `require_public`.
+    Returns:
+        Errors of each block, worst first, in records.
+
+    Raises:
+        BudgetRefused: a dataset is private by the ledger.
+        UsageFault, DocumentError, DataError: request, documents or tables are faulty.
+
+    Privacy:
+        None: exact errors. `require_public` decides by the names of datasets alone who may be evaluated.
     """
     limits = limits or Limits()
     require_public(request)
@@ -83,13 +58,13 @@ def evaluate(request: EvaluationRequest, limits: Limits | None = None) -> Accura
     return compare(blocks, true_answers(load_table(source, asked.domain, limits).counts, blocks), answers)
 
 
-def require_public(request: EvaluationRequest, environment: Mapping[str, str] = os.environ) -> None:
-    """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger is there and cannot tell.
+def require_public(request: EvaluateRequest, environment: Mapping[str, str] = os.environ) -> None:
+    """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger does not know it.
 
     How a table is recognised: by name, the one that is given and those whose budgets paid for what lies there
-    (`payers`), on either side: synthetic rows in the truth's place would tell the errors as well. A table's content is
-    not compared with anything: a ledger keeps no trace of tables, and a trace would itself be one of private data.
-    Where no name is known and no ledger is configured, the caller's word is taken.
+    (`payers`), on either side: synthetic rows in the truth's place would disclose the errors as well. A table's content
+    is not compared with anything: a ledger keeps no trace of tables, and a trace would itself be one of private data.
+    Where no name is known and no ledger is configured, the caller is trusted.
     """
     paid = {name: path for path, source in request.sources.items() for name in payers(source)}
     names = [name for name in dict.fromkeys((request.dataset, *paid)) if name is not None]
@@ -100,7 +75,7 @@ def require_public(request: EvaluationRequest, environment: Mapping[str, str] = 
         raise UsageFault(f"{origin} names a ledger, and not which dataset the true table is: add --dataset NAME")
 
 
-def _refuse_private(request: EvaluationRequest, names: list[str], paid: Mapping[str, str]) -> None:
+def _refuse_private(request: EvaluateRequest, names: list[str], paid: Mapping[str, str]) -> None:
     from dpqr.app.budget import configured_ledger
 
     ledger = configured_ledger(request.ledger, request.anchor)
@@ -113,20 +88,20 @@ def _refuse_private(request: EvaluationRequest, names: list[str], paid: Mapping[
 
 
 def _kind(ledger: Ledger, name: str, path: str | None) -> DataKind:
-    """What the ledger says of a dataset. UsageFault where it cannot tell: then a name that nobody gave is explained.
+    """The kind of a dataset, by the ledger. UsageFault where the ledger does not know it.
 
-    path: what it paid for, where that is how it is known.
+    path: what it paid for, where the name is known from a record; the fault then says so.
     """
     try:
         return ledger.account(name).terms.kind
     except UsageFault as fault:
         if path is None or "\n" in str(fault):
             raise
-        told = f"{path}: dataset {name!r} paid for this release; name its ledger with --ledger FILE"
-        raise UsageFault(f"{fault}\n{told}") from None
+        paid = f"{path}: dataset {name!r} paid for this release; name its ledger with --ledger FILE"
+        raise UsageFault(f"{fault}\n{paid}") from None
 
 
-def require_goals(request: EvaluationRequest, found: Accuracy) -> None:
+def require_goals(request: EvaluateRequest, found: Accuracy) -> None:
     """GoalMissed where an error is above its goal."""
     goals = (("--max-error", request.most_error, found.largest), ("--max-l1", request.most_l1, found.mean_l1))
     missed = [f"{name} {most:g}: it is {reached:.6g}" for name, most, reached in goals if most and reached > most]
@@ -139,7 +114,7 @@ def document(found: Accuracy, top: int | None) -> dict[str, Any]:
     return {"dpqr": "evaluation/1", "for_release": False, "notice": NOT_FOR_RELEASE, **found.document(top)}
 
 
-def _files(request: EvaluationRequest) -> ReleaseFiles | None:
+def _files(request: EvaluateRequest) -> ReleaseFiles | None:
     """The release that is judged: the one that is named, or that holds the named file. None: a table of rows is judged.
 
     With --rows, of a release's files only its synthetic rows stand for it; another one is a table like any.
@@ -159,7 +134,7 @@ def _answers(files: ReleaseFiles | None, asked: QueriesDocument) -> list[FloatAr
 
 
 def _rows(
-    request: EvaluationRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
+    request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
 ) -> list[FloatArray]:
     """Answers counted from rows: a release's own, or those of a table with the domain's columns."""
     domain, path, records = asked.domain, request.release, 1.0
@@ -168,8 +143,8 @@ def _rows(
         domain, path = _titled(domain) if titled else domain, str(place)
     source = TableSource(paths=(path,), delimiter=request.delimiter)
     check_table(source, domain, limits)
-    told = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
-    return [counted * records for counted in told.answers]
+    counted = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
+    return [answers * records for answers in counted.answers]
 
 
 def _titled(domain: Domain) -> Domain:

@@ -1,4 +1,4 @@
-"""Explain: which strategies suit a workload, and why, from public documents alone."""
+"""The explanation of strategies: which of them suit a workload, and why, from public documents alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents, unit_of
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import settled
 from dpqr.app.strategies import USES
 from dpqr.data.unit import Neighbours
@@ -26,9 +26,9 @@ USUAL_ALPHA = Fraction(1, 10)
 
 
 def explain(request: PlanRequest) -> Explanation:
-    """Plans every schedule of the house; nothing is drawn, and no table is opened.
+    """Plan every built-in schedule; nothing is drawn, and no table is opened.
 
-    request: its `alpha` is what update sequences are told at; None: the smallest one that `theory` promises.
+    request: the length of update sequences is bounded at its `alpha`; None: the smallest that `theory` promises.
     Errors: UsageFault, DocumentError.
     """
     document = read_documents(request.queries, request.domain)
@@ -58,11 +58,16 @@ def explain(request: PlanRequest) -> Explanation:
     )
 
 
-def explanation_document(told: Explanation) -> dict[str, Any]:
+def explanation_document(explanation: Explanation) -> dict[str, Any]:
     """The explanation as plain JSON."""
-    best = told.best
+    best = explanation.best
     named = {"update": best[0], "variant": best[1], "alpha": float(best[2])} if best else None
-    return {**asdict(told), "alpha": float(told.alpha), "rules": [_plain(rule) for rule in told.rules], "theory": named}
+    return {
+        **asdict(explanation),
+        "alpha": float(explanation.alpha),
+        "rules": [_plain(rule) for rule in explanation.rules],
+        "theory": named,
+    }
 
 
 def _plain(rule: RuleBounds) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from dpqr.app.budget import configured_ledger
+from dpqr.app.requests import LedgerRequest
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
@@ -24,9 +25,9 @@ from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
-from dpqr.privacy.every_filter import EveryFilter
 from dpqr.privacy.ledger import DEFAULT, Ledger, Reservation
 from dpqr.privacy.policy import Policy
 from dpqr.strategies.choice import guarded
@@ -36,16 +37,6 @@ ENDING = ".transcript"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
 _FIRST_LINE = 2**16
 """Characters of a transcript that are looked at without being checked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LedgerRequest:
-    """Whose budget pays. ledger, anchor: paths; None: as configured. resume: continue the run that was killed."""
-
-    dataset: str
-    ledger: str | None = None
-    anchor: str | None = None
-    resume: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +66,7 @@ class PaidRun:
     Where the release goes to a directory, every draw is kept in a transcript beside it until all is settled.
 
     looked: rows may have been looked at, by this job or by the one that it continues. repeatable: the table can be read
-    again. done: what becomes of the reservation was decided and told.
+    again. done: what becomes of the reservation was decided and reported.
     """
 
     guard: EveryFilter
@@ -141,7 +132,7 @@ class PaidRun:
         self._forget()
 
     def failed(self, error: BaseException) -> None:
-        """Decide what becomes of the reservation of a run that ends with `error`, and tell it by a note on the error.
+        """Decide what becomes of the reservation of a run that ends with `error`, and add a note on it to the error.
 
         | the run ends                                                  | reservation     | transcript         |
         |---------------------------------------------------------------|-----------------|--------------------|
@@ -161,7 +152,7 @@ class PaidRun:
         """
         if not self.paid or self.done:
             return
-        with suppress(DpqrError):  # the error that ended the run is the one to be told
+        with suppress(DpqrError):  # the error that ended the run is the one to report
             if not self.looked:
                 self._close((), error, "before")
             elif self._waits(error):
@@ -290,7 +281,7 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
 
 
 def _settled(file: TranscriptFile) -> UsageFault:
-    """What --resume is told of a run that was settled before its job was killed, or closed."""
+    """The answer to --resume for a run that was settled before its job was killed, or closed."""
     directory = file.path.with_name(file.path.name[1 : -len(ENDING)])
     if not is_published(directory):
         return UsageFault("--resume: that run is settled; leave --resume out to make a new release, paid anew")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
-from dpqr.app.paid_run import Bill, LedgerRequest, PaidRun, paid_run
+from dpqr.app.paid_run import Bill, PaidRun, paid_run
 from dpqr.app.predict_draws import drawn
-from dpqr.app.predict_planning import plan_prediction, settled_prediction, wanted_prediction
-from dpqr.app.predict_request import PredictRequest
+from dpqr.app.predict_planning import settled_prediction, wanted_prediction
 from dpqr.app.reading import Reading, count_column, reading
+from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.data.arrays import AnyArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
@@ -27,10 +27,8 @@ from dpqr.io.outputs.prediction_files import (
     write_document,
     write_predictions,
 )
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.points import read_points, require_public
-from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.prediction.aggregate import Aggregate
@@ -38,65 +36,52 @@ from dpqr.prediction.forms import FunctionForm
 from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import Outlook, outlook
 from dpqr.prediction.plan import PredictionPlan
+from dpqr.prediction.planner import Wanted
 from dpqr.prediction.problem import without
 from dpqr.prediction.target import read_target
 from dpqr.privacy.accountants.known import PREDICTING, available
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.budget import Pricing
 from dpqr.privacy.policy import Policy
 
 
 class Progress(Protocol):
-    """Told how much of the table was read, in percent (`Percent`)."""
+    """Watches a run: called with the percentage of the table that is read (`Percent`)."""
 
     def read(self, percent: int) -> None: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Desk:
-    """What a run reads and writes. points: None where a function is released. out: None: nothing is written."""
+def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Outlook]:
+    """The plan, with as many predictions as the points have rows, and what else its budget would buy.
 
-    table: TableSource
-    points: TableSource | None
-    out: str | None
-    limits: Limits
-
-
-def planned_prediction(
-    desk: Desk, request: PredictRequest, *, payer: LedgerRequest | None = None
-) -> tuple[PredictionPlan, Outlook]:
-    """The plan, with as many predictions as the points have rows, and what else its budget would buy; the private table
-    is not opened."""
-    codes = _points(request, desk)
-    request = replace(request, counts=count_column(desk.table, payer))
-    wanted = wanted_prediction(request, None if codes is None else len(codes))
-    plan, _ = _held(settled_prediction(wanted), desk, payer)
+    The private table is not opened.
+    """
+    wanted, _ = _wanted(request)
+    plan, _ = _held(settled_prediction(wanted), request)
     return plan, outlook(plan, wanted)
 
 
-def predict(
-    desk: Desk,
-    request: PredictRequest,
-    progress: Progress,
-    *,
-    noise: NoiseSource | None = None,
-    payer: LedgerRequest | None = None,
-) -> PredictionRelease:
+def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSource | None = None) -> PredictionRelease:
     """One prediction run, from documents to files on disk.
 
     Order: documents, points, plan, the budget's policy, output paths and the table's structure are checked; the budget
-    is set aside, durably where a ledger pays; then rows are looked at. noise: the operating system's, unless a test
-    passes another.
+    is set aside, durably where a ledger pays; then rows are looked at.
 
-    Privacy: the plan's budget for one run, for the unit that the plan names.
+    Args:
+        request: table, points, plan, output and payer.
+        progress: is called with the part of the table that is read.
+        noise: the operating system's, unless a test passes another.
+
+    Privacy:
+        The plan's budget for one run, for the unit that the plan names.
     """
+    payer = request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
-    codes = _points(request, desk)
-    request = replace(request, counts=count_column(desk.table, payer))
-    plan, held = _held(plan_prediction(request, None if codes is None else len(codes)), desk, payer)
-    files, domain = _reserved(desk, codes is None), domain_text(_named(request))
+    wanted, codes = _wanted(request)
+    plan, held = _held(settled_prediction(wanted), request)
+    files, domain = _reserved(request.out, codes is None), domain_text(_named(request.plan))
     if isinstance(plan.recipe, Aggregate):
         plan.recipe.base.rehearse()
     spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
@@ -110,46 +95,55 @@ def predict(
     return released
 
 
-def _held(plan: PredictionPlan, desk: Desk, payer: LedgerRequest | None) -> tuple[PredictionPlan, Reading]:
-    """The plan with what the exit code tells beside it, and how the table is read."""
-    held = reading(desk.table, desk.limits, plan.problem.domain, payer)
-    return replace(plan, notes=(*plan.notes, *held.bits)), held
-
-
-def apply_model(path: str, points: TableSource, out: str | None, limits: Limits) -> AnyArray:
-    """Predictions of a released function at any points, free of charge; written to `out` where that is given."""
-    model = read_model(path)
-    target = reserve_file(out) if out else None
+def apply_model(request: ModelRequest) -> AnyArray:
+    """Predictions of a released function at any points, free of charge; written where a file is named."""
+    model = read_model(request.model)
+    target = reserve_file(request.out) if request.out else None
     if target:
         table_form(target.given)
-    codes = read_points(points, model.columns, limits)
+    codes = read_points(request.points, model.columns, request.limits)
     predictions = model.predictions(codes)
     if target:
         write_predictions(target, predictions_table(predictions, model.scores(codes) if model.classifies else None))
     return predictions
 
 
-def _points(request: PredictRequest, desk: Desk) -> AnyArray | None:
-    """Codes of the points; None where there are none to read. Errors: UsageFault for points of the private table."""
-    if desk.points is None or request.domain is None:
+def _wanted(request: PredictionRequest) -> tuple[Wanted, AnyArray | None]:
+    """What the plan is made for, and the points' codes; None where there are none to read."""
+    codes = _points(request)
+    counts = count_column(request.table, request.payer)
+    return wanted_prediction(replace(request.plan, counts=counts), None if codes is None else len(codes)), codes
+
+
+def _held(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
+    """The plan with the bits that the exit code reveals beside it, and how the table is read."""
+    held = reading(request.table, request.limits, plan.problem.domain, request.payer)
+    return replace(plan, notes=(*plan.notes, *held.bits)), held
+
+
+def _points(request: PredictionRequest) -> AnyArray | None:
+    """Codes of the points; None where there are none to read. UsageFault for points of the private table."""
+    asked = request.plan
+    if request.points is None or asked.domain is None:
         return None
-    if request.form == "function":
+    if asked.form == "function":
         raise UsageFault("--points: a function is released for all points at once; apply it with --model FILE")
-    domain = read_domain(request.domain)
-    require_public(desk.points, desk.table)
-    return read_points(desk.points, without(domain, read_target(domain, request.target, request.positive)), desk.limits)
+    domain = read_domain(asked.domain)
+    require_public(request.points, request.table)
+    target = read_target(domain, asked.target, asked.positive)
+    return read_points(request.points, without(domain, target), request.limits)
 
 
-def _reserved(desk: Desk, function: bool) -> tuple[SingleFile, ...]:
+def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:
     """The places of the predictions and their record, or of the model."""
-    if desk.out is None:
+    if out is None:
         if function:
             raise UsageFault("--release function needs a place for the model: add --out FILE")
         return ()
     if function:
-        return (reserve_file(desk.out),)
-    table_form(desk.out)
-    return reserve_file(desk.out), reserve_file(record_path(desk.out))
+        return (reserve_file(out),)
+    table_form(out)
+    return reserve_file(out), reserve_file(record_path(out))
 
 
 def _bill(plan: PredictionPlan, policy: Policy) -> Bill:
@@ -190,7 +184,7 @@ def _drawn(
     return drawn(plan, table.counts, codes, run.guard, noise, spent)
 
 
-def _named(request: PredictRequest) -> str:
+def _named(request: PredictionPlanRequest) -> str:
     assert request.domain is not None  # there would be no plan
     return request.domain
 

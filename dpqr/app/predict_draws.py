@@ -1,4 +1,4 @@
-"""The draws of a prediction run: from sealed counts to what is released, each of them through the gate."""
+"""The draws of a prediction run: from sealed counts to released values, each one through the gate."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.mechanisms.fitted import FINENESS, step
+from dpqr.data.histogram import Counts
+from dpqr.mechanisms.learned_functions import FINENESS, step
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm
@@ -32,7 +32,7 @@ def drawn(
     noise: NoiseSource,
     spent: Spent,
 ) -> PredictionRelease:
-    """All draws of a plan. codes: of the points; None: a function is released. spent: to be told of the run."""
+    """All draws of a plan. codes: of the points; None: a function is released. spent: epsilon by accountant."""
     if isinstance(plan.recipe, Aggregate):
         return _aggregated(plan, counts, plan.recipe.features.of(_asked(codes)), guard, noise, spent)
     counted = None

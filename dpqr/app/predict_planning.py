@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import get_args
 
 from dpqr.app.planning import failing_notes, require_stated_rules, unit_of
-from dpqr.app.predict_request import PredictRequest
+from dpqr.app.requests import PredictionPlanRequest
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
@@ -48,19 +48,11 @@ OWN_OPTIONS = {
     "--vote": ("vote", ("aggregate",)),
 }
 """Options that belong to some learners. With another one they are refused: ignored, they would mislead."""
-KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictRequest], object], tuple[str, ...]]] = {
+KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictionPlanRequest], object], tuple[str, ...]]] = {
     "--bandwidth": (lambda request: request.bandwidth, ("gaussian",)),
     "--degree": (lambda request: request.degree, ("polynomial",)),
     "--features": (lambda request: request.features, ("gaussian", "polynomial")),
 }
-
-
-def plan_prediction(request: PredictRequest, points: int | None) -> PredictionPlan:
-    """The plan of least noise that the request allows. points: how many predictions; None: as the request says.
-
-    Errors: UsageFault, DocumentError, InfeasiblePlan.
-    """
-    return settled_prediction(wanted_prediction(request, points))
 
 
 def settled_prediction(wanted: Wanted) -> PredictionPlan:
@@ -69,7 +61,7 @@ def settled_prediction(wanted: Wanted) -> PredictionPlan:
     return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
 
 
-def wanted_prediction(request: PredictRequest, points: int | None) -> Wanted:
+def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Wanted:
     """What a plan is made for. Errors: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
@@ -106,7 +98,7 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
     yield from failing_notes(domain)
 
 
-def _asked_points(request: PredictRequest, points: int | None) -> int | None:
+def _asked_points(request: PredictionPlanRequest, points: int | None) -> int | None:
     if request.form == "function":
         return None
     asked = points if points is not None else request.predictions
@@ -117,13 +109,13 @@ def _asked_points(request: PredictRequest, points: int | None) -> int | None:
     return asked
 
 
-def _records(request: PredictRequest, unit: PrivacyUnit) -> int | None:
+def _records(request: PredictionPlanRequest, unit: PrivacyUnit) -> int | None:
     if unit.neighbours is Neighbours.REPLACE and request.n is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
     return request.n
 
 
-def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
+def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recipe:
     for option, (field, owners) in OWN_OPTIONS.items():
         if getattr(request, field) is not None and request.learner not in owners:
             raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
@@ -152,7 +144,7 @@ def _recipe(request: PredictRequest, problem: PredictionProblem) -> Recipe:
     )
 
 
-def _kernel(request: PredictRequest) -> Kernel:
+def _kernel(request: PredictionPlanRequest) -> Kernel:
     name = request.kernel or "linear"
     for option, (stated, owners) in KERNEL_OPTIONS.items():
         if stated(request) is not None and name not in owners:
@@ -177,7 +169,7 @@ def _stable(name: str) -> StableName:
     raise UsageFault(f"--learner {name}: there is {', '.join((*STABLE, 'aggregate'))}")
 
 
-def _accountants(request: PredictRequest) -> tuple[Accountant, ...]:
+def _accountants(request: PredictionPlanRequest) -> tuple[Accountant, ...]:
     known = ACCOUNTANTS if request.learner == "aggregate" else PREDICTING
     if request.accountant is None:
         return tuple(one for name, one in known.items() if name not in OFFERED.on_request)

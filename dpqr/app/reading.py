@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpqr.app.budget import configured_ledger
-from dpqr.app.paid_run import LedgerRequest
+from dpqr.app.requests import LedgerRequest
 from dpqr.data.attribute import Rule
-from dpqr.data.domain import Domain
-from dpqr.data.faults import failing_attributes
+from dpqr.data.domain import Domain, failing_attributes
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DEFAULT
@@ -22,7 +21,7 @@ class Reading:
     """What holds for a run.
 
     source, limits: of the table. policy: the budget's, which the reservation is held against. bits: one sentence for
-    each stated limit, which the exit code tells of; rules `fail` are named column by column elsewhere.
+    each stated limit, which the exit code reveals; rules `fail` are named column by column elsewhere.
     """
 
     source: TableSource
@@ -32,10 +31,14 @@ class Reading:
 
 
 def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRequest | None) -> Reading:
-    """How the table will be read. Errors: BudgetRefused where the request states otherwise than the budget's owner.
+    """How the table will be read.
 
-    Privacy: a function of the request and the ledger; the table is not looked at. Without a ledger nobody's choice is
-    bounded: every stated limit is one bit that the guarantee does not cover, and is named.
+    Raises:
+        BudgetRefused: the request states otherwise than the budget's owner.
+
+    Privacy:
+        A function of the request and the ledger; the table is not looked at. Without a ledger nobody's choice is
+        bounded: every stated limit is one bit that the guarantee does not cover, and is named.
     """
     if payer is None:
         free = _stated(replace(source, count_column=None), limits, domain)  # which may have any name

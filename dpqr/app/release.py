@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Protocol
 
-from dpqr.app.paid_run import LedgerRequest, PaidRun, is_published, paid_run, release_bill
+from dpqr.app.paid_run import PaidRun, is_published, paid_run, release_bill
 from dpqr.app.planning import plan_release
 from dpqr.app.reading import Reading, count_column, reading
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.construction.costs import Costs, priced_phases
 from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import count_dropped
@@ -22,9 +22,7 @@ from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.io.tuning_cache import cached_tunings, tuning_notes
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -32,73 +30,58 @@ from dpqr.privacy.accountants.known import available
 from dpqr.strategies.plan import Plan
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputRequest:
-    """Where the release goes and what it holds beside the answers."""
-
-    directory: str | None = None
-    format: Literal["csv", "parquet", "json"] = "csv"
-    synthetic: Literal["rows", "cells"] | None = None
-    bins: Literal["title", "midpoint", "sampled"] = "title"
-    force: bool = False
-
-
 class Progress(Observer, Protocol):
-    """Told how much of the table was read, in percent (`Percent`), and of every finished round."""
+    """Watches a release: called with the percentage of the table that is read (`Percent`), and with every round."""
 
     def read(self, percent: int) -> None: ...
 
 
-def dry_run(
-    source: TableSource,
-    request: PlanRequest,
-    output: OutputRequest,
-    limits: Limits,
-    *,
-    payer: LedgerRequest | None = None,
-) -> Plan:
-    """The plan of a release, checked as far as it can be without the table; it says what earlier jobs have tuned."""
+def dry_run(request: ReleaseRequest) -> Plan:
+    """The plan of a release, checked as far as it can be without the table; it names strategies found in the cache."""
     with cached_tunings() as tunings:
-        plan, _ = _checked(source, request, output, limits, payer)
+        plan, _ = _checked(request)
         return replace(plan, notes=(*plan.notes, *tuning_notes(tunings)))
 
 
-def _checked(
-    source: TableSource, request: PlanRequest, output: OutputRequest, limits: Limits, payer: LedgerRequest | None
-) -> tuple[Plan, Reading]:
+def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan, the same whether its strategies are tuned now or were before, and how the table is read."""
-    plan = plan_release(replace(request, counts=count_column(source, payer)))
-    if output.synthetic:
-        require_sampleable(plan, output.synthetic)
-    held = reading(source, limits, plan.problem.domain, payer)
+    plan = plan_release(replace(request.plan, counts=count_column(request.source, request.payer)))
+    if request.output.synthetic:
+        require_sampleable(plan, request.output.synthetic)
+    held = reading(request.source, request.limits, plan.problem.domain, request.payer)
     return replace(plan, notes=(*plan.notes, *held.bits)), held
 
 
 def release(
-    source: TableSource,
-    request: PlanRequest,
-    output: OutputRequest,
-    limits: Limits,
+    request: ReleaseRequest,
     progress: Progress,
     *,
     planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
-    payer: LedgerRequest | None = None,
 ) -> Release:
     """One private release, from documents to files on disk.
 
     Order: everything public is checked first (documents, plan, the budget's policy, memory, output path, the table's
-    structure), then the budget is set aside, durably where a ledger pays, then rows are looked at. `planned` is told
-    the plan and may still refuse.
-    noise: the operating system's, unless a test passes another. payer: whose budget pays; None: no ledger is used.
+    structure), then the budget is set aside, durably where a ledger pays, then rows are looked at.
 
-    Privacy: the plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is
-    known to a ledger only. The unit follows from the source's own count column, whatever the request says.
+    Args:
+        request: table, plan, output and payer.
+        progress: is called with the part of the table that is read, and with every finished round.
+        planned: is called with the plan, and may still refuse.
+        noise: the operating system's, unless a test passes another.
+
+    Raises:
+        DpqrError: of the kind that names the exit code; `paid_run` says what becomes of the reservation.
+
+    Privacy:
+        The plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is known to
+        a ledger only. The unit follows from the source's own count column, whatever the request says.
     """
+    payer, output = request.payer, request.output
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     with cached_tunings():
-        plan, held = _checked(source, request, output, limits, payer)
+        plan, held = _checked(request)
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)

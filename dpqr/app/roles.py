@@ -1,6 +1,6 @@
 """Roles: from the names that the user gave to strategies, third parties' among them.
 
-No data is open while their code is loaded, so what it says when it fails is public.
+No data is open while third parties' code is loaded, so what it prints when it fails is public.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.errors import UsageFault
 from dpqr.plugins import HOUSE, Registry
 from dpqr.strategies.choice import Wishes
@@ -36,7 +36,7 @@ UNFILTERED = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
 HOUSE_UPDATE = "multiplicative-weights"
 
 OWN_UPDATES = {"strategy": "least-squares", "ordered": "bucket-least-squares", "queries": "piecewise-weights"}
-"""The update rules of schedules that do not take the house's default."""
+"""The update rules of schedules that do not take the default rule."""
 
 
 def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[PlanRequest, tuple[str, ...]]:
@@ -59,7 +59,7 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
 
 
 def chosen_wishes(request: PlanRequest) -> Wishes:
-    """What may be used: the named strategy of a role, or every one of the house."""
+    """What may be used: the named strategy of a role, or every built-in one."""
     return Wishes(
         accountants=_offered(ACCOUNTANTS, request.accountant, request),
         distinguishers=_offered(DISTINGUISHERS, request.distinguisher, request),

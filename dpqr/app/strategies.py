@@ -1,4 +1,4 @@
-"""List the strategies that options can name."""
+"""The strategies that options can name, and what each is for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ USES = {
     "zcdp": "for many draws with a delta, Gaussian ones too",
     "pld": "for a schedule fixed in advance, with a delta: the tightest sum of unlike draws",
 }
-"""What each of the house's strategies is for."""
+"""What each built-in strategy is for."""
 
 
 def list_strategies() -> list[dict[str, str]]:

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli.number import Whole
+from dpqr.cli.options import Whole
 
 if TYPE_CHECKING:
-    from dpqr.app.audit import Audit, Finding
+    from dpqr.audit.run import Audit, Finding
 
 
 @click.command("audit")
@@ -31,7 +31,7 @@ def command(
     dpqr audit --short
     dpqr audit --case 'laplace-*' --runs 20000
     """
-    from dpqr.app.audit import RUNS, SHORT_RUNS, audit, chosen_cases
+    from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases
     from dpqr.errors import UsageFault
 
     chosen = chosen_cases(cases)
@@ -40,13 +40,13 @@ def command(
         return
     if short and runs is not None:
         raise UsageFault("--short and --runs exclude each other; give one of them")
-    found = audit(chosen, runs or (SHORT_RUNS if short else RUNS), short=short, done=_told)
+    found = audit(chosen, runs or (SHORT_RUNS if short else RUNS), short=short, done=_say_finding)
     _show(found, as_json=as_json, color=not no_color)
     found.require_sound()
 
 
 def _show(found: Audit, *, as_json: bool, color: bool) -> None:
-    from dpqr.app.audit import ALARM
+    from dpqr.audit.run import ALARM
     from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.evaluation_view import audit_view
 
@@ -67,7 +67,7 @@ def _list(named: list[tuple[str, str]], *, as_json: bool) -> None:
     product("\n".join(f"{name:<{width}}  {what}" for name, what in named))
 
 
-def _told(found: Finding, done: int, cases: int) -> None:
+def _say_finding(found: Finding, done: int, cases: int) -> None:
     """A line a case on stderr as soon as it is found: an audit is long, and what it has found should outlive it."""
     from dpqr.cli.streams import say
     from dpqr.report.evaluation_view import finding_line

@@ -4,45 +4,88 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpqr.cli.number import Whole
-from dpqr.cli.options import MOST_RECORDS, delimiter
+from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
+if TYPE_CHECKING:
+    from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+    from dpqr.privacy.policy import Policy, PolicyChange
+
 MEMORY = 2**28
-READING = ("records", "bytes", "memory", "delimiter", "counts", "fail")
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 
 
-def place(command: Command) -> Command:
-    """--ledger and --anchor."""
-    for option in (
-        click.option(
-            "--anchor",
-            metavar="FILE",
-            help="File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]",
-        ),
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Files:
+    """Where the ledger and its anchor lie; None: as configured."""
+
+    ledger: str | None
+    anchor: str | None
+
+    def opened(self) -> SqliteLedger:
+        """The ledger. Nothing is read or made yet."""
+        from dpqr.app.budget import configured_ledger
+
+        return configured_ledger(self.ledger, self.anchor)
+
+
+def files(command: Decorated) -> Decorated:
+    """--ledger and --anchor, as `files`."""
+    words = "File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]"
+    return added(
+        gathered(Files, "files")(command),
         click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
-    ):
-        command = option(command)
-    return command
+        click.option("--anchor", metavar="FILE", help=words),
+    )
 
 
-def reading(command: Command) -> Command:
-    """How the table is read by every run: the options of the budget's policy that may be changed later."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How every run reads the table: the options of the budget's policy that may be changed later."""
+
+    records: int | None
+    bytes: int | None
+    memory: int | None
+    delimiter: str | None
+
+    def policy(self, counts: str | None, fail: bool) -> Policy:
+        """The policy of a new budget."""
+        from dpqr.privacy.policy import Policy
+
+        return Policy(
+            records=self.records,
+            bytes=self.bytes,
+            memory=self.memory,
+            delimiter=self.delimiter,
+            counts=counts,
+            fail=fail,
+        )
+
+    def change(self, fail: bool | None) -> PolicyChange:
+        """What a later policy states."""
+        from dpqr.privacy.policy import PolicyChange
+
+        return PolicyChange(
+            records=self.records, bytes=self.bytes, memory=self.memory, delimiter=self.delimiter, fail=fail
+        )
+
+
+def reading(command: Decorated) -> Decorated:
+    """The limits of every run and the delimiter, as `reading`."""
     limit = partial(click.option, metavar="N")
-    for option in (
-        delimiter(),
-        limit("--max-memory", "memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
-        limit("--max-bytes", "bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
+    return added(
+        gathered(Reading, "reading")(command),
         limit("--max-records", "records", type=Whole(1, MOST_RECORDS), help="Most rows."),
-    ):
-        command = option(command)
-    return command
+        limit("--max-bytes", "bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
+        limit("--max-memory", "memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
+        delimiter(),
+    )
 
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
@@ -80,20 +123,46 @@ def command() -> None:
 @reading
 @click.option("--allow-fail", "fail", is_flag=True, help="A column's rule may be `fail`. [refused]")
 @click.option("--kind", type=click.Choice(["private", "public", "synthetic"]), default="private", show_default=True)
-@place
+@files
 @as_json
-def init(ledger: str | None, anchor: str | None, as_json: bool, **given: Any) -> None:
+def init(
+    dataset: str,
+    *,
+    eps: str,
+    delta: str | None,
+    accountant: str | None,
+    cap: str | None,
+    cap_delta: str | None,
+    neighbours: str,
+    unit: str | None,
+    counts: str | None,
+    reading: Reading,
+    fail: bool,
+    kind: str,
+    files: Files,
+    as_json: bool,
+) -> None:
     """Give DATASET its budget, once: there is no reset.
 
     Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
     """
-    from dpqr.app.budget import BudgetRequest, configured_ledger, open_budget
-    from dpqr.privacy.policy import Policy
+    from dpqr.app.budget import open_budget
+    from dpqr.app.requests import BudgetRequest
 
     require_output()
-    policy = Policy(**{name: given.pop(name) for name in READING})
-    asked = BudgetRequest(epsilon=given.pop("eps"), policy=policy, **given)
-    opened = open_budget(configured_ledger(ledger, anchor), asked)
+    asked = BudgetRequest(
+        dataset=dataset,
+        epsilon=eps,
+        delta=delta,
+        accountant=accountant,
+        cap=cap,
+        cap_delta=cap_delta,
+        neighbours=neighbours,
+        unit=unit,
+        kind=kind,
+        policy=reading.policy(counts, fail),
+    )
+    opened = open_budget(files.opened(), asked)
     _show((opened,), opened.document() if as_json else None)
 
 
@@ -101,46 +170,45 @@ def init(ledger: str | None, anchor: str | None, as_json: bool, **given: Any) ->
 @click.argument("dataset")
 @reading
 @click.option("--allow-fail/--forbid-fail", "fail", default=None, help="Whether a column's rule may be `fail`.")
-@place
+@files
 @as_json
-def policy(dataset: str, ledger: str | None, anchor: str | None, as_json: bool, **given: Any) -> None:
+def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
     """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
 
     Stricter: smaller limits, a delimiter where none was stated, no rule `fail`. A budget that was opened before
     policies existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
     """
-    from dpqr.app.budget import configured_ledger, restrict
-    from dpqr.privacy.policy import PolicyChange
+    from dpqr.app.budget import restrict
 
-    changed = restrict(configured_ledger(ledger, anchor), dataset, PolicyChange(**given))
+    changed = restrict(files.opened(), dataset, reading.change(fail))
     _show((changed,), changed.document() if as_json else None)
 
 
 @command.command("show")
 @click.argument("dataset", required=False)
 @click.option("--delta", metavar="D", help="Where the history is priced. [each budget's own]")
-@place
+@files
 @as_json
-def show(dataset: str | None, delta: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool) -> None:
     """Show what DATASET, or every dataset, has spent and has left.
 
     The history is priced under every accountant; the one that the budget was opened with is charged.
     """
-    from dpqr.app.budget import budgets, configured_ledger
+    from dpqr.app.budget import budgets
 
-    shown = budgets(configured_ledger(ledger, anchor), dataset, delta)
+    shown = budgets(files.opened(), dataset, delta)
     _show(shown, [one.document() for one in shown] if as_json else None)
 
 
 @command.command("history")
 @click.argument("dataset", required=False)
-@place
+@files
 @as_json
-def history(dataset: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+def history(dataset: str | None, *, files: Files, as_json: bool) -> None:
     """List the entries of DATASET, or all: budgets, reservations, settlements."""
     from dpqr.app import budget
 
-    opened = budget.configured_ledger(ledger, anchor)
+    opened = files.opened()
     if as_json:
         product_json(budget.history_documents(opened, dataset))
         return
@@ -150,14 +218,13 @@ def history(dataset: str | None, ledger: str | None, anchor: str | None, as_json
 
 
 @command.command("verify")
-@place
+@files
 @as_json
-def verify(ledger: str | None, anchor: str | None, as_json: bool) -> None:
+def verify(*, files: Files, as_json: bool) -> None:
     """Walk the whole ledger: structure, chain, anchor, rules, prices. Exit code 7 at the first fault."""
-    from dpqr.app.budget import configured_ledger
     from dpqr.app.budget import verify as walk
 
-    found = walk(configured_ledger(ledger, anchor))
+    found = walk(files.opened())
     if as_json:
         product_json(found)
         return
@@ -168,26 +235,23 @@ def verify(ledger: str | None, anchor: str | None, as_json: bool) -> None:
 
 
 @command.command("export")
-@place
-def export(ledger: str | None, anchor: str | None) -> None:
+@files
+def export(*, files: Files) -> None:
     """Print the record as JSON lines, from which anybody can check the chain."""
-    from dpqr.app.budget import configured_ledger
     from dpqr.app.budget import export as lines
 
-    for line in lines(configured_ledger(ledger, anchor)):
+    for line in lines(files.opened()):
         product(line)
 
 
 @command.command("anchor")
-@place
-def anchor(ledger: str | None, anchor: str | None) -> None:
+@files
+def anchor(*, files: Files) -> None:
     """Write the anchor of a ledger that has none yet, or whose anchor was lost.
 
     The ledger is taken as it is: an older anchor that disagrees is not replaced.
     """
-    from dpqr.app.budget import configured_ledger
-
-    mark = configured_ledger(ledger, anchor).renew_anchor()
+    mark = files.opened().renew_anchor()
     say(f"anchored at {mark.entries} entries, seal {mark.seal}")
 
 

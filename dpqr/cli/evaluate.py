@@ -3,37 +3,50 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING
 
 import click
 
-from dpqr.cli import options
-from dpqr.cli.number import Positive, Whole
+from dpqr.cli import groups, options
+from dpqr.cli.options import Positive, Whole
 
 if TYPE_CHECKING:
-    from dpqr.evaluation.accuracy import Accuracy
+    from dpqr.evaluation import Accuracy
 
 TOP = 10
-_ask, _pay, _say = options.under("Evaluation"), options.under("Budget for life"), options.under("Screen")
+_ask, _say = options.under("Evaluation"), options.under("Screen")
 _goal = Positive()
 
 
 @click.command("evaluate", cls=options.Sectioned)
 @click.argument("true", metavar="TRUE", callback=options.named)
 @click.argument("release", metavar="RELEASE", callback=options.named)
-@options.documents
+@groups.documents
 @_ask("--rows", is_flag=True, help="Judge synthetic rows: those of the release, or a table of them.")
 @_ask("--max-error", metavar="X", type=_goal, help="Exit code 6 if an answer is off by more than X times n.")
 @_ask("--max-l1", metavar="X", type=_goal, help="Exit code 6 if the blocks' mean L1 error is above X times n.")
 @_ask("--top", metavar="N", type=Whole(min=1), help=f"How many blocks to show, worst first. [{TOP}; --json: all]")
-@_pay("--dataset", metavar="NAME", help="What the ledger calls the true table; refused if it is private there.")
-@_pay("--ledger", metavar="FILE", callback=options.named, help="The ledger. [DPQR_LEDGER, else this user's own]")
-@_pay("--anchor", metavar="FILE", callback=options.named, help="What finds rollbacks of the ledger. [DPQR_ANCHOR]")
+@partial(groups.payer, dataset="What the ledger calls the true table; refused if it is private there.")
 @options.delimiter(options.under("Table"))
 @options.under("Table")("--counts", metavar="COLUMN", help="TRUE is a histogram: COLUMN holds the count of each row.")
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
-def command(true: str, *, top: int | None, as_json: bool, no_color: bool, **given: Any) -> None:
+def command(
+    true: str,
+    release: str,
+    *,
+    documents: groups.Documents,
+    rows: bool,
+    max_error: float | None,
+    max_l1: float | None,
+    top: int | None,
+    payer: groups.Payer,
+    delimiter: str | None,
+    counts: str | None,
+    as_json: bool,
+    no_color: bool,
+) -> None:
     """Compare the answers in RELEASE with those of the table TRUE, exactly. Not for release.
 
     For public or synthetic tables: what it prints has no noise. A dataset that the ledger lists as private is refused.
@@ -43,11 +56,23 @@ def command(true: str, *, top: int | None, as_json: bool, no_color: bool, **give
     dpqr evaluate public.csv release/ --queries q.json --rows
     dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
     """
-    from dpqr.app.evaluate import EvaluationRequest, evaluate, require_goals
+    from dpqr.app.evaluate import evaluate, require_goals
+    from dpqr.app.requests import EvaluateRequest
 
-    renamed = {"truth": true, "count_column": given.pop("counts")}
-    goals = {"most_error": given.pop("max_error"), "most_l1": given.pop("max_l1")}
-    request = EvaluationRequest(**given, **renamed, **goals)
+    request = EvaluateRequest(
+        truth=true,
+        release=release,
+        queries=documents.queries,
+        domain=documents.domain,
+        rows=rows,
+        dataset=payer.dataset,
+        ledger=payer.ledger,
+        anchor=payer.anchor,
+        delimiter=delimiter,
+        count_column=counts,
+        most_error=max_error,
+        most_l1=max_l1,
+    )
     found = evaluate(request)
     _show(found, top, as_json=as_json, color=not no_color)
     require_goals(request, found)

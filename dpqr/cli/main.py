@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import select
 import sys
-import threading
-import warnings
 from contextlib import suppress
 from difflib import get_close_matches
 from importlib import import_module
@@ -15,9 +12,8 @@ from typing import Any, NoReturn
 import click
 
 from dpqr import __version__
-from dpqr.cli.signals import INTERRUPTED, Signals
-from dpqr.cli.streams import require_output, say
-from dpqr.errors import RESUMABLE, STAYS_SPENT, DpqrError, UsageFault
+from dpqr.cli.endings import Signals, ended_by
+from dpqr.cli.streams import escape_unencodable, fill_closed_streams, silence_others
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
@@ -31,19 +27,13 @@ COMMANDS = {
     "audit": "Attack this build and compare what is lost with what is claimed.",
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
-USAGE, INFEASIBLE = 2, 3
-UNEXPECTED = (
-    "stopped by an internal fault; this is a bug in dpqr, please report it\n"
-    "its text is withheld, for it may hold values of the private table"
-)
+SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
+"""Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
 COMPLETION = "_DPQR_COMPLETE"
 """Set by a shell that asks for completions."""
-LINE = 400
-"""Signs of an error's line that are shown; of a longer one its middle is left out."""
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 """Read when pyarrow is first imported. Arrow's own pools keep what was freed: a release of 91 pairs took
 44 MB above its imports, and 33 MB with this one, at the same speed."""
-NO_MEMORY = "there is not enough memory; ask about fewer columns, merge bins, or take a larger machine"
 
 
 class Commands(click.Group):
@@ -55,7 +45,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command: click.Command = import_module(f"dpqr.cli.{cmd_name}").command
+        module = import_module(f"dpqr.cli.{SHARED.get(cmd_name, cmd_name)}")
+        command: click.Command = getattr(module, f"{cmd_name}_command" if cmd_name in SHARED else "command")
         return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -74,7 +65,7 @@ class Commands(click.Group):
         """Run and exit. click's own endings are not used: they print four lines and know one exit code."""
         if COMPLETION in os.environ:
             return super().main(*args, **extra)
-        _print_anything()
+        escape_unencodable()
         given = args[0] if args else extra.get("args")
         try:
             with self.make_context("dpqr", list(sys.argv[1:] if given is None else given)) as context:
@@ -83,10 +74,7 @@ class Commands(click.Group):
         except click.exceptions.Exit as ending:
             code = ending.exit_code
         except BaseException as error:
-            if _reader_left(error):
-                sys.exit(0)
-            code = _told(error)
-            _note(error)
+            code = ended_by(error)
         sys.exit(code)
 
 
@@ -111,8 +99,8 @@ def run() -> NoReturn:
     code: object = 1
     signals = Signals()
     signals.install()
-    _fill_closed()
-    _hush()
+    fill_closed_streams()
+    silence_others()
     try:
         main()
     except SystemExit as ending:
@@ -121,114 +109,3 @@ def run() -> NoReturn:
         with suppress(OSError, ValueError):
             stream.flush()
     os._exit(signals.code(code))
-
-
-def _told(error: BaseException) -> int:
-    """Say what stopped the command, in one or two lines; the exit code.
-
-    Privacy: errors of the family hold public words only. Of any other nothing is shown, for it may quote the table.
-    """
-    if isinstance(error, DpqrError):
-        return _say(str(error), error.exit_code)
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        say(error.format_message())
-        return USAGE
-    if isinstance(error, click.ClickException):
-        return _say(_usage(error), error.exit_code)
-    if isinstance(error, KeyboardInterrupt | click.Abort):
-        return _say("interrupted", INTERRUPTED)
-    if isinstance(error, MemoryError):
-        return _say(NO_MEMORY, INFEASIBLE)
-    if isinstance(error, OSError) and (fault := _output_fault()):
-        return _say(fault, USAGE)
-    return _say(UNEXPECTED, 1)
-
-
-def _note(error: BaseException) -> None:
-    """The only notes that are shown: those of other packages may quote the table."""
-    for note in (RESUMABLE, STAYS_SPENT):
-        if note in getattr(error, "__notes__", ()):
-            say(note)
-
-
-def _usage(error: click.ClickException) -> str:
-    """click's sentence in the house's form: no capital, no full stop, one line, and where to read on."""
-    said = _unknown(error) if isinstance(error, click.NoSuchOption) else error.format_message()
-    words = " ".join(said.split()).rstrip(".")
-    words = words.replace("integer range", "whole number").replace("float range", "number")
-    context = getattr(error, "ctx", None)
-    see = f"\nsee: {context.command_path} --help" if context else ""
-    return f"{words[:1].lower()}{words[1:]}{see}"
-
-
-def _unknown(error: click.NoSuchOption) -> str:
-    """In our words: click's own differ from version to version."""
-    near = " or ".join(map(repr, sorted(error.possibilities or ())))
-    return f"no such option {error.option_name!r}{f'; did you mean {near}?' if near else ''}"
-
-
-def _say(text: str, code: int) -> int:
-    """Two lines at most; a name that holds line ends or terminal codes is shown escaped, and a long one cut."""
-    first, _, second = text.partition("\n")
-    for line in filter(None, (f"dpqr: {first}", second)):
-        shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
-        say(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}")
-    return code
-
-
-def _output_fault() -> str | None:
-    """What keeps standard output from being written, if anything does: help texts are printed by click itself."""
-    if sys.stdout is None:
-        return None
-    try:
-        require_output()
-        sys.stdout.flush()
-    except UsageFault as fault:
-        return str(fault)
-    except (OSError, ValueError) as error:
-        return f"standard output cannot be written ({getattr(error, 'strerror', None)}); choose another place"
-    return None
-
-
-def _fill_closed() -> None:
-    """Standard streams that the caller closed lead nowhere: else the next file that is opened takes their number."""
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
-
-
-def _print_anything() -> None:
-    """A label that the terminal's encoding lacks must not stop a release that is paid for: it is shown escaped."""
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _reader_left(error: BaseException) -> bool:
-    """Whether the reader of standard output, `head` for one, has had enough; what is still buffered goes nowhere then.
-
-    Another pipe that broke, to a process that was at work for this one, is no such end.
-    """
-    if not isinstance(error, BrokenPipeError) or sys.stdout is None:
-        return False
-    with suppress(OSError, ValueError):
-        descriptor = sys.stdout.fileno()
-        asked = select.poll()
-        asked.register(descriptor, 0)
-        if any(found & (select.POLLERR | select.POLLHUP) for _, found in asked.poll(0)):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), descriptor)
-            return True
-    return False
-
-
-def _hush() -> None:
-    """Nothing but this program writes to standard error.
-
-    Privacy: a warning of numpy, or what an interpreter or a thread prints of an error that it drops, may quote the
-    table, and whether it appears may depend on a row. PYTHONWARNINGS=error would make an exit code of it.
-    """
-    warnings.simplefilter("ignore")
-    sys.unraisablehook = lambda _: None
-    threading.excepthook = lambda _: None

@@ -1,14 +1,47 @@
-"""Options that have the same name and meaning in every command, and the headings that help shows them under."""
+"""Options: numbers in plain ASCII text, headings in help texts, and groups of options as typed arguments.
+
+Python's int() and float() take more than such numbers: other scripts' digits, underscores, nan, and any blank or
+control character around them.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
-from functools import partial
-from typing import Any, TypeVar
+from dataclasses import fields
+from functools import partial, wraps
+from typing import Any, TypeVar, cast
 
 import click
 
-from dpqr.cli.number import Whole
+from dpqr.privacy.budget import decimal
+
+LONGEST = 40
+_DIGITS = re.compile(rf"[ \t]*[-+]?[0-9]{{1,{LONGEST}}}[ \t]*")
+
+
+class Whole(click.IntRange):
+    """A whole number between `min` and `max`."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not _DIGITS.fullmatch(value):
+            self.fail(f"{value[:LONGEST]!r} is not a valid whole number; give digits, for example 1000.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Positive(click.types.FloatParamType):
+    """A number above 0, as the nearest float."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        exact = decimal(value, option=param.opts[0] if param else "the number")
+        if not exact:
+            self.fail(f"{value.strip()} is not above 0.", param, ctx)
+        return float(exact)
+
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 MOST_RECORDS = 2**36
@@ -54,100 +87,28 @@ def added(command: Decorated, *options: Callable[[Any], Any]) -> Decorated:
     return command
 
 
+def gathered(kind: type[Any], name: str) -> Callable[[Decorated], Decorated]:
+    """Hand the values of a group's options to the command as one argument `name`: a frozen dataclass `kind`.
+
+    Its fields are the options' names, and say their types. This is the only place where values are handed on by name.
+    """
+
+    def decorated(command: Decorated) -> Decorated:
+        @wraps(command)
+        def gathering(**given: Any) -> Any:
+            group = kind(**{field.name: given.pop(field.name) for field in fields(kind)})
+            return command(**{name: group}, **given)
+
+        return cast(Decorated, gathering)
+
+    return decorated
+
+
 def named(_: click.Context, __: click.Parameter, given: Any) -> Any:
     """Callback of file names: an empty one is a shell variable that was not set."""
     if given == "" or (isinstance(given, tuple) and "" in given):
         raise click.BadParameter("a file name is empty; give the name of a file")
     return given
-
-
-def documents(command: Decorated) -> Decorated:
-    """--queries and --domain."""
-    option = partial(under("Documents"), metavar="FILE", callback=named)
-    return added(
-        command,
-        option("--queries", required=True, help="Queries file (JSON)."),
-        option("--domain", help="Domain file; needed unless the queries file holds or names it."),
-    )
-
-
-def privacy(command: Decorated) -> Decorated:
-    """The guarantee, and --count-dropped."""
-    option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
-    count = option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]")
-    none = option("--no-count-dropped", is_flag=True, help="Do not count the rows that are left out.")
-    return guarantee(added(command, count, none), required=True)
-
-
-def guarantee(command: Decorated, *, required: bool = False) -> Decorated:
-    """--eps, --delta, --neighbours, --unit, --max-rows, --n."""
-    option, related = under("Guarantee"), click.Choice(["add-remove", "replace"])
-    return added(
-        command,
-        option("--eps", metavar="E", required=required, help="Epsilon, for example 1."),
-        option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
-        option(
-            "--neighbours",
-            type=related,
-            default="add-remove",
-            show_default=True,
-            help="Tables that must look alike: with one row more or less, or with one row replaced.",
-        ),
-        option("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is."),
-        option(
-            "--max-rows",
-            metavar="K",
-            type=Whole(1, MOST_RECORDS),
-            help="Rows of each person that are used, drawn at random where there are more.",
-        ),
-        option(
-            "--n",
-            metavar="N",
-            type=Whole(1, MOST_RECORDS),
-            help="The public number of rows, or persons (replace); a declared one (theory, predict under add-remove).",
-        ),
-    )
-
-
-def strategies(command: Decorated) -> Decorated:
-    """The roles by name and their parameters; `dpqr strategies` lists the names."""
-    option, rule = under("Strategies, listed by `dpqr strategies`"), "multiplicative-weights"
-    named, constants = partial(option, metavar="NAME"), click.Choice(["printed", "sharp"])
-    count, seed = Whole(min=1), Whole(min=0)
-    return added(
-        command,
-        named("--schedule", default="auto", show_default=True, help="How the budget is cut."),
-        named("--distinguisher", help="How to choose what to measure. [default: least noise]"),
-        named("--check", "checks", help="The noise of measurements. [default: least noise]"),
-        named("--update", help=f"How the hypothesis learns. [default: {rule}; strategy: least-squares]"),
-        named("--accountant", help="The composition theorem. [default: least noise]"),
-        option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
-        option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
-        option("--alpha", metavar="A", help="theory: accuracy, a fraction of n. [default: smallest feasible]"),
-        option("--beta", metavar="B", help="theory: failure probability. [default: 0.05]"),
-        option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
-        option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
-        option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),
-        named("--trust", multiple=True, help="Vouch for a third party's strategy, by its name."),
-        option("--seed", metavar="N", type=seed, default=0, help="Public seed of sampled hypotheses and rows."),
-    )
-
-
-def table(command: Decorated) -> Decorated:
-    """How the private table is read, and the declared limits."""
-    option = under("Table")
-    limit, count = partial(option, metavar="N"), Whole(min=1)
-    records = Whole(1, MOST_RECORDS)
-    return added(
-        command,
-        delimiter(option),
-        option("--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."),
-        limit("--max-cells", type=count, help="Most cells of the universe kept one by one. [default: 2^24]"),
-        limit("--max-records", type=records, help="Most rows. [default, and at most: 2^36]"),
-        limit("--max-columns", type=count, help="Most columns, with those that are not read. [default: 2^14]"),
-        limit("--max-bytes", type=count, help="Most bytes to read, and to unpack to. [default: 2^40]"),
-        limit("--max-memory", type=count, help="Most bytes of memory to draw persons' rows in. [default: 2^32]"),
-    )
 
 
 def delimiter(option: Callable[..., Callable[[Any], Any]] = click.option) -> Callable[[Any], Any]:
@@ -158,11 +119,3 @@ def delimiter(option: Callable[..., Callable[[Any], Any]] = click.option) -> Cal
         callback=lambda _, __, given: "\t" if given == r"\t" else given,
         help=r"CSV delimiter, ; or \t (a tab) for example. [default: a tab in .tsv, else a comma]",
     )
-
-
-def limits(given: dict[str, Any]) -> Any:
-    """The declared limits of `table`; those that are not stated keep their defaults."""
-    from dpqr.io.tables.limits import Limits
-
-    named = {name: given[f"max_{name}"] for name in ("cells", "records", "columns", "bytes", "memory")}
-    return Limits(**{name: value for name, value in named.items() if value is not None})

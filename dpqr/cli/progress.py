@@ -42,7 +42,7 @@ class Lines:
 
 
 class Forgiving:
-    """A stream that may stop taking what is written, as a terminal does that was closed. Nobody is told."""
+    """A stream that may stop taking what is written, as a terminal does that was closed. That is no error."""
 
     def __init__(self, stream: TextIO) -> None:
         self.stream = stream

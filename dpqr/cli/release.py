@@ -2,39 +2,77 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.cli import options
+from dpqr.cli import groups, options
 from dpqr.errors import UsageFault
 
-_pay, _out, _say = options.under("Budget for life"), options.under("Output"), options.under("Screen")
+if TYPE_CHECKING:
+    from dpqr.app.requests import OutputRequest, PlanRequest
+
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
-_modes = click.Choice(["auto", "json", "none"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """Where the release goes, and what it holds beside the answers."""
+
+    out: str | None
+    answers: Literal["csv", "parquet", "json"] | None
+    synthetic: Literal["rows", "cells"] | None
+    bins: Literal["title", "midpoint", "sampled"] | None
+    force: bool
+
+
+def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--out, --format, --synthetic, --bins and --force, as `output`."""
+    option = options.under("Output")
+    return options.added(
+        options.gathered(Output, "output")(command),
+        option("--out", metavar="DIR", help="Write the release into this new directory."),
+        option("--format", "answers", type=_forms, help="Form of the answers in DIR. [default: csv]"),
+        option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR."),
+        option(
+            "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
+        ),
+        option("--force", is_flag=True, help="Replace the release that is in DIR."),
+    )
 
 
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named)
-@options.documents
-@options.privacy
-@options.strategies
-@options.table
-@_pay("--dataset", metavar="NAME", help="Pay from the budget of this dataset (`dpqr budget init`).")
-@_pay("--ledger", metavar="FILE", callback=options.named, help="The ledger. [DPQR_LEDGER, else this user's own]")
-@_pay("--anchor", metavar="FILE", callback=options.named, help="What finds rollbacks of the ledger. [DPQR_ANCHOR]")
-@_pay("--resume", is_flag=True, help="Continue the killed release to --out; no draw is paid twice.")
-@_out("--out", metavar="DIR", help="Write the release into this new directory.")
-@_out("--format", "answers", type=_forms, help="Form of the answers in DIR. [default: csv]")
-@_out("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR.")
-@_out("--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]")
-@_out("--force", is_flag=True, help="Replace the release that is in DIR.")
-@_out("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
-@_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
-@_say("--progress", type=_modes, default="auto", show_default=True, help="On stderr; auto: if it is a terminal.")
-@_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
-def command(**given: Any) -> None:
+@groups.documents
+@partial(groups.guarantee, required=True)
+@groups.dropped_count
+@groups.strategies
+@groups.table
+@groups.payer
+@options.under("Budget for life")(
+    "--resume", is_flag=True, help="Continue the killed release to --out; no draw is paid twice."
+)
+@output_options
+@options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
+@groups.display
+def command(
+    data: tuple[str, ...],
+    *,
+    documents: groups.Documents,
+    eps: str,
+    guarantee: groups.Guarantee,
+    dropped: groups.DroppedCount,
+    strategies: groups.Strategies,
+    table: groups.Table,
+    payer: groups.Payer,
+    resume: bool,
+    output: Output,
+    dry_run: bool,
+    display: groups.Display,
+) -> None:
     """Release private answers to the queries over the table DATA.
 
     DATA is a CSV (.csv, .csv.gz) or Parquet file, a directory or glob of such files, or - for CSV on standard input.
@@ -45,50 +83,85 @@ def command(**given: Any) -> None:
     dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/
     dpqr release data.csv --queries q.json --eps 1 --dry-run
     """
-    from dpqr.app.paid_run import ledger_request
-    from dpqr.app.release import dry_run, release
+    from dpqr.app.release import dry_run as planned
+    from dpqr.app.release import release
+    from dpqr.app.requests import ReleaseRequest
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
 
-    color, lines = not given["no_color"], given["progress"] == "json"
-    screen = Screen(color=color, as_json=given["as_json"], lines=lines)
-    source, request, output, limits = _source(given), _plan_request(given), _output(given), options.limits(given)
-    payer = ledger_request(given["dataset"], given["ledger"], given["anchor"], given["resume"])
-    if given["dry_run"]:
-        screen.plan(dry_run(source, request, output, limits, payer=payer))
+    screen = Screen.of(display)
+    request = ReleaseRequest(
+        source=table.source(data),
+        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
+        output=output_request(output),
+        limits=table.limits,
+        payer=payer.request(resume),
+    )
+    if dry_run:
+        screen.plan(planned(request))
         return
-    room = partial(screen.require_room, directory=output.directory)
-    with progress(given["progress"], color=color) as observer:
-        finished = release(source, request, output, limits, observer, planned=room, payer=payer)
-    screen.release(finished, output.directory)
+    with progress(display.progress, color=screen.color) as observer:
+        finished = release(request, observer, planned=partial(screen.require_room, directory=output.out))
+    screen.release(finished, output.out)
 
 
-def _source(given: dict[str, Any]) -> Any:
-    from dpqr.io.tables.source import TableSource
+def plan_request(
+    documents: groups.Documents,
+    epsilon: str,
+    guarantee: groups.Guarantee,
+    dropped: groups.DroppedCount,
+    strategies: groups.Strategies,
+    table: groups.Table,
+) -> PlanRequest:
+    """What the release is planned from."""
+    from dpqr.app.requests import PlanRequest
 
-    return TableSource(paths=given["data"], delimiter=given["delimiter"], count_column=given["counts"])
+    return PlanRequest(
+        queries=documents.queries,
+        epsilon=epsilon,
+        delta=guarantee.delta,
+        domain=documents.domain,
+        neighbours=guarantee.neighbours,
+        n=guarantee.n,
+        unit=guarantee.unit,
+        max_rows=guarantee.max_rows,
+        counts=table.counts,
+        count_dropped=dropped.count_dropped,
+        no_count_dropped=dropped.no_count_dropped,
+        schedule=strategies.schedule,
+        distinguisher=strategies.distinguisher,
+        check=strategies.checks,
+        update=strategies.update,
+        accountant=strategies.accountant,
+        rounds=strategies.rounds,
+        opening=strategies.opening,
+        alpha=strategies.alpha,
+        beta=strategies.beta,
+        variant=strategies.variant,
+        replay=strategies.replay,
+        max_model_size=strategies.max_model_size,
+        trust=strategies.trust,
+        seed=strategies.seed,
+        cells=table.max_cells,
+    )
 
 
-def _plan_request(given: dict[str, Any]) -> Any:
-    from dpqr.app.request import PlanRequest
-
-    same = ("queries", "delta", "domain", "neighbours", "n", "schedule", "distinguisher", "update", "accountant")
-    more = ("rounds", "opening", "alpha", "beta", "variant", "replay", "max_model_size", "trust", "seed")
-    counting = ("unit", "max_rows", "counts", "count_dropped", "no_count_dropped")
-    taken = {name: given[name] for name in (*same, *more, *counting)}
-    return PlanRequest(epsilon=given["eps"], check=given["checks"], cells=given["max_cells"], **taken)
-
-
-def _output(given: dict[str, Any]) -> Any:
+def output_request(output: Output) -> OutputRequest:
     """Options that would have no effect are refused: what they ask for would cost the budget a second time."""
-    from dpqr.app.release import OutputRequest
+    from dpqr.app.requests import OutputRequest
 
-    taken = {"format": given["answers"], **{name: given[name] for name in ("synthetic", "bins", "force")}}
-    stated = {name: value for name, value in taken.items() if value}
-    if stated and given["out"] is None:
-        raise UsageFault(f"--{next(iter(stated))} is about the files of a release; add --out DIR")
-    if given["bins"] and not given["synthetic"]:
+    stated = {"format": output.answers, "synthetic": output.synthetic, "bins": output.bins, "force": output.force}
+    idle = next((name for name, value in stated.items() if value), None)
+    if idle and output.out is None:
+        raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
+    if output.bins and not output.synthetic:
         raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
-    if given["bins"] == "sampled" and given["synthetic"] == "cells":
+    if output.bins == "sampled" and output.synthetic == "cells":
         raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
-    return OutputRequest(directory=given["out"], **stated)
+    return OutputRequest(
+        directory=output.out,
+        format=output.answers or "csv",
+        synthetic=output.synthetic,
+        bins=output.bins or "title",
+        force=output.force,
+    )

@@ -14,6 +14,7 @@ from dpqr.errors import UsageFault
 from dpqr.report.wording import plain
 
 if TYPE_CHECKING:
+    from dpqr.cli.groups import Display
     from dpqr.construction.release import Release
     from dpqr.data.arrays import AnyArray
     from dpqr.prediction.outcome import PredictionRelease
@@ -37,6 +38,11 @@ class Screen:
     as_json: bool = False
     lines: bool = False
 
+    @classmethod
+    def of(cls, display: Display) -> Screen:
+        """The screen that a command's options ask for."""
+        return cls(color=not display.no_color, as_json=display.as_json, lines=display.progress == "json")
+
     def plan(self, plan: Plan) -> None:
         """The plan is the product of a dry run: stdout."""
         from dpqr.io.outputs.release_document import plan_document
@@ -47,10 +53,10 @@ class Screen:
         else:
             product(rendered(plan_view(plan), sys.stdout, self.color))
 
-    def explanation(self, told: Explanation) -> None:
+    def explanation(self, found: Explanation) -> None:
         from dpqr.report.explanation_view import explanation_view
 
-        product(rendered(explanation_view(told), sys.stdout, self.color))
+        product(rendered(explanation_view(found), sys.stdout, self.color))
 
     def release(self, release: Release, directory: str | None) -> None:
         """Answers on stdout unless they went to a directory; receipt, certificate and trust notes on stderr."""
@@ -79,8 +85,8 @@ class Screen:
         from dpqr.report.prediction_view import prediction_receipt_view
 
         if self.lines:
-            told = {"guarantee": release_words(release), "out": out}
-            say(json.dumps({"event": "released", **told}))
+            event = {"event": "released", "guarantee": release_words(release), "out": out}
+            say(json.dumps(event))
         else:
             say(rendered(prediction_receipt_view(release), sys.stderr, self.color))
         with _paid(out):
@@ -117,8 +123,8 @@ class Screen:
         from dpqr.report.release_view import receipt_view
 
         if self.lines:
-            told = {"guarantee": release_guarantee(release), "trust": list(release.trust), "out": directory}
-            say(json.dumps({"event": "released", **told}))
+            guarantee, trust = release_guarantee(release), list(release.trust)
+            say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
             return
         say(rendered(receipt_view(release), sys.stderr, self.color))
         if directory:

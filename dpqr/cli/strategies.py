@@ -2,33 +2,57 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from typing import Any
 
 import click
 
 from dpqr.cli import options
-from dpqr.cli.number import Whole
-from dpqr.cli.screen import Screen
+from dpqr.cli.options import Whole
 from dpqr.cli.streams import product, product_json
 from dpqr.errors import UsageFault
 
 _explain, _say = options.under("Explanation"), options.under("Screen")
-_related = click.Choice(["add-remove", "replace"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explained:
+    """What strategies are explained for; nothing is stated without --explain."""
+
+    queries: str | None
+    domain: str | None
+    eps: str | None
+    delta: str | None
+    neighbours: str | None
+    n: int | None
+    alpha: str | None
+
+
+def explained(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Workload, budget and records, as `asked`."""
+    option, related = _explain, click.Choice(["add-remove", "replace"])
+    return options.added(
+        options.gathered(Explained, "asked")(command),
+        option("--queries", metavar="FILE", callback=options.named, help="Queries file (JSON)."),
+        option("--domain", metavar="FILE", callback=options.named, help="Domain file, as in `dpqr release`."),
+        option("--eps", metavar="E", help="Epsilon, for example 1."),
+        option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
+        option("--neighbours", type=related, help="As in `dpqr release`. [default: add-remove]"),
+        option("--n", metavar="N", type=Whole(1, options.MOST_RECORDS), help="The number of rows, or a guess at it."),
+        option(
+            "--alpha",
+            metavar="A",
+            help="Accuracy to tell mistake bounds at. [default: the smallest that theory promises]",
+        ),
+    )
 
 
 @click.command("strategies", cls=options.Sectioned)
 @_explain("--explain", is_flag=True, help="Say which of them suit a workload, and why.")
-@_explain("--queries", metavar="FILE", callback=options.named, help="Queries file (JSON).")
-@_explain("--domain", metavar="FILE", callback=options.named, help="Domain file, as in `dpqr release`.")
-@_explain("--eps", metavar="E", help="Epsilon, for example 1.")
-@_explain("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]")
-@_explain("--neighbours", type=_related, help="As in `dpqr release`. [default: add-remove]")
-@_explain("--n", metavar="N", type=Whole(1, options.MOST_RECORDS), help="The number of rows, or a guess at it.")
-@_explain(
-    "--alpha", metavar="A", help="Accuracy to tell mistake bounds at. [default: the smallest that theory promises]"
-)
+@explained
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def command(*, explain: bool, as_json: bool, **given: Any) -> None:
+def command(*, explain: bool, asked: Explained, as_json: bool) -> None:
     """List schedules, distinguishers, checks, update rules and accountants, and what each is for.
 
     Third parties' strategies are listed from their metadata; their code is not imported. With --explain: what the
@@ -39,9 +63,9 @@ def command(*, explain: bool, as_json: bool, **given: Any) -> None:
     dpqr strategies --explain --queries q.json --eps 1 --n 100000
     """
     if explain:
-        _explained(as_json, given)
+        _explained(as_json, asked)
         return
-    idle = next((name for name, value in given.items() if value is not None), None)
+    idle = next((field.name for field in fields(asked) if getattr(asked, field.name) is not None), None)
     if idle:
         raise UsageFault(f"--{idle} goes with --explain; add that, or leave it out")
     _listed(as_json)
@@ -62,16 +86,26 @@ def _listed(as_json: bool) -> None:
             product(f"  {plain(one['name'] + origin)}: {plain(one['what'])}\n    {plain(one['use'])}")
 
 
-def _explained(as_json: bool, given: dict[str, Any]) -> None:
+def _explained(as_json: bool, asked: Explained) -> None:
     from dpqr.app.explain import explain, explanation_document
-    from dpqr.app.request import PlanRequest
+    from dpqr.app.requests import PlanRequest
+    from dpqr.cli.screen import Screen
 
-    for name, example in (("queries", "FILE"), ("eps", "1")):
-        if given[name] is None:
-            raise UsageFault(f"--explain needs --{name}: add --{name} {example}")
-    epsilon, neighbours = given.pop("eps"), given.pop("neighbours") or "add-remove"
-    told = explain(PlanRequest(epsilon=epsilon, neighbours=neighbours, **given))
+    if asked.queries is None:
+        raise UsageFault("--explain needs --queries: add --queries FILE")
+    if asked.eps is None:
+        raise UsageFault("--explain needs --eps: add --eps 1")
+    request = PlanRequest(
+        queries=asked.queries,
+        epsilon=asked.eps,
+        delta=asked.delta,
+        domain=asked.domain,
+        neighbours=asked.neighbours or "add-remove",
+        n=asked.n,
+        alpha=asked.alpha,
+    )
+    found = explain(request)
     if as_json:
-        product_json(explanation_document(told))
+        product_json(explanation_document(found))
     else:
-        Screen().explanation(told)
+        Screen().explanation(found)

@@ -11,6 +11,8 @@ import json
 import os
 import re
 import sys
+import threading
+import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -110,3 +112,30 @@ def _closed() -> UsageFault:
 
 def _unwritable(error: OSError) -> UsageFault:
     return UsageFault(f"standard output cannot be written ({error.strerror}); choose another place")
+
+
+def fill_closed_streams() -> None:
+    """Standard streams that the caller closed lead nowhere: else the next file that is opened takes their number."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+
+
+def escape_unencodable() -> None:
+    """A label that the terminal's encoding lacks must not stop a release that is paid for: it is shown escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def silence_others() -> None:
+    """Nothing but this program writes to standard error.
+
+    Privacy: a warning of numpy, or what an interpreter or a thread prints of an error that it drops, may quote the
+    table, and whether it appears may depend on a row. PYTHONWARNINGS=error would make an exit code of it.
+    """
+    warnings.simplefilter("ignore")
+    sys.unraisablehook = lambda _: None
+    threading.excepthook = lambda _: None

@@ -23,8 +23,7 @@ from dpqr.noise.public import public_generator
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 RECORDS = 10_000
 CELLS = (2, 3, 4)

@@ -17,8 +17,7 @@ from dpqr.noise.public import public_generator
 from dpqr.strategies.problem import Level, Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 SHAPES = ((1,), (2,), (4,), (2, 3), (2, 1, 2))
 RECORDS = 60

@@ -13,24 +13,20 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.audit.attack import attack, lower_limits
+from dpqr.audit.case import Case, Draws, Pair, worst_pair
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.evaluation.attack import attack
-from dpqr.evaluation.case import Case, Pair
-from dpqr.evaluation.draws import Draws
-from dpqr.evaluation.intervals import lower_limits
-from dpqr.evaluation.neighbours import worst_pair
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.noise.source import SystemNoise
 from dpqr.plugins import lacking
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.distinguishers.interface import Distinguisher
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 ALARM = 1e-9
 RUNS = 4000

@@ -22,8 +22,7 @@ from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 BUDGETS = (PrivacyBudget(Fraction(1)), PrivacyBudget(Fraction(10_000)))
 """The second one is for schedules that promise something: on 60 records they need it."""

@@ -17,7 +17,7 @@ from dpqr.plugins import lacking
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.interface import UpdateRule
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 LEVELS = tuple(Level(value=Fraction(value)) for value in ("3/10", "1/10"))
 WILD = ((0, 1), (-500, 1), (500, 1), (0, 1000))

@@ -10,20 +10,19 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from dpqr.construction.journal import Blocks, Journal, Plain, Unkept
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.mechanisms.left_out import on_left_out
+from dpqr.mechanisms.noisy_answers import on_left_out
 from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.gate import measure
-from dpqr.privacy.mechanism import Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
+from dpqr.privacy.gate import Mechanism, measure
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Step
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 Out = TypeVar("Out")
 

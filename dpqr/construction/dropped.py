@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from dpqr.construction.draws import Draws
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.dropped_count import DROPPED
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from dpqr.noise.law import NoiseLaw
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 LEVEL = Fraction(95, 100)
 """Each single interval covers the true answer with at least this probability over the noise of the run."""

@@ -22,7 +22,7 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.interface import Explaining
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -9,8 +9,7 @@ from dpqr.construction.certificate import Certificate
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.strategies.plan import Plan
 
 FEW, DOUBT = 1 / 20, 1 / 100

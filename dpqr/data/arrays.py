@@ -1,4 +1,4 @@
-"""The array types that the whole house speaks."""
+"""The array types of all modules."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ Axes = tuple[int, ...]
 
 
 def frozen(array: AnyArray) -> AnyArray:
-    """The same array, set read-only (nouns are values: nobody may change one behind another's back)."""
+    """Return the same array, set read-only: the arrays of values never change."""
     array.flags.writeable = False
     return array

@@ -15,7 +15,7 @@ FAULTS: tuple[Fault, ...] = ("null", "unparsable", "nan", "infinite", "outside")
 
 
 class Rule(Enum):
-    """What becomes of a row whose cell is null, unparsable, NaN, infinite or outside the domain."""
+    """The treatment of a row whose cell is null, unparsable, NaN, infinite or outside the domain."""
 
     CELL = "cell"  # a declared cell of its own
     CLIP = "clip"  # the nearest bin (numbers outside the bounds only)
@@ -27,7 +27,7 @@ class Rule(Enum):
 class Labels:
     """Categorical values, compared as exact text (integers as their decimal text).
 
-    folded: upper and lower case of a cell count as the same (boolean columns: "True" and "TRUE" are "true").
+    folded: case is ignored (boolean columns: "True" and "TRUE" are "true").
     """
 
     values: tuple[str, ...]
@@ -71,7 +71,7 @@ class Bins:
         return len(self.edges) - 1
 
     def bounds(self, index: int) -> tuple[Fraction, Fraction]:
-        """Smallest and largest value that bin `index` can hold (for non-integral bins: its two edges)."""
+        """Return the smallest and largest value of bin `index` (for non-integral bins: its two edges)."""
         low, high = self.edges[index], self.edges[index + 1]
         if not self.integral:
             return low, high
@@ -82,7 +82,7 @@ class Bins:
         return Fraction(-(-low // 1)), Fraction(high // 1)
 
     def midpoint(self, index: int) -> Fraction:
-        """The public value that stands for every record of bin `index`."""
+        """Return the public value of all records in bin `index`."""
         low, high = self.bounds(index)
         return (low + high) / 2
 
@@ -90,7 +90,7 @@ class Bins:
         return tuple(self.span_title(index, index) for index in range(self.size))
 
     def span_title(self, first: int, last: int) -> str:
-        """What the bins first..last together are called: one value, or an interval with its closed sides."""
+        """Return the title of the bins first..last together: one value, or an interval with its closed sides."""
         low, high = self.bounds(first)[0], self.bounds(last)[1]
         if low == high:
             return self.mark(low)
@@ -104,7 +104,7 @@ class Bins:
         return self.edge_titles[index] if self.edge_titles else self.mark(self.edges[index])
 
     def mark(self, value: Fraction) -> str:
-        """A value of this axis as text: a number, an ISO date, or an ISO time in UTC."""
+        """Write a value of this axis as text: a number, an ISO date, or an ISO time in UTC."""
         if self.kind == "date":
             return (date(1970, 1, 1) + timedelta(days=int(value // 1))).isoformat()
         if self.kind == "datetime":
@@ -125,8 +125,15 @@ Axis = Labels | Codes | Bins
 class Attribute:
     """A named axis with `size` cells: the declared ones in order, then one for each fault whose rule is `cell`.
 
-    rules: the stated ones only; missing: the texts that stand for null in a text table.
+    rules: the stated ones only; missing: the texts that mean null in a text table.
     Invariant: the cells and the rules come from the curator's domain file, never from the data.
+
+    >>> sex = Attribute(name="sex", axis=Labels(("female", "male")), rules={"null": Rule.CELL})
+    >>> sex.size, sex.titles()
+    (3, ('female', 'male', '(null)'))
+
+    Raises:
+        DocumentError: no name, or no cell.
     """
 
     name: str
@@ -141,7 +148,7 @@ class Attribute:
             raise DocumentError(f"attribute {self.name!r} has no cells; give it labels, bins or a size of at least 1")
 
     def rule(self, fault: Fault) -> Rule:
-        """The declared rule for `fault`; `drop` where the domain file states none."""
+        """Return the declared rule for `fault`; `drop` if the domain file states none."""
         return self.rules.get(fault, Rule.DROP)
 
     @property
@@ -150,7 +157,7 @@ class Attribute:
         return tuple(fault for fault in FAULTS if self.rule(fault) is Rule.CELL) if self.rules else ()
 
     def own_cell(self, fault: Fault) -> int:
-        """Index of the cell that `fault` goes to."""
+        """Return the index of the cell for `fault`."""
         return self.axis.size + self.own_cells.index(fault)
 
     @property
@@ -158,5 +165,5 @@ class Attribute:
         return self.axis.size + len(self.own_cells)
 
     def titles(self) -> tuple[str, ...]:
-        """One label a cell, as the answers print them."""
+        """Return one label per cell, as the answers print them."""
         return self.axis.titles() + tuple(f"({fault})" for fault in self.own_cells)

@@ -1,4 +1,4 @@
-"""Domain: the finite universe X of records, the product of its attributes' cells."""
+"""Domain: the finite universe X of records, the product of its attributes' cells; and the faults of its columns."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 
 from dpqr.data.arrays import Axes
-from dpqr.data.attribute import Attribute, Rule
+from dpqr.data.attribute import FAULTS, Attribute, Axis, Fault, Labels, Rule
 from dpqr.data.facts import PublicFacts
 from dpqr.errors import DocumentError
 
@@ -18,8 +18,16 @@ class Domain:
     """Named finite axes. |X| = `size` may be 10^30: nothing may assume that it fits in memory.
 
     Invariant: declared by the curator, never inferred from the data; names are unique.
-    facts: what else is known of every table over it.
-    malformed: what becomes of a row that cannot be read (`drop` or `fail`); None: nothing is stated, it is dropped.
+    facts: public facts about every table over it.
+    malformed: rule for rows that cannot be read (`drop` or `fail`); None: not stated, they are dropped.
+
+    >>> from dpqr.data.attribute import Codes
+    >>> domain = Domain((Attribute(name="age", axis=Codes(100)), Attribute(name="sex", axis=Codes(2))))
+    >>> domain.shape, domain.size, domain.axes(["sex"])
+    ((100, 2), 200, (1,))
+
+    Raises:
+        DocumentError: two attributes of one name.
     """
 
     attributes: tuple[Attribute, ...]
@@ -40,7 +48,7 @@ class Domain:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The attributes' sizes; counted once, for rounds ask for it thousands of times."""
+        """The attributes' sizes."""
         return self._shape
 
     @property
@@ -49,7 +57,7 @@ class Domain:
         return math.prod(self.shape)
 
     def axis(self, name: str) -> int:
-        """Position of the column `name`; a DocumentError that suggests the nearest name where there is none."""
+        """Return the position of the column `name`; DocumentError with the nearest name if there is none."""
         for position, attribute in enumerate(self.attributes):
             if attribute.name == name:
                 return position
@@ -61,5 +69,47 @@ class Domain:
         return tuple(self.axis(name) for name in names)
 
     def project(self, axes: Axes) -> Domain:
-        """The domain of the attributes at `axes`, in that order, with what the facts say of them."""
+        """Return the domain of the attributes at `axes`, in that order, with the facts about them."""
         return Domain(tuple(self.attributes[axis] for axis in axes), self.facts.within(axes), self.malformed)
+
+
+def possible_faults(axis: Axis) -> tuple[Fault, ...]:
+    """Return the faults that a cell of this kind of column can have.
+
+    Labels are compared as text, so any other text is `outside`; dates have no NaN and no infinity. Numbers have all
+    five, whole ones too: a table may hold them as floating-point numbers.
+    """
+    if isinstance(axis, Labels):
+        return ("null", "outside")
+    if getattr(axis, "kind", "number") != "number":
+        return ("null", "unparsable", "outside")
+    return FAULTS
+
+
+def unstated_faults(domain: Domain) -> dict[str, tuple[Fault, ...]]:
+    """Return, per column, the possible faults without a stated rule; columns that state them all are omitted.
+
+    Under `add-remove` such rows are dropped. Under `replace` the run is refused until every rule is stated: if rows may
+    be left out, the number of the others is private and must be measured (`may_leave_out`).
+    """
+    gaps = {a.name: tuple(f for f in possible_faults(a.axis) if f not in a.rules) for a in domain.attributes}
+    return {name: faults for name, faults in gaps.items() if faults}
+
+
+def may_leave_out(domain: Domain) -> bool:
+    """Whether a rule may leave a row out: malformed rows are dropped, or some column drops a possible fault."""
+    return domain.malformed is not Rule.FAIL or any(
+        attribute.rule(fault) is Rule.DROP
+        for attribute in domain.attributes
+        for fault in possible_faults(attribute.axis)
+    )
+
+
+def failing_attributes(domain: Domain) -> dict[str, tuple[Fault, ...]]:
+    """Return, per column, the faults whose rule is `fail`: the exit code then is one bit that no guarantee covers."""
+    failing = {attribute.name: _failing(attribute) for attribute in domain.attributes}
+    return {name: faults for name, faults in failing.items() if faults}
+
+
+def _failing(attribute: Attribute) -> tuple[Fault, ...]:
+    return tuple(fault for fault in FAULTS if attribute.rule(fault) is Rule.FAIL)

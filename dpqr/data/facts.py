@@ -1,19 +1,21 @@
-"""Public facts: what is known of every table over a domain before anybody looks at one."""
+"""Public facts about every table over a domain, and the bounds that they imply for the number of records."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, Axes, frozen
+from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Region:
-    """A set of cells, told by some attributes alone.
+    """A set of cells, defined by some attributes alone.
 
-    text: how the curator wrote it. axes: ascending positions in the domain. cells: true inside, shape = their sizes,
+    text: as the curator wrote it. axes: ascending positions in the domain. cells: true inside, shape = their sizes,
     read-only.
     """
 
@@ -25,8 +27,8 @@ class Region:
         object.__setattr__(self, "cells", frozen(self.cells.view()))
 
     def within(self, axes: Axes) -> Region | None:
-        """What the region says of `axes`, which become positions 0, 1, ...: the cells that lie in it whatever the
-        other attributes are. None where there is no such cell."""
+        """Project to `axes`, which become positions 0, 1, ...: the cells that lie in the region for all values of the
+        other attributes. None if there is no such cell."""
         kept = tuple(axis for axis in self.axes if axis in axes)
         gone = tuple(place for place, axis in enumerate(self.axes) if axis not in kept)
         cells = np.asarray(self.cells.all(axis=gone))
@@ -47,17 +49,20 @@ class KnownTotal:
     count: int
 
     def within(self, axes: Axes) -> KnownTotal | None:
-        """The same over `axes`; None where the region speaks of other attributes too."""
+        """Return the same over `axes`; None if the region depends on other attributes too."""
         region = self.region.within(axes) if set(self.region.axes) <= set(axes) else None
         return None if region is None else KnownTotal(region=region, count=self.count)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublicFacts:
-    """Declared by the curator, never inferred from the data; a guarantee does not cover what they tell.
+    """Facts declared by the curator, never inferred from the data; the guarantee does not cover them.
 
-    impossible: regions without a record. totals: regions whose number of records is known. least, most: bounds on the
-    number of all records that follow from the totals; most is None where nothing bounds it.
+    impossible: regions without a record (structural zeros). totals: regions whose number of records is known. least,
+    most: bounds on the number of all records that follow from the totals; most is None if nothing bounds it.
+
+    >>> PublicFacts(least=100, most=100).records
+    100
     """
 
     impossible: tuple[Region, ...] = ()
@@ -70,17 +75,17 @@ class PublicFacts:
 
     @property
     def records(self) -> int | None:
-        """The number of records, where it is known."""
+        """The number of records, if it is known."""
         return self.least if self.least == self.most else None
 
     @property
     def axes(self) -> frozenset[Axes]:
-        """The groups of attributes that the facts look at together."""
+        """The groups of attributes that facts refer to together."""
         regions = (*self.impossible, *(total.region for total in self.totals))
         return frozenset(region.axes for region in regions if region.axes)
 
     def within(self, axes: Axes) -> PublicFacts:
-        """What they say of the attributes at `axes`, which become positions 0, 1, ..."""
+        """Return the facts about the attributes at `axes`, which become positions 0, 1, ..."""
         impossible = (region.within(axes) for region in self.impossible)
         totals = (total.within(axes) for total in self.totals)
         return PublicFacts(
@@ -91,6 +96,79 @@ class PublicFacts:
         )
 
     def silent(self, axes: Axes) -> tuple[str, ...]:
-        """Facts that say nothing of these attributes alone."""
+        """Return the texts of facts that say nothing about these attributes alone."""
         regions = [region.text for region in self.impossible if not region.within(axes)]
         return (*regions, *(total.region.text for total in self.totals if not total.within(axes)))
+
+
+Bounds = tuple[int, int | None]
+"""Least and most records; None: unbounded."""
+
+
+def record_bounds(impossible: Sequence[Region], totals: Sequence[KnownTotal], shape: tuple[int, ...]) -> Bounds | None:
+    """Bound the number of records by the known totals.
+
+    Totals that share attributes are solved together: cells that the same totals count are one unknown, and the least
+    and the largest sum are two linear programs. Each part without shared attributes bounds the number of records.
+
+    Returns:
+        None if the totals contradict each other or the impossible regions.
+    """
+    least, most = 0.0, math.inf
+    for axes, members in tied(totals).items():
+        found = _part(axes, members, impossible, shape)
+        if found is None:
+            return None
+        least, most = max(least, found[0]), min(most, found[1])
+    slack = 1e-6 * max(least, 1.0)
+    if least > most + slack:
+        return None
+    return round(least), None if most == math.inf else round(max(most, least))
+
+
+def tied(totals: Sequence[KnownTotal]) -> dict[Axes, list[KnownTotal]]:
+    """Group totals that are connected through shared attributes, by all attributes of a group, ascending."""
+    parts: list[tuple[set[int], list[KnownTotal]]] = []
+    for total in totals:
+        axes, members = set(total.region.axes), [total]
+        for part in [part for part in parts if part[0] & axes]:
+            parts.remove(part)
+            axes, members = axes | part[0], part[1] + members
+        parts.append((axes, members))
+    together: dict[Axes, list[KnownTotal]] = {}
+    for axes, members in parts:
+        together.setdefault(tuple(sorted(axes)), []).extend(members)
+    return together
+
+
+def _part(
+    axes: Axes, totals: Sequence[KnownTotal], impossible: Sequence[Region], shape: tuple[int, ...]
+) -> tuple[float, float] | None:
+    from scipy.optimize import linprog
+
+    sizes = [shape[axis] for axis in axes]
+    kinds = np.zeros(math.prod(sizes), dtype=np.int64)
+    for total in totals:
+        _, kinds = np.unique(2 * kinds + _spread(total.region, axes, sizes), return_inverse=True)
+    zeros = np.zeros(kinds.size, dtype=bool)
+    for region in (known for known in (region.within(axes) for region in impossible) if known):
+        zeros |= _spread(region, tuple(range(len(axes))), sizes)
+    _, examples = np.unique(kinds[~zeros], return_index=True)
+    if not examples.size:
+        return None
+    cells: IntArray = np.flatnonzero(~zeros)[examples]
+    counted = np.array([_spread(total.region, axes, sizes)[cells] for total in totals], dtype=np.float64)
+    counts = np.array([total.count for total in totals], dtype=np.float64)
+    ends = [linprog(sign * np.ones(len(cells)), A_eq=counted, b_eq=counts, method="highs") for sign in (1, -1)]
+    if ends[0].status != 0:
+        return None
+    return float(ends[0].fun), -float(ends[1].fun) if ends[1].status == 0 else math.inf
+
+
+def _spread(region: Region, axes: Axes, sizes: Sequence[int]) -> AnyArray:
+    """Return flags of the region over the cells of `axes` (ascending, its own among them), flat."""
+    place = {axis: index for index, axis in enumerate(axes)}
+    shape = [1] * len(axes)
+    for axis, size in zip(region.axes, region.cells.shape, strict=True):
+        shape[place[axis]] = size
+    return np.broadcast_to(region.cells.reshape(shape), sizes).reshape(-1)

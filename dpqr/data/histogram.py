@@ -1,27 +1,30 @@
-"""Histogram: the database x in N^|X|, dense for small domains, sorted occupied cells beyond."""
+"""Histogram: the database x in N^|X|, dense for small domains, sorted occupied cells otherwise; and its protocols."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
-from dpqr.data.marginals import dense_marginal, marginals
-from dpqr.data.passes import passes
+from dpqr.data.marginals import dense_marginal, marginals, passes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DenseHistogram:
     """Counts of every cell, shape = domain shape, int64, read-only.
 
-    A marginal that was asked for is kept, and answers that are `recalled`: rounds ask for the same ones again. The
-    stores live inside the sealed value and are freed with it.
+    Marginals and `cached` answers are cached for later rounds, inside the sealed value.
+
+    >>> table = DenseHistogram(np.array([[1, 2], [3, 4]]))
+    >>> table.marginal((1,)).tolist(), int(table.marginal(()))
+    ([4, 6], 10)
     """
 
     counts: IntArray
-    _kept: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _marginals: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
     _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -32,29 +35,33 @@ class DenseHistogram:
         return self.counts.shape
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
-        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._kept]):
-            _keep(self._kept, dense_marginal(self.counts, union), union, members)
+        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._marginals]):
+            _store_members(self._marginals, dense_marginal(self.counts, union), union, members)
 
     def marginal(self, axes: Axes) -> IntArray:
-        if axes not in self._kept:
-            self._kept[axes] = frozen(dense_marginal(self.counts, axes))
-        return self._kept[axes]
+        if axes not in self._marginals:
+            self._marginals[axes] = frozen(dense_marginal(self.counts, axes))
+        return self._marginals[axes]
 
-    def recalled(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
-        return _recalled(self._answers, question, answer)
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _cached(self._answers, question, answer)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SparseHistogram:
-    """Occupied cells only: `codes` has one column a attribute, rows sorted and distinct; `counts` one entry a row.
+    """Occupied cells only, sorted and distinct; the number m of them is private and never printed.
 
-    codes: shape (m, d), integers; counts: shape (m,), int64. Both read-only. m is private: it is never printed.
+    codes: one column per attribute, shape (m, d), integers; counts: shape (m,), int64. Both read-only.
+
+    >>> table = SparseHistogram((2, 2), np.array([[0, 1], [1, 1]]), np.array([5, 7]))
+    >>> table.marginal((1,)).tolist()
+    [0, 12]
     """
 
     shape: tuple[int, ...]
     codes: AnyArray = field(repr=False)
     counts: IntArray = field(repr=False)
-    _kept: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _marginals: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
     _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -62,22 +69,19 @@ class SparseHistogram:
         object.__setattr__(self, "counts", _whole(self.counts))
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
-        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._kept]):
-            _keep(self._kept, self._sum(union), union, members)
+        for union, members in passes(self.shape, [axes for axes in groups if axes not in self._marginals]):
+            _store_members(self._marginals, self._sum(union), union, members)
 
     def marginal(self, axes: Axes) -> IntArray:
-        if axes not in self._kept:
-            self._kept[axes] = frozen(self._sum(axes))
-        return self._kept[axes]
+        if axes not in self._marginals:
+            self._marginals[axes] = frozen(self._sum(axes))
+        return self._marginals[axes]
 
-    def recalled(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
-        return _recalled(self._answers, question, answer)
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _cached(self._answers, question, answer)
 
     def _sum(self, axes: Axes) -> IntArray:
-        """One pass over the occupied cells.
-
-        Exact: integers are added in place. Summing by `bincount` would go through float64 and lose counts above 2^53.
-        """
+        """Sum in one pass over the occupied cells; exact, unlike `bincount`, which rounds counts above 2^53."""
         sizes = tuple(self.shape[axis] for axis in axes)
         index = np.zeros(len(self.counts), dtype=np.int64)
         for axis, size in zip(axes, sizes, strict=True):
@@ -88,21 +92,60 @@ class SparseHistogram:
         return cells
 
 
-def _keep(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:
-    """Sum one joint marginal down to each of its members."""
+def _store_members(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:
+    """Cache the marginals of one joint marginal over `union` to each of its members."""
     within = {tuple(union.index(axis) for axis in axes): axes for axes in members}
     for places, marginal in marginals(joint, [*within]):
         store[within[places]] = frozen(marginal)
 
 
-def _recalled(store: dict[Hashable, IntArray], question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+def _cached(store: dict[Hashable, IntArray], question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
     if question not in store:
         store[question] = frozen(answer())
     return store[question]
 
 
 def _whole(counts: AnyArray) -> IntArray:
-    """A read-only int64 view; a TypeError for floating-point counts, which could hide lost records."""
+    """Return a read-only int64 view; a TypeError for floating-point counts, which could hide lost records."""
     view: IntArray = np.asarray(counts).astype(np.int64, casting="same_kind", copy=False).view()
     view.flags.writeable = False
     return view
+
+
+class MarginalSource(Protocol):
+    """Anything that linear queries can be evaluated on: a histogram, or a hypothesis that has marginals."""
+
+    def marginal(self, axes: Axes) -> AnyArray:
+        """Return the sums over all other attributes, shape = sizes of `axes` in that order; () for the total."""
+        ...
+
+
+class Counts(Protocol):
+    """A histogram database: record counts over a domain. The private value behind the gate."""
+
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        """Prepare these marginals together, in few passes over the data."""
+        ...
+
+    def marginal(self, axes: Axes) -> IntArray:
+        """Return exact record counts, int64, shape = sizes of `axes` in that order; () for the number of records."""
+        ...
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        """Return what `answer` computes, from a cache beside the counts if `question` was asked before."""
+        ...
+
+
+def occupied(counts: Counts) -> tuple[AnyArray, IntArray]:
+    """Return the codes of occupied cells, shape (cells, attributes), sorted, and their counts, shape (cells,). Private.
+
+    It is the same for equal tables in any order of rows.
+    """
+    if isinstance(counts, SparseHistogram):
+        return counts.codes, counts.counts
+    tensor = counts.marginal(tuple(range(len(counts.shape))))
+    places = np.nonzero(tensor)
+    return np.stack(places, axis=1) if places else np.zeros((1, 0), dtype=np.int64), tensor[places]

@@ -14,9 +14,13 @@ _WORD = 2**64
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Attributes in mixed radix, as many a word as fit: words compare as the rows do, attribute by attribute.
+    """Attributes in mixed radix, as many per word as fit: words sort as the rows do, attribute by attribute.
 
     shape: the attributes' sizes, each at most 2^32. groups: the attributes of each word, in order.
+
+    >>> packing = Packing((10, 10))
+    >>> packing.unpack(packing.pack(np.array([[1, 2], [3, 4]]), 2)).tolist()
+    [[1, 3], [2, 4]]
     """
 
     shape: tuple[int, ...]
@@ -29,7 +33,7 @@ class Packing:
         return np.zeros((len(self.groups), 0), dtype=np.uint64)
 
     def pack(self, codes: Sequence[AnyArray], rows: int) -> WordArray:
-        """Words of `rows` rows, shape (words, rows), the most significant first; codes: one array an attribute."""
+        """Return words, shape (words, rows), the most significant first; codes: one array per attribute."""
         words = np.zeros((len(self.groups), rows), dtype=np.uint64)
         for word, group in zip(words, self.groups, strict=True):
             for axis in group:
@@ -38,7 +42,7 @@ class Packing:
         return words
 
     def unpack(self, words: WordArray) -> AnyArray:
-        """Codes of packed rows, shape (rows, attributes), of the smallest type, each attribute contiguous."""
+        """Return codes of packed rows, shape (rows, attributes), of the smallest type, each attribute contiguous."""
         codes = np.empty((words.shape[1], len(self.shape)), dtype=self.code_type, order="F")
         for word, group in zip(words, self.groups, strict=True):
             rest = word.copy()

@@ -1,4 +1,4 @@
-"""PrivacyUnit: which two databases count as neighbours, and so what the guarantee protects."""
+"""PrivacyUnit: the neighbour relation, and so what the guarantee protects."""
 
 from __future__ import annotations
 
@@ -21,16 +21,20 @@ class Neighbours(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyUnit:
-    """The unit that one guarantee speaks of, under a neighbour relation: one row, one person with all their rows, or
-    one record of a table that is a histogram.
+    """The unit of one guarantee: one row, one person with all their rows, or one record of a histogram.
 
-    column: the table's column that says whose row it is; None: every row is its own unit.
-    counted: the count column of a histogram, whose rows stand for many records each; None: a row is one record.
-    rows: K, the most rows of one person that a run may use; 1 without a column. Loaders keep to it before anything
-    else looks at the rows, so that neighbours differ by at most K rows come or gone, or K rows in place of K others.
-    drops: whether the domain's rules may leave rows out. How many they keep is then private under either relation: a
-    record may be replaced by one that a rule leaves out.
-    Errors: UsageFault for K below 1, or above 1 without a column; for a column beside a count column.
+    column: the table's column that identifies persons; None: every row is its own unit.
+    counted: the count column of a histogram, whose rows are many records each; None: a row is one record.
+    rows: K, the largest number of rows of one person that a run uses; 1 without a column. Loaders enforce it before
+    anything else reads the rows, so that neighbours differ by at most K added or removed rows, or by K replaced rows.
+    drops: whether the domain's rules may leave rows out. The number of kept rows is then private under either
+    relation: a record may be replaced by one that a rule leaves out.
+
+    >>> PrivacyUnit(column="household", rows=3).whom
+    "one person (column 'household') with all their rows added or removed (the number of persons is private)"
+
+    Raises:
+        UsageFault: K is below 1, or above 1 without a column, or there is both a unit column and a count column.
 
     Privacy:
         A count column makes one record the unit, not one row: a row of count c is c records, so one row more or less
@@ -52,23 +56,23 @@ class PrivacyUnit:
 
     @property
     def rows_public(self) -> bool:
-        """Whether the number of records that a run counts is public: never of persons, who may have any number of rows
-        each, nor where some may be left out."""
+        """Whether the number of records that a run counts is public: not for persons, who have any number of rows each,
+        and not if rows may be left out."""
         return self.neighbours is Neighbours.REPLACE and self.column is None and not self.drops
 
     @property
     def apart(self) -> bool:
-        """Whether neighbours differ either in the records that are kept or in those that are left out, and never in
-        both: then a count of the latter composes in parallel with everything else (`in_parallel`).
+        """Whether neighbours differ either in kept records or in left-out records, and never in both: then a count of
+        the latter composes in parallel with everything else (`in_parallel`).
 
-        So it is where one row comes or goes: it is kept or left out, by its own cells alone. A row that is replaced may
-        leave the one part and come to the other; of a person some rows may be kept and others left out.
+        This holds if one row is added or removed: it is kept or left out, by its own cells alone. A row that is
+        replaced may leave one part and enter the other; of a person some rows may be kept and others left out.
         """
         return self.neighbours is Neighbours.ADD_REMOVE and self.column is None
 
     @property
     def whom(self) -> str:
-        """Who is protected, whatever K: costs add up over releases that agree in this."""
+        """Who is protected, whatever K is: costs add up over releases that agree in this."""
         replaced = self.neighbours is Neighbours.REPLACE
         if self.counted is not None:
             record = f"one record counted in column {self.counted!r} {_change(replaced)}"

@@ -11,7 +11,7 @@ from dpqr.workload.block import QueryBlock
 
 
 class Hypothesis(Protocol):
-    """A public guess at the histogram database."""
+    """A public model of the histogram database."""
 
     @property
     def total(self) -> float:
@@ -19,64 +19,69 @@ class Hypothesis(Protocol):
         ...
 
     def answer(self, block: QueryBlock) -> FloatArray:
-        """Answers in units of the block's grid (records, not fractions), shape (block.rows,)."""
+        """Return answers in units of the block's grid (records, not fractions), shape (block.rows,)."""
         ...
 
 
 @runtime_checkable
 class Sampleable(Hypothesis, Protocol):
-    """A hypothesis that is a distribution over cells, so that synthetic records can be drawn from it."""
+    """A hypothesis that is a distribution over cells, from which synthetic records can be drawn."""
 
     def weights(self) -> FloatArray:
-        """Records a cell, shape = domain shape, non-negative; InfeasiblePlan where the domain is too large to list."""
+        """Return records per cell, shape = domain shape, non-negative; InfeasiblePlan if that is too large to list."""
         ...
 
     def rows(self, count: int, seed: int) -> CodeArray:
-        """`count` synthetic records drawn with public randomness from `seed`; cell codes, shape (count, attributes)."""
+        """Draw `count` synthetic records from the public `seed`; cell codes, shape (count, attributes)."""
         ...
 
 
 @runtime_checkable
 class Settling(Sampleable, Protocol):
-    """A hypothesis whose rows alone know less than its answers."""
+    """A hypothesis whose answers are more accurate than its synthetic rows, which can be fitted to them."""
 
     def settle(self, codes: CodeArray, groups: Sequence[Axes], fixed: Sequence[Region]) -> int:
-        """Move its rows, in place, so that their tables over the groups come near to its answers; how many values are
-        others than before.
+        """Change its rows, in place, so that their tables over the groups approximate its answers.
 
-        fixed: regions that no record enters or leaves.
+        Args:
+            codes: rows of this hypothesis, shape (records, attributes).
+            groups: attributes of the tables.
+            fixed: regions that no record enters or leaves.
+
+        Returns:
+            Number of changed values.
         """
         ...
 
 
 @runtime_checkable
 class Prefetching(Hypothesis, Protocol):
-    """A hypothesis that answers many blocks faster when it knows of them beforehand."""
+    """A hypothesis that answers many blocks faster if they are announced."""
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
-        """Prepare the marginals over these groups of attributes, all together."""
+        """Compute and cache the marginals over these groups of attributes together."""
         ...
 
 
 @runtime_checkable
 class Unbiased(Hypothesis, Protocol):
-    """A hypothesis whose answers are right on average, with a known spread: as good as measured ones."""
+    """A hypothesis whose answers are unbiased, with a known standard deviation."""
 
     def deviations(self, block: QueryBlock) -> FloatArray | None:
-        """Standard deviation of every answer, in units of the block's grid, shape (block.rows,); None: not known."""
+        """Return the standard deviation of every answer, in units of the block's grid, shape (block.rows,), or None."""
         ...
 
 
 @runtime_checkable
 class Clippable(Hypothesis, Protocol):
-    """A hypothesis whose answers can lie outside what any database could give; the loop needs them as they are."""
+    """A hypothesis whose answers can lie outside the range of any database; the loop needs them unclipped."""
 
     def clipped(self) -> Hypothesis:
-        """What a release shows: every answer moved to the nearest one that `total` records could give."""
+        """Return the hypothesis of the release: every answer clipped to the range of `total` records."""
         ...
 
 
 def prepare(hypothesis: Hypothesis, blocks: Sequence[QueryBlock]) -> None:
-    """Tell a hypothesis which blocks it will be asked for next, if it wants to know."""
+    """Announce to a hypothesis the blocks that it will answer next, if it can prefetch."""
     if isinstance(hypothesis, Prefetching):
         hypothesis.prefetch([block.axes for block in blocks])

@@ -9,15 +9,15 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.data.marginals import dense_marginal
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import home
 from dpqr.workload.recovery import on_single_axes, query_variances
+from dpqr.workload.workload import home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupEstimate:
-    """Estimated records a cell over `axes` (ascending), shape = their sizes, read-only.
+    """Estimated records per cell over `axes` (ascending), shape = their sizes, read-only.
 
-    strategy, deviation: where one measured strategy tells all of it, that block and its noise; else None.
+    strategy, deviation: the block and its noise if one measured strategy gives the whole estimate; else None.
     """
 
     axes: Axes
@@ -26,19 +26,22 @@ class GroupEstimate:
     deviation: float = 0.0
 
     def marginal(self, axes: Axes) -> FloatArray:
-        """Records, shape = sizes of `axes` in that order; all of them in the group."""
+        """Return records, shape = sizes of `axes` in that order; all of them in the group."""
         marginal: FloatArray = dense_marginal(self.cells, tuple(self.axes.index(axis) for axis in axes))
         return marginal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LinearEstimate:
-    """Least-squares estimates: linear in what was measured, so each answer is right on average.
+    """Least-squares estimates: linear in the measurements, so each answer is unbiased.
 
-    Why groups: attributes that no query joins need no joint estimate, whose noise they would have to share. Two groups
-    that overlap may answer the same question differently, each without bias.
-    Why no clipping at zero: measured on ranges, non-negative cells make errors 1.1 to 2.6 times larger, for what is cut
-    off single cells adds up in their sums.
+    Why groups: attributes that no query joins need no joint estimate, which would add noise. Two overlapping groups may
+    answer the same query differently, each without bias.
+    Why no clipping at zero: clipping biases single cells, and the bias adds up in their sums.
+
+    >>> cells = np.array([3.0, -1.0])
+    >>> LinearEstimate(groups=(GroupEstimate(axes=(0,), cells=cells),)).total
+    2.0
     """
 
     groups: tuple[GroupEstimate, ...]
@@ -49,9 +52,9 @@ class LinearEstimate:
         return float(self.groups[0].cells.sum())
 
     def answer(self, block: QueryBlock) -> FloatArray:
-        """Answers in units of the block's grid, shape (block.rows,).
+        """Return answers in units of the block's grid, shape (block.rows,).
 
-        A block that joins attributes of several groups has no linear estimate: NaN.
+        They are NaN for a block that joins attributes of several groups: it has no linear estimate.
         """
         group = self._home(block)
         if group is None:
@@ -60,7 +63,7 @@ class LinearEstimate:
         return answers
 
     def deviations(self, block: QueryBlock) -> FloatArray | None:
-        """Standard deviation of every answer, in units of the block's grid; None where no closed form is known."""
+        """Return the standard deviation of every answer, in units of the block's grid; None without a closed form."""
         group = self._home(block)
         if group is None or group.strategy is None or not on_single_axes(block):
             return None

@@ -1,4 +1,4 @@
-"""PiecewiseDistribution: constant probabilities on pieces, where few queries of a large universe were measured."""
+"""PiecewiseDistribution: constant probabilities on pieces, for few measured queries on a large universe."""
 
 from __future__ import annotations
 
@@ -18,21 +18,25 @@ from dpqr.workload.matrix import IntMatrix
 from dpqr.workload.ranges import Ranges
 
 LISTED = 2**24
-"""Cells that are written out at most (128 MiB an array)."""
+"""Cells of the largest domain that `weights` lists (128 MiB per array)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PiecewiseDistribution:
     """`total` records over a domain whose attributes are cut into runs of neighbouring cells.
 
-    edges: one array an attribute, 0 = edges[0] < .. < edges[-1] = its cells; a piece is a run of each attribute.
+    edges: one array per attribute, 0 = edges[0] < .. < edges[-1] = its cells; a piece is a run of each attribute.
     masses: probability of every piece, shape = runs of each attribute, spread evenly over the piece's cells.
     total: records, at least 0. Both arrays are read-only.
-    memory: what the update rule goes on from; it never changes an answer.
+    memory: state of the update rule, the warm start of its next fit; it never changes an answer.
 
-    Why pieces: T measured ranges leave a distribution of largest entropy constant on 2 T + 1 runs, so a round's work
-    does not grow with the universe. Ranges, prefixes, rectangles and conjunctions are told from running sums of the
-    pieces, straight between them; every other query from the marginal's cells.
+    Why pieces: after T measured ranges the distribution of largest entropy is constant on 2 T + 1 runs, so the work of
+    a round does not grow with the universe. Ranges, prefixes, rectangles and conjunctions are answered from running
+    sums of the pieces, linear between them; other queries from the cells of a marginal.
+
+    >>> halves = PiecewiseDistribution(edges=(np.array([0, 2, 4]),), masses=np.array([0.75, 0.25]), total=8.0)
+    >>> halves.marginal((0,)).tolist()
+    [3.0, 3.0, 1.0, 1.0]
     """
 
     edges: tuple[IntArray, ...]
@@ -48,11 +52,11 @@ class PiecewiseDistribution:
         return tuple(int(edges[-1]) for edges in self.edges)
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
-        """Sum the pieces down to all of these groups together."""
+        """Sum the pieces over all of these groups together and cache the sums."""
         self._sums.update(marginals(self.masses, groups))
 
     def marginal(self, axes: Axes) -> FloatArray:
-        """Records, shape = sizes of `axes` in that order; () for the total."""
+        """Return records, shape = sizes of `axes` in that order; () for the total."""
         if axes not in self._kept:
             tensor = self._coarse(axes)
             for position, axis in enumerate(axes):
@@ -87,17 +91,17 @@ class PiecewiseDistribution:
         return coarse.reshape(-1) * self.total
 
     def weights(self) -> FloatArray:
-        """Records a cell, shape = domain shape; InfeasiblePlan where that is too large to list."""
+        """Return records per cell, shape = domain shape; InfeasiblePlan if that is too large to list."""
         cells = int(np.prod(self.shape, dtype=object))
         if cells > LISTED:
             raise InfeasiblePlan(f"the domain has {cells} cells, and at most {LISTED} are listed; ask for rows instead")
         return self.marginal(tuple(range(len(self.edges))))
 
     def rows(self, count: int, seed: int) -> CodeArray:
-        """`count` synthetic records in random order; cell codes, shape (count, attributes).
+        """Draw `count` synthetic records in random order; cell codes, shape (count, attributes).
 
         Pieces get their expected numbers rounded down or up, by systematic sampling along a random order; within a
-        piece every cell is alike, and each record's is drawn by itself.
+        piece cells are drawn uniformly and independently.
         """
         generator = public_generator(seed)
         flat = self.masses.reshape(-1)
@@ -117,13 +121,13 @@ def _along(values: AnyArray, position: int, ndim: int) -> AnyArray:
 
 
 def _places(edges: IntArray, cells: IntArray) -> tuple[IntArray, FloatArray]:
-    """For each place between cells the run that it lies in (or at the start of), and how far into it, in [0, 1]."""
+    """Return for each cell boundary the run that holds it (or starts there), and its relative position in it."""
     runs = np.minimum(np.searchsorted(edges, cells, side="right") - 1, len(edges) - 2)
     return runs, (cells - edges[runs]) / (edges[runs + 1] - edges[runs])
 
 
 def _terms(edges: IntArray, ends: Ends) -> Sequence[Term]:
-    """A running sum at the stops less one at the starts, straight between the edges."""
+    """The running sum at the stops less that at the starts, linear between the edges."""
     starts, stops = ends
     if len(edges) == edges[-1] + 1:
         return [(stops, 1), (starts, -1)]
@@ -133,22 +137,22 @@ def _terms(edges: IntArray, ends: Ends) -> Sequence[Term]:
 
 
 def _ranges_of_one(masses: FloatArray, edges: IntArray, matrix: IntMatrix, ends: Ends) -> FloatArray:
-    """Sums over ranges of the only attribute. Ends are looked up in rising order, which is eight times faster."""
+    """Sums over ranges of the only attribute. Ends are looked up in ascending order, which is eight times faster."""
     sums = np.concatenate([[0.0], np.cumsum(masses)])
     if isinstance(matrix, Ranges):
         places, starts, stops = matrix.places
-        told = np.interp(places, edges, sums)
-        return np.asarray(told.take(stops) - told.take(starts))
+        found = np.interp(places, edges, sums)
+        return np.asarray(found.take(stops) - found.take(starts))
     starts, stops = ends
     return np.asarray(np.interp(stops, edges, sums) - np.interp(starts, edges, sums))
 
 
 def _ranges_along(tensor: FloatArray, position: int, edges: IntArray, ends: Ends) -> FloatArray:
-    """Sums over ranges of one attribute, the others carried."""
+    """Sums over ranges of one attribute; the other axes stay."""
     front = np.moveaxis(tensor, position, 0)
     sums = np.zeros((len(edges), *front.shape[1:]))
     np.cumsum(front, axis=0, out=sums[1:])
-    told = np.zeros((len(ends[0]), *front.shape[1:]))
+    answers = np.zeros((len(ends[0]), *front.shape[1:]))
     for places, times in _terms(edges, ends):
-        told += sums[places] * np.reshape(times, (-1, *[1] * (front.ndim - 1)))
-    return np.moveaxis(told, 0, position)
+        answers += sums[places] * np.reshape(times, (-1, *[1] * (front.ndim - 1)))
+    return np.moveaxis(answers, 0, position)

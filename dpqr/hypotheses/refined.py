@@ -1,4 +1,4 @@
-"""RefinedDistribution: a distribution, and better tables for questions that it has no room for."""
+"""RefinedDistribution: a distribution, with more accurate tables for marginals that its model is too small for."""
 
 from __future__ import annotations
 
@@ -9,41 +9,41 @@ from typing import Protocol
 from dpqr.data.arrays import Axes, CodeArray, FloatArray, frozen
 from dpqr.data.facts import Region
 from dpqr.data.marginals import dense_marginal
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.row_fit import RowFit, reach, reachable
 from dpqr.workload.block import QueryBlock
 
 KEPT = 2**24
-"""Cells of refined tables that are kept for the next question (128 MiB)."""
+"""Cells of refined tables in the cache (128 MiB)."""
 
 TOGETHER = 2**20
 """Cells that are refined together."""
 
 
 class Tables(Protocol):
-    """What is known beyond the model."""
+    """Tables that refine the model."""
 
     def touches(self, axes: Axes) -> bool:
-        """Whether it says anything of these attributes together."""
+        """Whether some table refines these attributes together."""
         ...
 
     def holder(self, axes: Axes) -> Axes | None:
-        """Attributes, ascending, of a table from which these are to be summed; None: they get one of their own."""
+        """Return the attributes, ascending, of a table to sum these from; None: they get a table of their own."""
         ...
 
     def refined(self, groups: Sequence[Axes], bases: Sequence[FloatArray]) -> Sequence[FloatArray]:
-        """Tables over `groups`, each ascending, from the model's own, in records."""
+        """Return tables over `groups`, each ascending, from the model's own, in records."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RefinedDistribution:
-    """Answers come from `tables` where these say something of a question, and from the model elsewhere.
+    """Answers come from `tables` where they refine the model, and from the model elsewhere.
 
-    Every answer by itself is that of a distribution with the model's one-way marginals; two that come from different
-    tables need not agree on what they share. Rows are drawn from the model, and moved by `settle`: a distribution over
-    the whole domain that had all the tables for marginals would not fit into memory, and need not exist.
+    Every single answer is that of a distribution with the model's one-way marginals; answers from different tables need
+    not agree on shared attributes. Rows are drawn from the model and fitted by `settle`: a distribution over the whole
+    domain with all tables as marginals would not fit into memory, and need not exist.
     """
 
     model: DenseDistribution | FactoredDistribution
@@ -63,13 +63,13 @@ class RefinedDistribution:
         source = self._source(axes)
         if source is None:
             return self.model.marginal(axes)
-        kept = self._kept.get(source)
-        table = self._refine({source: self.model.joint(source)})[0] if kept is None else kept
-        told: FloatArray = dense_marginal(table, tuple(source.index(axis) for axis in axes))
-        return told
+        cached = self._kept.get(source)
+        table = self._refine({source: self.model.joint(source)})[0] if cached is None else cached
+        marginal: FloatArray = dense_marginal(table, tuple(source.index(axis) for axis in axes))
+        return marginal
 
     def prefetch(self, groups: Sequence[Axes]) -> None:
-        """Tables for all of these questions together, up to KEPT cells."""
+        """Refine and cache the tables of all of these groups together, up to KEPT cells."""
         sources = dict.fromkeys(source for axes in groups if (source := self._source(axes)) is not None)
         some: dict[Axes, FloatArray] = {}
         for source in sources:
@@ -83,13 +83,13 @@ class RefinedDistribution:
         self._refine(some)
 
     def _source(self, axes: Axes) -> Axes | None:
-        """The attributes, ascending, of the table that answers; None: the model does."""
+        """Return the attributes, ascending, of the table that answers; None: the model answers."""
         if len(axes) < 2 or not self.tables.touches(axes):
             return None
         return self.tables.holder(axes) or tuple(sorted(axes))
 
     def _refine(self, bases: Mapping[Axes, FloatArray]) -> Sequence[FloatArray]:
-        """The tables, which are kept where there is room."""
+        """Refine tables and cache those that fit."""
         found = self.tables.refined(list(bases), list(bases.values()))
         room = KEPT - sum(table.size for table in self._kept.values())
         for source, table in zip(bases, found, strict=True):
@@ -104,7 +104,7 @@ class RefinedDistribution:
         return answers
 
     def weights(self) -> FloatArray:
-        """The model's records a cell, shape = domain shape."""
+        """The model's records per cell, shape = domain shape."""
         return self.model.weights()
 
     def rows(self, count: int, seed: int) -> CodeArray:
@@ -112,8 +112,7 @@ class RefinedDistribution:
         return self.model.rows(count, seed)
 
     def settle(self, codes: CodeArray, groups: Sequence[Axes], fixed: Sequence[Region]) -> int:
-        """Move records of the model, in place, towards the answers over those groups that are small enough; how many
-        values are others than before."""
+        """See `Settling`; groups whose tables are too large are ignored."""
         shape = self.model.shape
         wanted = reachable(shape, groups)
         if not len(codes) or not reach(shape, wanted, len(codes)):

@@ -1,4 +1,4 @@
-"""RowFit: records moved, one value at a time, towards tables that the model they were drawn from does not hold."""
+"""RowFit: synthetic records fitted, one value at a time, to tables that their model does not represent."""
 
 from __future__ import annotations
 
@@ -10,49 +10,111 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, CodeArray, FloatArray, IntArray
 from dpqr.data.facts import Region
-from dpqr.hypotheses.face import Face
+
+FULL = 2**15 - 2
+"""The largest sum of gains, over all faces; one below what the smallest type of 16 bits holds, and its negative."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Face:
+    """The gaps of a table, arranged along one of its attributes: records wanted minus records there.
+
+    axes: the table's attributes. place: position of the attribute. sizes: of the table with the attribute last.
+    gap: shape (cells of the other attributes, values), single precision, changed by `moved`.
+    scale: weight of a gap of one record, of the same shape: 1 where no record is wanted, less where many are.
+    """
+
+    axes: Axes
+    place: int
+    sizes: tuple[int, ...]
+    gap: AnyArray
+    scale: AnyArray
+
+    @classmethod
+    def of(cls, axes: Axes, axis: int, gap: FloatArray, wanted: FloatArray) -> Face:
+        """Return the face of a table over `axes` along `axis`. gap, wanted: shape = sizes of `axes`."""
+        place = axes.index(axis)
+        turned = np.moveaxis(gap, place, -1)
+        scale = 1.0 / (1.0 + np.sqrt(np.moveaxis(wanted, place, -1)) / 2.0)
+        return cls(axes=axes, place=place, sizes=turned.shape, gap=_flat(turned), scale=_flat(scale))
+
+    @property
+    def others(self) -> Axes:
+        return tuple(axis for place, axis in enumerate(self.axes) if place != self.place)
+
+    @property
+    def apart(self) -> float:
+        """Least number of records that must move."""
+        return float(np.abs(self.gap).sum()) / 2.0
+
+    def gains(self, faces: int) -> tuple[AnyArray, AnyArray]:
+        """Return the gains of one record more and of one record less in each cell.
+
+        They are integers of which `faces` can be added in 16 bits: |gap| - |gap -+ 1|, times the scale. Without the
+        scale that is the gap's sign, but for gaps below one record.
+        """
+        unit = np.float32(FULL // faces)
+        slope = self.scale * unit
+        rise = self.gap * (2.0 * slope)
+        more, less = rise - slope, -rise - slope
+        return np.clip(more, -unit, unit).astype(np.int16), np.clip(less, -unit, unit).astype(np.int16)
+
+    def moved(self, places: IntArray, old: IntArray, new: IntArray) -> None:
+        """Update the gaps: records in the cells `places` of the other attributes changed from `old` to `new`."""
+        flat, width, one = self.gap.reshape(-1), self.gap.shape[1], np.float32(1.0)
+        np.add.at(flat, places * width + old, one)
+        np.subtract.at(flat, places * width + new, one)
+
+    def restored(self) -> FloatArray:
+        """Return the gaps in the table's own order."""
+        turned: FloatArray = np.moveaxis(self.gap.reshape(self.sizes), -1, self.place).astype(np.float64)
+        return turned
+
+
+def _flat(table: FloatArray) -> AnyArray:
+    return np.ascontiguousarray(table.reshape(-1, table.shape[-1]), dtype=np.float32)
+
 
 SHARES = (1.0, 0.5, 0.2)
-"""One sweep over the attributes each: of the records that must move for the table that is furthest off, the part that
-may. (Adult, 91 pairs at epsilon 10, off by 0.0569 as drawn: 0.0226 after these sweeps, with 7% of the values moved;
-0.0245 and 10% where all may each time; 0.0234 and 6% after 0.7, 0.4, 0.2.)"""
+"""Per sweep over the attributes: the share of records that may move, of those that the table of largest error needs."""
 
 BLOCKS = 32
 LEAST_BLOCK = 256
-"""Records that are looked at together are one part of so many, and at least so many."""
+"""Records are moved in at most BLOCKS batches of at least LEAST_BLOCK."""
 
 WORK = 3 * 10**9
-"""Cells that a sweep may look at, about two seconds' work. Where records are more than that, the first so many move."""
+"""Cells that a sweep may visit, about two seconds' work. If there are more records, only the first ones move."""
 
 LEAST_PART = 16
-"""Nothing moves where less than one record of so many could: it would cost time and mend nothing."""
+"""Nothing moves if fewer than one of so many records could: the effect would be too small."""
 
 LARGEST_TABLE = 2**16
-"""Cells of the largest table that records are moved to."""
+"""Cells of the largest table that records are fitted to."""
 
 OVERHEAD = 16
-"""What looking at one table for one record costs beside its cells, in cells."""
+"""Cost of visiting one table for one record beside its cells, in cells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowFit:
     """Moves that lower sum over tables and cells of |records wanted - records there|, attribute by attribute.
 
-    For each record of a block: what would be gained if it had another value of the attribute, for every such value and
-    over all tables at once; then those records move that gain most. A gap within the spread of a count (its root) is
-    worth less than a wide one, for sampling alone makes such.
+    For each record of a batch, the gain of every other value of the attribute is summed over all tables; then the
+    records of largest gain move. A gap within the sampling error of a count (its root) has less weight than a wide one.
 
     Why: a tree that holds few of the measured marginals makes rows that are far from the answers, and one that holds
-    more takes many times as long to fit. Weights of rows by iterative proportional fitting (Deming and Stephan 1940)
-    must be resampled: of 10^6 weighted rows of Adult the pairs were off by 0.0228, of 48,839 rows drawn by the weights
-    by 0.0362 (0.0320 if sorted before), and of as many moved rows by 0.0226. Moves that are kept where they bring
-    synthetic populations nearer are those of Williamson, Birkin and Rees (1998); many at once, as in the gradual update
-    of PrivSyn (Zhang et al. 2021).
+    more takes many times as long to fit. Row weights by iterative proportional fitting (Deming and Stephan 1940) must
+    be resampled, which loses most of their accuracy.
 
     shape: sizes of all attributes. wanted: tables over groups of attributes, of as many records as there are rows.
-    fixed: regions that no record enters or leaves: what is publicly known of them stays true.
+    fixed: regions that no record enters or leaves, so that public facts about them stay true.
 
-    Privacy: post-processing. No randomness: the same rows move in the same way.
+    Privacy:
+        Post-processing. No randomness: the same rows move in the same way.
+
+    References:
+        Williamson, Birkin and Rees 1998 (moves that reduce the distance of synthetic populations); Zhang et al. 2021
+        (PrivSyn, many moves at once).
     """
 
     shape: tuple[int, ...]
@@ -60,9 +122,13 @@ class RowFit:
     fixed: Sequence[Region] = ()
 
     def run(self, codes: CodeArray) -> int:
-        """Move records, in place; how many values are others than before: none where that would bring them no nearer.
+        """Move records, in place, if that reduces the distance.
 
-        codes: shape (records, attributes), records in random order, each attribute contiguous.
+        Args:
+            codes: shape (records, attributes), records in random order, each attribute contiguous.
+
+        Returns:
+            Number of changed values.
         """
         visited = reach(self.shape, self.wanted, len(codes))
         if not visited:
@@ -84,7 +150,7 @@ class RowFit:
         return np.bincount(places, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
 
     def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray], share: float) -> None:
-        """Move values of one attribute, block by block; `codes` and `gaps` change in place."""
+        """Change values of one attribute, batch by batch; `codes` and `gaps` change in place."""
         faces = [Face.of(axes, axis, gaps[axes], self.wanted[axes]) for axes in gaps if axis in axes]
         needed = min(share * max(face.apart for face in faces) / len(codes), 1.0)
         step = max(-(-len(codes) // BLOCKS), LEAST_BLOCK)
@@ -95,7 +161,7 @@ class RowFit:
             gaps[face.axes] = face.restored()
 
     def _move(self, codes: CodeArray, axis: int, faces: Sequence[Face], most: int) -> None:
-        """Give the `most` records that gain most their best value; the faces' gaps change with them."""
+        """Give the `most` records of largest gain their best value, and update the faces' gaps."""
         places = [_places(codes, face.others, self.shape) for face in faces]
         best, gains = _best(codes[:, axis], places, faces)
         least = max(int(np.partition(gains, -most)[-most]), 1)
@@ -106,7 +172,7 @@ class RowFit:
         codes[movers, axis] = best[movers]
 
     def _stays(self, codes: CodeArray, axis: int, values: IntArray) -> AnyArray:
-        """Which records would be in the same fixed regions with other values of the attribute."""
+        """Flags of records that stay in the same fixed regions with their new values of the attribute."""
         after, same = codes.copy(), np.ones(len(codes), dtype=bool)
         after[:, axis] = values
         for region in self.fixed:
@@ -117,7 +183,7 @@ class RowFit:
 
 
 def reach(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
-    """How many of `count` records can be moved to tables over these groups; 0 where it would be too few to matter."""
+    """Return how many of `count` records can be fitted to tables over these groups; 0 if that is too few to matter."""
     sizes = [[shape[axis] for axis in axes] for axes in groups]
     record = sum(size + OVERHEAD for each in sizes for size in each)
     tables = sum(len(each) * math.prod(each) for each in sizes)
@@ -126,7 +192,7 @@ def reach(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
 
 
 def reachable(shape: tuple[int, ...], groups: Iterable[Axes]) -> list[Axes]:
-    """The groups of two attributes or more whose tables are small enough to move records to; ascending, each once."""
+    """Return the groups of two attributes or more whose tables are small enough to fit; ascending, each once."""
     distinct = {tuple(sorted(axes)) for axes in groups if len(axes) > 1}
     return sorted(axes for axes in distinct if math.prod(shape[axis] for axis in axes) <= LARGEST_TABLE)
 

@@ -1,1 +1,1 @@
-"""Files and the nouns that they hold: documents, private tables, releases."""
+"""Files: documents, private tables, ledgers, transcripts and releases."""

@@ -23,12 +23,12 @@ from dpqr.strategies.designs.tunings import Tunings, tunings_from
 
 CACHE = "DPQR_CACHE"
 NO_CACHE = "none"
-"""Value of DPQR_CACHE with which nothing is kept."""
+"""Value of DPQR_CACHE with which nothing is stored."""
 
 FORMAT = "dpqr-table/1"
 ENDING = ".table"
 MOST = 128
-"""Files that are kept; the oldest make room."""
+"""Files that are stored; the oldest are removed."""
 LARGEST = 2**20
 """Bytes of a file."""
 FIRST_LINE = 200
@@ -37,7 +37,7 @@ CHECKSUM = hashlib.sha256().digest_size
 
 
 def cache_path() -> Path | None:
-    """The directory that DPQR_CACHE names, else this user's own; None: nothing shall be kept, or there is no home."""
+    """The directory that DPQR_CACHE names, else this user's own; None: nothing is stored, or there is no home."""
     named = os.environ.get(CACHE, "")
     if named:
         return None if named == NO_CACHE else Path(os.path.abspath(named))
@@ -50,7 +50,7 @@ def cache_path() -> Path | None:
 @final
 @dataclass(frozen=True, slots=True)
 class CacheFolder:
-    """Tables of int32 values by names of letters and digits. Never an error: what cannot be kept is not."""
+    """Tables of int32 values by names of letters and digits. Never an error: what cannot be stored is not."""
 
     path: Path
 
@@ -67,7 +67,7 @@ class CacheFolder:
         return _table(content, name)
 
     def keep(self, name: str, table: IntArray) -> None:
-        """Put a table there, or do without. Values beyond int32 and tables beyond LARGEST are not kept."""
+        """Store a table, or do without. Values beyond int32 and tables beyond LARGEST are not stored."""
         content = _content(name, table)
         if content is None:
             return
@@ -139,7 +139,7 @@ def cached_tunings() -> Iterator[Tunings | None]:
 
 
 def tuning_notes(tunings: Tunings | None) -> tuple[str, ...]:
-    """What a plan's reader is told. Not part of the plan, which is the same for a resumed run."""
+    """A note on cache hits, for a plan's reader. No part of the plan, which is the same for a resumed run."""
     if not tunings or not tunings.taken:
         return ()
     many = "1 strategy was" if tunings.taken == 1 else f"{tunings.taken} strategies were"

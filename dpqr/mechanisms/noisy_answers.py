@@ -1,25 +1,61 @@
-"""Noisy answers: exact integer answers of blocks plus independent exact integer noise."""
+"""Noisy answers: exact integer answers of blocks plus independent exact integer noise, and `LeftOut` draws.
+
+Public limits keep every private sum inside int64; they are checked before any data is opened. Why: a sum that wraps
+around moves by 2^64 where its sensitivity says 1, and a check on the true sum would be a release. So the bound is on
+the answers of any table of at most `records` records.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import final
+from typing import Generic, TypeVar, final
 
 import numpy as np
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.limits import RECORDS, largest_answer, refuse_beyond, refuse_noise
+from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.privacy.gate import Mechanism
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import Measurement
+
+RECORDS = 2**36
+"""Default cap on the number of records; loaders refuse more."""
+
+CEILING = 2**62
+"""No answer and no score may reach it, so that the difference of any two fits into int64."""
+
+
+def largest_answer(block: QueryBlock, records: int) -> int:
+    """Return a bound on |answer| of one query: sum of count times |coefficient| <= records times the largest."""
+    return records * block.largest_coefficient
+
+
+def refuse_beyond(bound: int | Fraction, name: str, records: int) -> None:
+    """Raise InfeasiblePlan if a figure of the block `name` could reach CEILING."""
+    if bound >= CEILING:
+        raise InfeasiblePlan(
+            f"query {name!r}: its exact integers could reach 2^62 on {records} records; "
+            "round its coefficients to a coarser grid"
+        )
+
+
+def refuse_noise(parameter: Fraction, largest: int, words: str, smallest: Fraction = Fraction(0)) -> None:
+    """Raise InfeasiblePlan unless 0 < parameter and smallest <= parameter <= largest, the exact sampler's range."""
+    if not 0 < parameter <= largest or parameter < smallest:
+        span = f"[{float(smallest):.3g}, {largest:.3g}]" if smallest else f"(0, {largest:.3g}]"
+        raise InfeasiblePlan(
+            f"the noise would need {words} {float(parameter):.3g} grid units, and {span} is possible; "
+            "raise --eps or round the coefficients to a coarser grid"
+        )
 
 
 @final
@@ -28,16 +64,23 @@ class LaplaceAnswers:
     """Answers of `blocks` together, each entry plus discrete Laplace noise Pr[k] proportional to exp(-|k| / scale).
 
     scale: in units of the blocks' grids. records: declared cap on the number of records.
-    Errors: InfeasiblePlan where an answer of that many records could reach 2^62, or the scale is out of range.
 
-    **Privacy.** Neighbours: those of `unit`. The answers are integers (integer matrix times integer counts, no
-    rounding), and all of them together move by at most s = `answers_sensitivity(blocks, Norm.L1, unit)` in L1.
-    *Add-remove:* one record adds or removes one column of the stacked matrix, s is the largest column L1 norm.
-    *Replace:* one column leaves and another comes, s is the largest L1 distance of two columns, a dropped record's
-    zeros among them (a marginal 2, one 0/1 query 1). Then Pr[output | x] / Pr[output | x'] =
-    exp(sum (|o - a'| - |o - a|) / scale) <= exp(s / scale) entry by entry: (s / scale)-DP, attained. Discrete Laplace
-    ("geometric") mechanism: Ghosh, Roughgarden and Sundararajan 2009; Dwork and Roth 2014, Theorem 3.6. Arithmetic:
-    exact, the sampler's law is the stated one.
+    >>> count = QueryBlock(name="all")
+    >>> LaplaceAnswers(blocks=(count,), unit=PrivacyUnit(), scale=Fraction(2)).event
+    DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2, 1), coordinates=1)
+
+    Raises:
+        InfeasiblePlan: an answer on that many records could reach 2^62, or the scale is out of range.
+
+    Privacy:
+        Neighbours: those of `unit`. The answers are integers (integer matrix times integer counts, no rounding), and
+        all of them together move by at most s = `answers_sensitivity(blocks, Norm.L1, unit)` in L1. *Add-remove:* one
+        record adds or removes one column of the stacked matrix, s is the largest column L1 norm. *Replace:* one column
+        is replaced by another, s is the largest L1 distance of two columns, a dropped record's zeros among them (a
+        marginal 2, one 0/1 query 1). Then Pr[output | x] / Pr[output | x'] = exp(sum (|o - a'| - |o - a|) / scale)
+        <= exp(s / scale) entry by entry: (s / scale)-DP, attained. Discrete Laplace ("geometric") mechanism: Ghosh,
+        Roughgarden and Sundararajan 2009; Dwork and Roth 2014, Theorem 3.6. Arithmetic: exact, the sampler's law is the
+        stated one.
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -72,16 +115,22 @@ class GaussianAnswers:
     """Answers of `blocks` together, each plus discrete Gaussian noise Pr[k] proportional to exp(-k^2 / (2 variance)).
 
     variance: in squared units of the blocks' grids. records: declared cap on the number of records.
-    Errors: InfeasiblePlan where an answer of that many records could reach 2^62, or the variance is out of range.
 
-    **Privacy.** Neighbours: those of `unit`. The answers are integers; all of them together move by at most
-    s^2 = `answers_sensitivity(blocks, Norm.L2_SQUARED, unit)` in squared L2.
-    *Add-remove:* one record adds or removes one column, s^2 is the largest squared column norm.
-    *Replace:* one column leaves and another comes, s^2 is the largest squared distance of two columns, a dropped
-    record's zeros among them (a marginal 2).
-    Renyi divergences of order a between neighbours are at most a s^2 / (2 variance), so the draw is
-    s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14. It is not
-    pure DP, and no curve of the continuous Gaussian is claimed for it. Arithmetic: exact.
+    >>> count = QueryBlock(name="all")
+    >>> GaussianAnswers(blocks=(count,), unit=PrivacyUnit(), variance=Fraction(9)).event
+    DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9, 1))
+
+    Raises:
+        InfeasiblePlan: an answer on that many records could reach 2^62, or the variance is out of range.
+
+    Privacy:
+        Neighbours: those of `unit`. The answers are integers; all of them together move by at most
+        s^2 = `answers_sensitivity(blocks, Norm.L2_SQUARED, unit)` in squared L2. *Add-remove:* one record adds or
+        removes one column, s^2 is the largest squared column norm. *Replace:* one column is replaced by another, s^2 is
+        the largest squared distance of two columns, a dropped record's zeros among them (a marginal 2). Renyi
+        divergences of order a between neighbours are at most a s^2 / (2 variance), so the draw is
+        s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14. It is not pure DP, and no curve of the
+        continuous Gaussian is claimed for it. Arithmetic: exact.
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -108,22 +157,22 @@ class GaussianAnswers:
 
 
 def answers_sensitivity(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:
-    """The sensitivity that noise is scaled to: never below 1.
+    """Return the sensitivity that noise is scaled to: never below 1.
 
-    Why: queries without a coefficient move by 0, and noise of scale 0 is no law. One grid unit of slack makes such a
-    draw cost what any other costs.
+    Queries without a coefficient have sensitivity 0, and noise of scale 0 is no law; such a draw then costs what any
+    other costs.
     """
     return max(1, sensitivity(blocks, norm, unit))
 
 
 def _refuse_overflow(blocks: tuple[QueryBlock, ...], records: int) -> None:
-    """int64 sums are exact modulo 2^64 whatever their order, so it is enough that the final ones fit."""
+    """Check final answers only: int64 sums are exact modulo 2^64 in any order."""
     for block in blocks:
         refuse_beyond(largest_answer(block, records), block.name, records)
 
 
 def _measured(blocks: tuple[QueryBlock, ...], law: NoiseLaw, counts: Counts, noise: NoiseSource) -> Measurement:
-    """One draw for every entry of every block.
+    """Add one draw to every entry of every block.
 
     A sum that leaves int64 wraps around: that is the same function of (answer + noise) on all databases, hence
     post-processing of it.
@@ -134,3 +183,38 @@ def _measured(blocks: tuple[QueryBlock, ...], law: NoiseLaw, counts: Counts, noi
     pieces: list[IntArray] = np.split(draws, ends)
     values = tuple(block.answer(counts) + piece for block, piece in zip(blocks, pieces, strict=True))
     return Measurement(blocks=blocks, values=values, law=law)
+
+
+In = TypeVar("In")
+Out = TypeVar("Out")
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftOut(Generic[In, Out]):
+    """`inner` on the left-out records, for units that lie in one part each (`PrivacyUnit.apart`).
+
+    Privacy:
+        See `in_parallel`, which prices the event and proves it.
+    """
+
+    inner: Mechanism[In, Out]
+
+    @property
+    def event(self) -> LeftOutEvent:
+        event = self.inner.event
+        if isinstance(event, LeftOutEvent):
+            raise BudgetRefused("a draw is from left-out records once; nothing was drawn")
+        return LeftOutEvent(event=event)
+
+    def sample(self, value: In, noise: NoiseSource) -> Out:
+        return self.inner.sample(value, noise)
+
+
+def on_left_out(mechanism: Mechanism[In, Out], unit: PrivacyUnit) -> Mechanism[In, Out]:
+    """Return `mechanism` as it is charged on left-out records.
+
+    It is charged in parallel with all other draws if each unit lies in one part alone, and in addition to them
+    otherwise.
+    """
+    return LeftOut(inner=mechanism) if unit.apart else mechanism

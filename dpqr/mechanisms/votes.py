@@ -1,4 +1,4 @@
-"""Votes: predictions by an ensemble whose members were trained on disjoint parts of the table."""
+"""Votes: private predictions by an ensemble whose members are trained on disjoint parts of the table."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Protocol, final
 import numpy as np
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.counts import Counts
-from dpqr.mechanisms.fitted import FINENESS
-from dpqr.mechanisms.limits import refuse_noise
+from dpqr.data.histogram import Counts
+from dpqr.mechanisms.learned_functions import FINENESS
+from dpqr.mechanisms.noisy_answers import refuse_noise
+from dpqr.noise.bits import uniforms_below
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
-from dpqr.noise.exponential_draw import draw_exponential
+from dpqr.noise.selection import draw_exponential
 from dpqr.noise.source import NoiseSource
-from dpqr.noise.uniform import uniforms_below
 from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, ExponentialEvent
 
 
@@ -28,7 +28,7 @@ class Ensemble(Protocol):
 
     @property
     def touched(self) -> int:
-        """Parts that differ between neighbours, once the draws of all others are made alike."""
+        """Parts that differ between neighbours, given equal draws of the parts of all other records."""
         ...
 
     @property
@@ -37,11 +37,11 @@ class Ensemble(Protocol):
         ...
 
     def votes(self, counts: Counts, noise: NoiseSource) -> IntArray:
-        """Votes for every label, shape (points, labels); each member gives one at each point. Private."""
+        """Return the votes for every label, shape (points, labels); each member gives one at each point. Private."""
         ...
 
     def sums(self, counts: Counts, noise: NoiseSource) -> IntArray:
-        """Sums over members of numbers in [-FINENESS, FINENESS], shape (points,). Private."""
+        """Return sums over members of numbers in [-FINENESS, FINENESS], shape (points,). Private."""
         ...
 
 
@@ -50,11 +50,12 @@ class Ensemble(Protocol):
 class ExponentialVotes:
     """A label for every point, Pr[b] proportional to exp(epsilon c_b / (2 touched)), c_b the votes for b.
 
-    **Privacy** Neighbours: those of the ensemble. A unit changes the members of `touched` parts, and each of them can
-    move one vote from one label to another at every point: every c_b moves by at most `touched`, some up and some
-    down, so the 2 stays (the source's text drops it, its proof does not). epsilon-DP and bounded range epsilon for
-    each point: McSherry and Talwar 2007; Dwork and Feldman 2018; Rana 2019, section 3.1. The parts are drawn once:
-    given the draws of all other records the labels are that private, and so is the mixture over them.
+    Privacy:
+        Neighbours: those of the ensemble. A unit changes the members of `touched` parts, and each of them can move one
+        vote from one label to another at every point: every c_b moves by at most `touched`, some up and some down, so
+        the 2 stays (the source's text drops it, its proof does not). epsilon-DP and bounded range epsilon for each
+        point: McSherry and Talwar 2007; Dwork and Feldman 2018; Rana 2019, section 3.1. The parts are drawn once: given
+        the draws of all other records the labels are that private, and so is the mixture over them.
     """
 
     ensemble: Ensemble
@@ -79,17 +80,18 @@ class RandomisedVotes:
     """One of two labels for every point: the second with probability p = clip((c_1 + noise) / parts, 0, 1), c_1 the
     votes for it, the noise discrete Laplace.
 
-    scale: of the noise, in votes. Only the labels are given away: p could be, at the same price, but it invites a cut
-    at 1/2, which may double the error that the coin keeps.
+    scale: of the noise, in votes. Only the labels are released. p could be, at the same price, but it invites a
+    threshold at 1/2, which may double the error of the random label.
 
     Error: clipping takes p no further from the mean vote, so a label is wrong with a probability of at most the share
     of members that are wrong there, plus E|noise| / parts <= scale / parts: Rana 2019, Corollary 1 (agnostic).
 
-    **Privacy** Neighbours: those of the ensemble. A unit changes the members of `touched` parts, each of which has one
-    vote at a point, so c_1 moves by at most `touched`: the noisy count is (touched / scale)-DP for each point, and all
-    of them are charged (Ghosh, Roughgarden and Sundararajan 2012; Dwork and Roth 2014, Theorem 3.6). The number of
-    parts is public. Clipping, and the coin, whose own randomness makes it the second label with probability exactly
-    k / parts for a clipped count k, are post-processing of that count (Dwork and Roth 2014, Proposition 2.1).
+    Privacy:
+        Neighbours: those of the ensemble. A unit changes the members of `touched` parts, each of which has one vote at
+        a point, so c_1 moves by at most `touched`: the noisy count is (touched / scale)-DP for each point, and all of
+        them are charged (Ghosh, Roughgarden and Sundararajan 2012; Dwork and Roth 2014, Theorem 3.6). The number of
+        parts is public. Clipping, and the coin, whose own randomness makes it the second label with probability exactly
+        k / parts for a clipped count k, are post-processing of that count (Dwork and Roth 2014, Proposition 2.1).
     """
 
     ensemble: Ensemble
@@ -115,8 +117,9 @@ class RandomisedVotes:
 class LaplaceAverages:
     """The sum of the members' clipped predictions for every point, plus discrete Laplace noise.
 
-    **Privacy** A member's prediction lies in [-FINENESS, FINENESS], so the sum moves by at most
-    2 FINENESS touched, for each point: Rana 2019, section 3.2 (an average over r parts has gamma = 2 M / r).
+    Privacy:
+        Neighbours: those of the ensemble. A member's prediction lies in [-FINENESS, FINENESS], so the sum moves by at
+        most 2 FINENESS touched, for each point: Rana 2019, section 3.2 (an average over r parts has gamma = 2 M / r).
     """
 
     ensemble: Ensemble
@@ -135,5 +138,5 @@ class LaplaceAverages:
 
 
 def averages_sensitivity(touched: int) -> int:
-    """How far one sum of members' predictions moves."""
+    """Return the sensitivity of one sum of members' predictions."""
     return 2 * FINENESS * touched

@@ -1,1 +1,1 @@
-"""The only door for randomness: sources of bits, and exact samplers that turn bits into noise."""
+"""The only source of randomness: random bits, and exact samplers that turn bits into noise."""

@@ -12,10 +12,9 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
-from dpqr.noise.bernoulli import bernoulli_exp
-from dpqr.noise.chernoff import chernoff
+from dpqr.noise.bits import bernoulli_exp, cells_below, kept_draws
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.rejection import cells_below, kept_draws
+from dpqr.noise.law import chernoff
 from dpqr.noise.source import NoiseSource
 
 LARGEST_VARIANCE = 1 << 100
@@ -34,6 +33,10 @@ class DiscreteGaussian:
 
     variance: its parameter, in squared grid units, any positive rational up to 2^100 (the law's own variance is at
     most that, and equal to it within 10^-6 from 1 on).
+
+    >>> law = DiscreteGaussian(Fraction(4))
+    >>> round(law.deviation, 3), law.tail(0.05)
+    (2.0, 4)
 
     **Privacy** Added to integers of L2 sensitivity D it is D^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020,
     Theorem 4, for each coordinate; independent coordinates add up to the squared L2 distance. The law is exact: no
@@ -66,7 +69,7 @@ class DiscreteGaussian:
         return 2 * float(weights @ sizes) / (1 + 2 * float(weights.sum()))
 
     def tail(self, beta: float) -> int:
-        """Smallest k >= 0 with Pr[|draw| > k] <= beta (1e-290 <= beta), as far as floats and a bound can tell.
+        """Return the smallest k >= 0 with Pr[|draw| > k] <= beta (1e-290 <= beta) that floats and a bound prove.
 
         Up to SUMMED_VARIANCE the tail is summed. Beyond: the normaliser is at least sqrt(2 pi v) (Poisson summation),
         and f(x) = exp(-x^2 / (2 v)) is convex from sqrt(v) on, where f(j) is at most its integral over j +- 1/2, so
@@ -163,11 +166,11 @@ class Envelope:
         return (size - self.variance / self.law.scale) ** 2 / (2 * self.variance)
 
     def cells(self, sizes: IntArray) -> IntArray:
-        """The cells of x, as `bernoulli_exp` asks for them.
+        """Return the cells of x for `bernoulli_exp`.
 
-        In floats z = (size - centre) unit is off by less than 2^-48 (1 + |z|), so where x < 46, 2^14 x is off by less
-        than 2^-26, far below the half cell that is taken off: the cell is at most 2^14 x, and within 2 of it. A larger
-        x stays above 45 and is put in the last cell.
+        The float z = (size - centre) unit has an error below 2^-48 (1 + |z|), so for x < 46 that of 2^14 x is below
+        2^-26, far below the half cell that is subtracted: the cell is at most 2^14 x, and within 2 of it. A larger x
+        stays above 45 and goes to the last cell.
         """
         shifted: FloatArray = np.subtract(sizes, self.centre, dtype=np.float64)
         shifted *= self.unit

@@ -8,13 +8,17 @@ import numpy as np
 
 
 def public_generator(seed: int) -> np.random.Generator:
-    """A generator for choices that everybody may know: random queries, synthetic rows, points of a search.
+    """Return a generator for public choices: random queries, synthetic rows, points of a search.
 
-    seed: at least 0; it stands in the release.
+    Why a seed: what is computed from released and public values is post-processing and needs no secrecy, but whoever
+    verifies a release must be able to repeat it. Why only here: a seeded stream that reached private noise would undo
+    it, so a test on the syntax tree lets no other module name numpy's generators.
 
-    Why a seed at all: what is made from released and public values alone is post-processing and needs no secrecy, but
-    whoever checks a release must be able to repeat it. Why only here: a seeded stream that reached private noise
-    would undo it, so a test on the syntax tree lets no other module name numpy's generators.
+    Args:
+        seed: at least 0; it stands in the release.
+
+    Raises:
+        ValueError: the seed is negative.
     """
     if seed < 0:
         raise ValueError("a public seed must be an integer of at least 0")
@@ -22,8 +26,9 @@ def public_generator(seed: int) -> np.random.Generator:
 
 
 def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """`count` draws of the standard normal law, the same in every version of numpy: its raw bits are kept stable, its
-    own normal draws are not. (Box and Muller 1958.)
+    """Draw `count` standard normals by Box and Muller (1958), shape (count,).
+
+    They are the same in every version of numpy: numpy promises stable raw bits, but not stable normal draws.
     """
     raw = public_generator(seed).bit_generator.random_raw(2 * count)
     uniform = (np.asarray(raw, dtype=np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
@@ -33,6 +38,6 @@ def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.
 
 
 def seed_everybody(seed: int) -> None:
-    """Set the global generators of Python and numpy, which other people's code draws from, to a public state."""
+    """Seed the global generators of Python and numpy, which third-party code draws from."""
     random.seed(seed)
     np.random.seed(seed)

@@ -11,11 +11,9 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import IntArray, WordArray
-from dpqr.noise.bernoulli import bernoulli_below
+from dpqr.noise.bits import Bracket, LazyUniform, bernoulli_below, cells_below, kept_draws
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.exp_bounds import exp_bracket
-from dpqr.noise.lazy_uniform import Bracket, LazyUniform
-from dpqr.noise.rejection import cells_below, kept_draws
 from dpqr.noise.source import NoiseSource
 
 SMALLEST_VARIANCE = Fraction(1, 64)
@@ -33,6 +31,9 @@ class RoundedGaussian:
     """Pr[k] = Phi((k + 1/2) / s) - Phi((k - 1/2) / s) with s^2 = variance.
 
     variance: of the normal variable before it is rounded, in squared grid units, any rational from 1/64 to 2^100.
+
+    >>> round(RoundedGaussian(Fraction(4)).deviation, 3)
+    2.021
 
     **Privacy** For an integer x and a normal N, x + round(N) = round(x + N) (but for ties, which have probability 0).
     So integers plus this noise are a function of the same integers plus normal noise, and whatever is proved for the
@@ -84,7 +85,7 @@ class RoundedGaussian:
 class Cells:
     """Places in the cells of integers, for one public variance v, kept with probability exp(-x).
 
-    A place is told by its integer's size k >= 0 and a uniform u in [0, 1): with r = u, for k = 0 by symmetry
+    A place is given by its integer's size k >= 0 and a uniform u in [0, 1): with r = u, for k = 0 by symmetry
     r = (1 + u) / 2, its distance from 0 is y = k - 1/2 + r >= 0. Then
 
         x = (y - v / t)^2 / (2 v) + r / t = y^2 / (2 v) - k / t + v / (2 t^2) + 1 / (2 t),
@@ -117,11 +118,11 @@ class Cells:
         return bracket
 
     def of(self, sizes: IntArray, words: WordArray) -> IntArray:
-        """The cells of x, as `bernoulli_below` asks for them. words: the first 64 bits of each u.
+        """Return the cells of x for `bernoulli_below`. words: the first 64 bits of each u.
 
-        In floats u is off by less than 2^-52 and z = (y - centre) unit by less than 2^-46 (1 + |z|), v being at least
-        1/64; so where x < 46, 2^14 x is off by less than 2^-24, far below the half cell that is taken off: the cell is
-        at most 2^14 x, and within 2 of it. A larger x stays above 45 and is put in the last cell.
+        The float u has an error below 2^-52 and z = (y - centre) unit one below 2^-46 (1 + |z|), v being at least 1/64;
+        so for x < 46 the error of 2^14 x is below 2^-24, far below the half cell that is subtracted: the cell is at
+        most 2^14 x, and within 2 of it. A larger x stays above 45 and goes to the last cell.
         """
         rest = (words >> np.uint64(WORD_BITS - _FLOAT_BITS)).astype(np.float64)
         rest *= 2.0**-_FLOAT_BITS

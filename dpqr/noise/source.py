@@ -13,7 +13,7 @@ import numpy as np
 from dpqr.data.arrays import WordArray
 
 _PIECE = 2**16
-"""Bytes that a keyed stream makes at a time."""
+"""Bytes per call of SHAKE256."""
 
 
 class NoiseSource(Protocol):
@@ -21,7 +21,7 @@ class NoiseSource(Protocol):
 
     @property
     def private(self) -> bool:
-        """Whether noise from this source protects anybody; a release made with another is stamped NOT PRIVATE."""
+        """Whether noise from this source gives privacy; a release made with another is stamped NOT PRIVATE."""
         ...
 
     def words(self, count: int) -> WordArray:
@@ -32,9 +32,9 @@ class NoiseSource(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class SystemNoise:
-    """The operating system's generator, asked anew at each call.
+    """The operating system's generator, called for every draw.
 
-    Why: no state in user space means nothing to seed, to save, or to share after a fork.
+    Why: without state in user space there is nothing to seed, to save, or to share after a fork.
     """
 
     @property
@@ -48,15 +48,16 @@ class SystemNoise:
 @final
 @dataclass(slots=True)
 class KeyedNoise:
-    """The same stream of words for the same secret key, however it is asked for: SHAKE256 of the key and a number.
+    """A stream of words that depends on a secret key alone: SHAKE256 of the key and a counter.
 
-    key: 256 uniform bits of the operating system's, used for nothing else. Why: a run that is continued has to choose
-    again as it chose before.
+    key: 256 uniform bits of the operating system's generator, used for nothing else.
+
+    Why: a run that is resumed must repeat the choices that it made before.
 
     Privacy:
-        To all who do not have the key the words are uniform and independent, under the assumption that SHAKE256 with a
-        secret prefix is a pseudorandom function; the operating system's generator rests on one of the same kind. The
-        noise of answers never comes from here.
+        Without the key the words are uniform and independent, under the assumption that SHAKE256 with a secret prefix
+        is a pseudorandom function; the operating system's generator rests on one of the same kind. The noise of
+        answers never comes from here.
     """
 
     key: bytes = field(repr=False)
@@ -80,7 +81,7 @@ class KeyedNoise:
 @final
 @dataclass(frozen=True, slots=True)
 class SeededNoise:
-    """A repeatable stream for tests. Predictable, so no protection at all: no command can choose it."""
+    """A repeatable stream for tests. It is predictable and gives no privacy; no command can choose it."""
 
     seed: int
     _generator: random.Random = field(init=False, repr=False, compare=False)

@@ -12,9 +12,8 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.occupied import occupied
-from dpqr.mechanisms.fitted import FINENESS
+from dpqr.data.histogram import Counts, occupied
+from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import Base, Trainer, silenced
 from dpqr.prediction.features import FeatureMap

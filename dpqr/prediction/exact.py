@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernel import Kernel
@@ -17,7 +17,7 @@ from dpqr.prediction.rounding import ULP
 from dpqr.prediction.scale import Scale
 from dpqr.prediction.solver import Solver
 from dpqr.prediction.stable import ARITHMETIC, CLOSENESS, Examples
-from dpqr.privacy.price import root_below
+from dpqr.privacy.budget import root_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,14 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from dpqr.mechanisms.fitted import FINENESS, squared_sensitivity
-from dpqr.mechanisms.function_release import weights_sensitivity
-from dpqr.mechanisms.noisy_predictions import PREDICTION
+from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, squared_sensitivity, weights_sensitivity
 from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PrivacyEvent, RoundedGaussianEvent
-from dpqr.privacy.price import Price
 
 Noise = Literal["laplace", "gaussian", "exponential"]
 

@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.counts import Counts
-from dpqr.data.occupied import occupied
+from dpqr.data.histogram import Counts, occupied
 from dpqr.errors import UsageFault
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.rounding import ULP, evaluation_error

@@ -8,8 +8,7 @@ from fractions import Fraction
 from functools import partial
 
 from dpqr.errors import DpqrError
-from dpqr.mechanisms.fitted import FINENESS
-from dpqr.mechanisms.noisy_predictions import PREDICTION
+from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION
 from dpqr.prediction.forms import EnsembleForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import Wanted, least_spread

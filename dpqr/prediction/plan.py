@@ -6,11 +6,17 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.fitted import FINENESS, step
-from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
-from dpqr.mechanisms.noisy_predictions import Asked, GaussianPredictions, LaplacePredictions
+from dpqr.mechanisms.learned_functions import (
+    FINENESS,
+    Asked,
+    GaussianPredictions,
+    GaussianWeights,
+    LaplacePredictions,
+    LaplaceWeights,
+    step,
+)
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
 from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.exact import ExactKernel
@@ -21,14 +27,13 @@ from dpqr.prediction.scale import MOST_RECORDS, Scale
 from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
-from dpqr.privacy.mechanism import Batch, Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.gate import Batch, Mechanism
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 COUNT = QueryBlock(name="records")
 """The number of records: what is bought where nobody declares it."""

@@ -15,9 +15,8 @@ from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.tuning import tuning_parts
 from dpqr.privacy.accountant import Accountant, Portion
 from dpqr.privacy.accountants.analytic import Analytic
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, ExponentialEvent
-from dpqr.privacy.price import Price
 
 COUNT_SHARE = Fraction(1, 20)
 """Of the budget, for a noisy count of records where nobody declares their number."""

@@ -13,7 +13,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.prediction.losses import Loss
 from dpqr.prediction.rounding import ULP
 from dpqr.prediction.rows import BLOCK, Rows, summed
-from dpqr.privacy.price import root_below
+from dpqr.privacy.budget import root_below
 
 NEWTON_STEPS = 60
 NEWTON_WORK = 2**37

@@ -9,15 +9,14 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.counts import Counts
-from dpqr.data.occupied import occupied
+from dpqr.data.histogram import Counts, occupied
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
 from dpqr.prediction.rounding import ULP, evaluation_error
 from dpqr.prediction.rows import BLOCK, Rows, summed
 from dpqr.prediction.scale import Scale
 from dpqr.prediction.solver import Objective, Solver, gradient_error
-from dpqr.privacy.price import root_below
+from dpqr.privacy.budget import root_below
 
 CLOSENESS = Fraction(1, 1024)
 """The solver's public tolerance, as a share of the distance that neighbours' minimisers can have."""

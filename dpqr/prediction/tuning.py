@@ -12,8 +12,7 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.occupied import occupied
+from dpqr.data.histogram import Counts, occupied
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.stable import BatchLearner
 

@@ -1,4 +1,4 @@
-"""Accountant: the price of events under one composition theorem, and the cut of a budget by it."""
+"""Accountant: the price of events under one composition theorem, and the allocation of a budget to draws."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from fractions import Fraction
 from typing import Protocol, runtime_checkable
 
 from dpqr.errors import InfeasiblePlan
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.price import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Portion:
-    """`count` draws that shall cost the same each.
+    """`count` draws of equal price.
 
-    share: how much of the whole budget *one* of them gets, relative to the other portions (any positive scale).
-    event: what a draw at a price will be recorded as, for theorems that know more of it than eps-DP; None: nothing.
+    share: budget of *one* of them relative to the other portions, on any positive scale.
+    event: the event of a draw at a price, for theorems that use more of it than eps-DP; None: not stated.
+
+    Raises:
+        InfeasiblePlan: a share that is not positive, or a negative count.
     """
 
     share: Fraction
@@ -31,7 +33,7 @@ class Portion:
 
 
 class PrivacyFilter(Protocol):
-    """Guards one run: refuses, before anything is opened, what the reserved budget does not cover."""
+    """Guards one run: it refuses events that the reserved budget does not cover, before anything is opened."""
 
     def charge(self, event: PrivacyEvent) -> int:
         """Record `event` and return its number in the run, from 0; BudgetRefused if it does not fit."""
@@ -46,31 +48,38 @@ class Accountant(Protocol):
 
     @property
     def homogeneous(self) -> bool:
-        """Whether the theorem covers equal draws only (all shares must then be equal)."""
+        """Whether the theorem covers equal draws only; all shares must then be equal."""
         ...
 
     @property
     def concentrated(self) -> bool:
-        """Whether it counts in rho (and so covers Gaussian noise, and prices bounded range apart)."""
+        """Whether it counts in rho, and so covers Gaussian noise and has a price of its own for bounded range."""
         ...
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
-        """Why this accountant cannot serve `budget` (a theorem that needs delta > 0), or None."""
+        """Return why this accountant cannot serve `budget`, such as a theorem that needs delta > 0; or None."""
         ...
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """The largest prices, one a portion, in the ratio of the shares, that together fit the budget."""
+        """Return the largest prices, one per portion, in the ratio of the shares, that together fit the budget.
+
+        Raises:
+            InfeasiblePlan: the theorem does not cover the budget or the shares.
+        """
         ...
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        """Smallest epsilon that the theorem proves for the events at `delta`, rounded up; None: no finite one."""
+        """Return the smallest epsilon that the theorem proves for the events at `delta`, rounded up; None: none."""
         ...
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        """A filter that admits the planned events; BudgetRefused if they do not fit the budget.
+        """Return a filter that admits the planned events.
 
         A theorem that is a filter (sums of epsilon or rho) admits anything else within the budget too; one for a
         schedule fixed in advance admits the planned events only, or cheaper ones of the same kind in their place.
+
+        Raises:
+            BudgetRefused: the planned events do not fit the budget.
         """
         ...
 
@@ -84,5 +93,9 @@ class FilterAccountant(Accountant, Protocol):
     """
 
     def filter(self, budget: PrivacyBudget) -> PrivacyFilter:
-        """Admits whatever stays within the budget; BudgetRefused where the theorem does not cover the budget."""
+        """Return a filter that admits any events within the budget.
+
+        Raises:
+            BudgetRefused: the theorem does not cover the budget.
+        """
         ...

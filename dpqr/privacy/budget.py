@@ -1,27 +1,40 @@
-"""PrivacyBudget: epsilon and delta as exact rationals, parsed from the decimal text that the user wrote."""
+"""Exact privacy figures: the budget of a run, the price of one draw, the cost of a run, and all of them as text.
+
+In text, costs are rounded up and the remaining budget is rounded down, so that no output understates the one or
+overstates the other.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from math import isqrt
+from typing import final
 
-from dpqr.errors import UsageFault
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.privacy.events import PrivacyEvent, PureSumEvent, RhoSumEvent
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
 LARGEST_EPSILON = Fraction(1000)
 SMALLEST_DELTA = Fraction(1, 10**30)
 LONGEST_TEXT = 100
 BLANKS = " \t"
-"""All that may stand around a number."""
+"""Characters that may surround a number."""
 _DECIMAL = re.compile(r"\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
 
 
 @dataclass(frozen=True, slots=True)
 class PrivacyBudget:
-    """What a run may spend: (epsilon, delta)-differential privacy; delta 0 is pure.
+    """The budget of a run: (epsilon, delta)-differential privacy, exact; delta 0 is pure.
 
-    Invariant: exact rationals, epsilon > 0 and 0 <= delta < 1.
+    >>> PrivacyBudget.parse("0.1", "1e-9")
+    PrivacyBudget(epsilon=Fraction(1, 10), delta=Fraction(1, 1000000000))
+
+    Raises:
+        UsageFault: not exact, or not epsilon > 0 and 0 <= delta < 1.
     """
 
     epsilon: Fraction
@@ -39,7 +52,11 @@ class PrivacyBudget:
 
     @classmethod
     def parse(cls, epsilon: str, delta: str | None = None) -> PrivacyBudget:
-        """A budget from decimal text; a UsageFault says what is allowed. No delta, or "0": pure."""
+        """Parse decimal text; no delta, or "0", is a pure budget.
+
+        Raises:
+            UsageFault: no plain decimal number, or out of range.
+        """
         eps = decimal(epsilon, option="--eps")
         if not SMALLEST_EPSILON <= eps <= LARGEST_EPSILON:
             raise UsageFault(
@@ -56,10 +73,14 @@ class PrivacyBudget:
 
 
 def decimal(text: str, *, option: str) -> Fraction:
-    """The exact value of plain decimal text ("0.1", "1e-9").
+    """Return the exact value of plain decimal text ("0.1", "1e-9").
 
-    Everything else is refused with a UsageFault: nan, inf, hex, minus signs, other scripts' digits, control characters
-    and blanks of other kinds around the number, and texts or exponents so long that the exact number would be huge.
+    Args:
+        option: name of the option, for messages.
+
+    Raises:
+        UsageFault: anything else, such as nan, inf, hex, minus signs, digits of other scripts, control characters or
+            other blanks around the number, and texts or exponents so long that the exact number would be huge.
     """
     cleaned = text.strip(BLANKS)
     if len(cleaned) > LONGEST_TEXT:
@@ -67,3 +88,167 @@ def decimal(text: str, *, option: str) -> Fraction:
     if not _DECIMAL.fullmatch(cleaned):
         raise UsageFault(f"{option} {cleaned!r}: give a plain decimal number, for example 0.5 or 1e-9")
     return Fraction(cleaned)
+
+
+ROOT_BITS = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Price:
+    """The price of one draw: either pure epsilon or zero-concentrated rho, exact and positive.
+
+    A draw reads the parameter that its own law needs; that parameter costs at most this price.
+
+    >>> Price(rho=Fraction(1, 2)).bounded_range, Price(rho=Fraction(1, 2)).pure
+    (Fraction(2, 1), Fraction(1, 1))
+
+    Raises:
+        InfeasiblePlan: neither or both figures are set, or rho is asked of a pure price.
+    """
+
+    epsilon: Fraction | None = None
+    rho: Fraction | None = None
+
+    def __post_init__(self) -> None:
+        stated = [figure for figure in (self.epsilon, self.rho) if figure is not None]
+        if len(stated) != 1 or not isinstance(stated[0], Fraction) or stated[0] <= 0:
+            raise InfeasiblePlan("a price is one exact positive fraction, of epsilon or of rho")
+
+    def plus(self, other: Price) -> Price:
+        """Return the sum. InfeasiblePlan for prices in two currencies."""
+        if self.epsilon is not None and other.epsilon is not None:
+            return Price(epsilon=self.epsilon + other.epsilon)
+        if self.rho is not None and other.rho is not None:
+            return Price(rho=self.rho + other.rho)
+        raise InfeasiblePlan("prices in epsilon and in rho do not add up")
+
+    @property
+    def event(self) -> PrivacyEvent:
+        """The event of any number of draws whose sum a filter limits to this price."""
+        return PureSumEvent(epsilon=self.epsilon) if self.epsilon is not None else RhoSumEvent(rho=self.concentrated)
+
+    @property
+    def pure(self) -> Fraction:
+        """Epsilon of any eps-DP mechanism (rho = eps^2 / 2)."""
+        return self.epsilon if self.epsilon is not None else root_below(2 * self.concentrated)
+
+    @property
+    def bounded_range(self) -> Fraction:
+        """Epsilon of the exponential mechanism (rho = eps^2 / 8, Cesar and Rogers 2021)."""
+        return self.epsilon if self.epsilon is not None else root_below(8 * self.concentrated)
+
+    @property
+    def concentrated(self) -> Fraction:
+        """rho of Gaussian noise; a price in pure epsilon buys none."""
+        if self.rho is None:
+            raise InfeasiblePlan(
+                "a price in pure epsilon buys no Gaussian noise; use the zcdp accountant, or the laplace check"
+            )
+        return self.rho
+
+
+def root_below(value: Fraction) -> Fraction:
+    """Return a rational at most sqrt(value), below it by a relative 2^-48 or less; value >= 0.
+
+    Proof. value 2^shift is above 2^(ROOT_BITS - 1), so dropping its fraction costs a relative 2^-99, and the integer
+    root, at least 2^49, is too small by less than 1.
+    """
+    if value == 0:
+        return Fraction(0)
+    shift = ROOT_BITS + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    shift += shift % 2
+    scaled = (value.numerator << shift) // value.denominator
+    return Fraction(isqrt(scaled), 1 << (shift // 2))
+
+
+NOTHING = Fraction(0)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Cost:
+    """The cost of a run: an exact amount of epsilon or rho, and an exact delta where the budget counts deltas.
+
+    The order is partial: one cost is at most another if both figures are. So there is no `<`; what does not fit is
+    `not cost <= limit`. A bare number is that amount without a delta.
+
+    >>> Cost(Fraction(1), Fraction(1, 10)) <= Cost(Fraction(2)), Cost(Fraction(1)) <= 2
+    (False, True)
+    """
+
+    amount: Fraction = NOTHING
+    delta: Fraction = NOTHING
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.amount + other.amount, self.delta + other.delta)
+
+    def __sub__(self, other: Cost) -> Cost:
+        return Cost(self.amount - other.amount, self.delta - other.delta)
+
+    def __le__(self, other: Cost | Fraction | int) -> bool:
+        most = _cost(other)
+        return self.amount <= most.amount and self.delta <= most.delta
+
+    def __ge__(self, other: Cost | Fraction | int) -> bool:
+        return _cost(other) <= self
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Cost | Fraction | int):
+            return NotImplemented
+        return (self.amount, self.delta) == (_cost(other).amount, _cost(other).delta)
+
+    def __hash__(self) -> int:
+        return hash((self.amount, self.delta)) if self.delta else hash(self.amount)
+
+    def __bool__(self) -> bool:
+        return bool(self.amount or self.delta)
+
+    def least(self, other: Cost) -> Cost:
+        """The smaller of each figure."""
+        return Cost(min(self.amount, other.amount), min(self.delta, other.delta))
+
+
+NO_COST = Cost()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pricing:
+    """The name of the accountant that proves a run's guarantee, and the delta of that proof."""
+
+    accountant: str = "basic"
+    delta: Fraction = NOTHING
+
+
+PURE = Pricing()
+"""The sum of pure epsilons."""
+
+
+def _cost(value: Cost | Fraction | int) -> Cost:
+    return value if isinstance(value, Cost) else Cost(Fraction(value))
+
+
+PLAIN = range(-5, 13)
+"""Decimal exponents that are written without an exponent."""
+
+
+def upward(value: Fraction) -> float:
+    """Return the smallest float that is at least `value`."""
+    near = float(value)
+    return near if Fraction(near) >= value else math.nextafter(near, math.inf)
+
+
+def upward_text(value: Fraction, digits: int = 12) -> str:
+    """Write `value` in decimal, rounded up to `digits` significant digits; exact if it has no more of them."""
+    return _text(value, Context(prec=digits, rounding=ROUND_CEILING))
+
+
+def downward_text(value: Fraction, digits: int = 12) -> str:
+    """Write `value` in decimal, rounded down to `digits` significant digits; exact if it has no more of them."""
+    return _text(value, Context(prec=digits, rounding=ROUND_FLOOR))
+
+
+def _text(value: Fraction, context: Context) -> str:
+    shown = context.divide(Decimal(value.numerator), Decimal(value.denominator)).normalize(context)
+    if not shown or shown.adjusted() in PLAIN:
+        return f"{shown:f}"
+    return f"{shown:e}"

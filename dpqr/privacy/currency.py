@@ -1,4 +1,4 @@
-"""Currency: what a budget for a dataset's whole life is counted in, and what runs cost in it."""
+"""Currency: the unit of a budget for a dataset's whole life, and the cost of runs in it."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
-from dpqr.privacy.budget import SMALLEST_EPSILON, PrivacyBudget
-from dpqr.privacy.cost import PURE, Cost, Pricing
+from dpqr.privacy.budget import PURE, SMALLEST_EPSILON, Cost, Pricing, PrivacyBudget, downward_text, upward_text
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.pair_currency import PAIR
 
 DIGITS = 6
@@ -26,10 +24,10 @@ class Currency(Protocol):
     """The exact costs that one ledger adds up.
 
     Privacy:
-        Only sums that are filters are here: whatever is asked for later, and however that depends on what was released
-        before, the whole history is covered by the limit (Rogers, Roth, Ullman and Vadhan 2016 for epsilon, and for
-        pairs of epsilon and delta; Feldman and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho). Advanced,
-        optimal and PLD composition price a schedule that is fixed in advance, which the life of a dataset is not.
+        Only sums that are filters are here: however later requests depend on earlier releases, the limit covers the
+        whole history (Rogers, Roth, Ullman and Vadhan 2016 for epsilon, and for pairs of epsilon and delta; Feldman and
+        Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho). Advanced, optimal and PLD composition price a
+        schedule that is fixed in advance, which the life of a dataset is not.
     """
 
     @property
@@ -39,22 +37,22 @@ class Currency(Protocol):
     def name(self) -> str: ...
 
     def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
-        """Exact cost of all the events of one run together; BudgetRefused where they have none.
+        """Return the exact cost of one run's events together; BudgetRefused if they have none.
 
-        pricing: what proves the run; only a currency that has no price of its own for single draws looks at it.
+        pricing: proves the run; only a currency without prices of single draws uses it.
         """
         ...
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
-        """What a run that has paid `paid` really costs, where it has drawn `events`."""
+        """Return the final cost of a run that has paid `paid` and has drawn `events`."""
         ...
 
     def guard(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> PrivacyFilter:
-        """A filter for the draws of one run that has paid `paid` for `events`."""
+        """Return a filter for the draws of one run that has paid `paid` for `events`."""
         ...
 
     def limit(self, budget: PrivacyBudget) -> Cost:
-        """What may be spent within the budget. UsageFault: this currency cannot count it."""
+        """Return the largest total cost within the budget. UsageFault: this currency cannot count it."""
         ...
 
     def covers(self, budget: PrivacyBudget, limit: Cost) -> bool:
@@ -66,19 +64,19 @@ class Currency(Protocol):
         ...
 
     def epsilon(self, spent: Cost, delta: Fraction) -> Fraction | None:
-        """The epsilon at `delta` that is proved by what was spent; None: no finite one."""
+        """Return the epsilon at `delta` that the spent cost proves; None: no finite one."""
         ...
 
     def request(self, largest: Cost, delta: Fraction) -> str | None:
-        """The largest release that costs at most `largest`, as options; None: none does. delta: of the budget."""
+        """Return options of the largest release that costs at most `largest`; None: none does. delta: of the budget."""
         ...
 
     def figures(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
-        """The bare figures of a cost, each rounded by `text`."""
+        """Write the figures of a cost without names, each rounded by `text`."""
         ...
 
     def words(self, cost: Cost, text: Callable[[Fraction, int], str]) -> str:
-        """The same with the names of the figures."""
+        """Write the figures of a cost with their names."""
         ...
 
 
@@ -98,7 +96,7 @@ class SumCurrency:
         return Cost(self.total(events))
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
-        """The draws that were made: the sum is a filter of single draws, so the rest was never spent."""
+        """The cost of the draws that were made: the filter's unit is the draw, so the rest was never spent."""
         return self.price(events)
 
     def guard(self, paid: Cost, events: Composition = (), pricing: Pricing = PURE) -> SumFilter:
@@ -139,7 +137,7 @@ class SumCurrency:
         return f"{options} --delta {downward_text(delta)} --accountant {self.accountant}"
 
     def largest_epsilon(self, left: Fraction, delta: Fraction) -> Fraction | None:
-        """The largest --eps, of six digits, of a run planned by this accountant that costs at most `left`; or None."""
+        """Return the largest --eps, of six digits, of a run that this accountant plans at cost `left` or less."""
         found = Fraction(upward_text(left if self.name == "epsilon" else _converted(left, delta), DIGITS))
         while found >= SMALLEST_EPSILON:
             if self._whole(found, delta) <= left:
@@ -154,7 +152,7 @@ class SumCurrency:
         return f"{self.name} {self.figures(cost, text)}"
 
     def _whole(self, epsilon: Fraction, delta: Fraction) -> Fraction:
-        """What a run of that epsilon may cost."""
+        """Return the largest cost of a run of that epsilon."""
         return epsilon if self.name == "epsilon" else largest_rho(PrivacyBudget(epsilon, delta))
 
 
@@ -178,9 +176,14 @@ CURRENCIES = {"basic": EPSILON, "zcdp": RHO}
 
 
 def currency(accountant: str, *, pure: bool = True) -> Currency:
-    """What a budget charged by the accountant called so is counted in. UsageFault: it is no filter, or unknown.
+    """Return the currency of a budget.
 
-    pure: whether the budget has no delta; basic composition adds up epsilons alone then, else pairs.
+    Args:
+        accountant: name of the accountant that charges the budget.
+        pure: whether the budget has no delta; basic composition adds up epsilons alone then, else pairs.
+
+    Raises:
+        UsageFault: the accountant is no filter, or unknown.
     """
     if accountant not in CURRENCIES:
         raise UsageFault(

@@ -1,8 +1,7 @@
 """PrivacyEvent: what a mechanism did, by the parameters that are necessary and sufficient for accounting.
 
-What happened stands apart from what it costs: accountants price events, and a recorded run can be priced again by a
-better theorem. Rules: an event is never removed, the meaning of a parameter never changes, an unknown event must be
-refused by every accountant.
+Events are separate from their prices: accountants price events, and a better theorem can price a recorded run again.
+Rules: an event is never removed, the meaning of a parameter never changes, every accountant refuses unknown events.
 """
 
 from __future__ import annotations
@@ -18,7 +17,10 @@ from dpqr.errors import BudgetRefused
 class DiscreteLaplaceEvent:
     """Integers of L1 sensitivity `sensitivity` plus independent noise, Pr[k] proportional to exp(-|k| / scale).
 
-    coordinates: how many of the integers differ, at most, between neighbours; None: not stated.
+    coordinates: largest number of integers that differ between neighbours; None: not stated.
+
+    >>> DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2)).sensitivity
+    1
     """
 
     sensitivity: int
@@ -37,6 +39,9 @@ class DiscreteGaussianEvent:
     """Integers plus independent noise, Pr[k] proportional to exp(-k^2 / (2 variance)).
 
     squared_sensitivity: largest squared L2 distance between neighbours, an integer.
+
+    >>> DiscreteGaussianEvent(squared_sensitivity=2, variance=Fraction(9)).variance
+    Fraction(9, 1)
     """
 
     squared_sensitivity: int
@@ -52,6 +57,9 @@ class RoundedGaussianEvent:
     """Integers plus independent normal noise of `variance`, rounded to the nearest integers.
 
     squared_sensitivity: largest squared L2 distance between neighbours, an integer.
+
+    >>> RoundedGaussianEvent(squared_sensitivity=1, variance=Fraction(9)).squared_sensitivity
+    1
     """
 
     squared_sensitivity: int
@@ -64,7 +72,11 @@ class RoundedGaussianEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialEvent:
-    """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range."""
+    """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range.
+
+    >>> ExponentialEvent(epsilon=Fraction(1, 2)).epsilon
+    Fraction(1, 2)
+    """
 
     epsilon: Fraction
 
@@ -74,7 +86,11 @@ class ExponentialEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PermuteAndFlipEvent:
-    """A draw by permute-and-flip with the same scores: eps-DP, but not eps-bounded range."""
+    """A draw by permute-and-flip with the same scores: eps-DP, but not eps-bounded range.
+
+    >>> PermuteAndFlipEvent(epsilon=Fraction(1, 2)).epsilon
+    Fraction(1, 2)
+    """
 
     epsilon: Fraction
 
@@ -84,8 +100,12 @@ class PermuteAndFlipEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PureSumEvent:
-    """Any number of draws, each price set by what was released before, whose pure epsilons a filter keeps within
-    `epsilon` together. A plan states it where it cannot tell what will be drawn; a run is charged its draws.
+    """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum.
+
+    A plan states it if its draws are not known in advance; a run is charged for the draws themselves.
+
+    >>> PureSumEvent(epsilon=Fraction(1)).epsilon
+    Fraction(1, 1)
     """
 
     epsilon: Fraction
@@ -96,7 +116,11 @@ class PureSumEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RhoSumEvent:
-    """The same for a filter that keeps rhos within `rho` together."""
+    """Any number of adaptively priced draws whose rhos a filter limits to `rho` in sum.
+
+    >>> RhoSumEvent(rho=Fraction(1, 8)).rho
+    Fraction(1, 8)
+    """
 
     rho: Fraction
 
@@ -117,10 +141,16 @@ Draw = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOutEvent:
-    """A draw from the records that the domain's rules left out, at which no other draw of the run looks.
+    """A draw from the records that the domain's rules left out, which no other draw of the run reads.
 
-    event: what the draw would be by itself. Only for units of which each lies in one part alone (`PrivacyUnit.apart`).
-    Its price: see `in_parallel`. Errors: BudgetRefused for anything but a draw, another LeftOutEvent included.
+    event: of the draw alone. Only for units that lie in one part each (`PrivacyUnit.apart`). See `in_parallel` for the
+    price.
+
+    >>> LeftOutEvent(event=ExponentialEvent(epsilon=Fraction(1))).event
+    ExponentialEvent(epsilon=Fraction(1, 1))
+
+    Raises:
+        BudgetRefused: anything but a draw, another LeftOutEvent included.
     """
 
     event: Draw
@@ -133,33 +163,36 @@ class LeftOutEvent:
 PrivacyEvent = Draw | LeftOutEvent
 
 Composition = tuple[tuple[PrivacyEvent, int], ...]
-"""Events with how often each happened; the record of a run."""
+"""Events with their counts: the record of a run."""
 
 
 def in_parallel(events: Composition) -> tuple[Composition, Composition]:
-    """One run's draws from the records that are kept, and those from the records that are left out, unwrapped.
+    """Split one run's draws into those from kept records and those from left-out records, the latter unwrapped.
 
-    **Privacy.** What a run costs is the larger of what either group costs by itself, not their sum, where neighbours
-    differ in one record r that the domain's rules either keep or leave out, whatever else is in the table.
-    *Proof.* The rules look at r alone, so neighbours x and x + r have equal left-out parts if r is kept, and equal kept
-    parts if r is left out. Say that r is kept. Every draw from the left-out part then has the same law on both tables,
-    given what was released before it. So the run is, on both, an adaptive sequence of the draws from the kept part,
-    with draws of one law in between: the likelihood ratio of a whole path is the product of the kept draws' ratios
-    alone. Each theorem that bounds that product for the kept draws (sums of epsilon or of rho, as filters too;
-    advanced, optimal and numerical composition of a schedule that is fixed in advance), where the next draw may
-    depend on all that was released, bounds the run at the same epsilon and delta: draws of one law between are
-    randomness of the analyst's own. The same with the two parts exchanged if r is left out. A pair of neighbours is of
-    one of the two kinds, so the larger price covers both. (Parallel composition: McSherry 2009, Theorem 4.)
+    Privacy:
+        A run costs the larger of what either group costs by itself, not their sum, where neighbours differ in
+        one record r that the domain's rules either keep or leave out, whatever else is in the table.
+        *Proof.* The rules read r alone, so neighbours x and x + r have equal left-out parts if r is kept, and
+        equal kept parts if r is left out. Say that r is kept. Every draw from the left-out part then has the
+        same law on both tables, given what was released before it. So the run is, on both, an adaptive sequence
+        of the draws from the kept part, with draws of one law in between: the likelihood ratio of a whole path
+        is the product of the kept draws' ratios alone. Each theorem that bounds that product for the kept draws
+        (sums of epsilon or of rho, as filters too; advanced, optimal and numerical composition of a schedule
+        that is fixed in advance), where the next draw may depend on all that was released, bounds the run at
+        the same epsilon and delta: draws of one law between are randomness of the analyst's own. The same with
+        the two parts exchanged if r is left out. A pair of neighbours is of one of the two kinds, so the larger
+        price covers both. (Parallel composition: McSherry 2009, Theorem 4.)
 
-    It does not hold under `replace` (a kept record may be replaced by one that is left out), nor for persons (some of
-    whose rows may be kept and others left out), nor from run to run (another domain keeps other records).
+        It does not hold under `replace` (a kept record may be replaced by one that is left out), nor for
+        persons (some of whose rows may be kept and others left out), nor from run to run (another domain keeps
+        other records).
     """
     kept = tuple((event, count) for event, count in events if not isinstance(event, LeftOutEvent))
     return kept, tuple((event.event, count) for event, count in events if isinstance(event, LeftOutEvent))
 
 
 def one_after_another(events: Composition) -> Composition:
-    """The same draws without the claim that they look at disjoint records: each counts beside all others."""
+    """Return the same draws without the claim that they read disjoint records: each is composed with all others."""
     kept, left_out = in_parallel(events)
     total: Counter[PrivacyEvent] = Counter()
     for event, count in (*kept, *left_out):
@@ -168,12 +201,12 @@ def one_after_another(events: Composition) -> Composition:
 
 
 def of_any_blocks(event: PrivacyEvent) -> PrivacyEvent:
-    """What a plan may state of a draw whose blocks are not chosen yet: not how many integers will differ."""
+    """Return the event of a draw whose blocks are not chosen yet: the number of changed integers is not stated."""
     return replace(event, coordinates=None) if isinstance(event, DiscreteLaplaceEvent) else event
 
 
 def _require(figure: int | Fraction, kind: type[int] | type[Fraction], *, positive: bool, name: str) -> None:
-    """An event is priced before anything is drawn, so one that states no finite exact cost must not come to be."""
+    """Refuse a parameter that gives no finite exact cost; an event is priced before anything is drawn."""
     exact = isinstance(figure, kind) and not isinstance(figure, bool)
     if not exact or not (figure > 0 or (figure == 0 and not positive)):
         bound = "above 0" if positive else "of at least 0"

@@ -1,4 +1,4 @@
-"""Exact: true values of public data through the same gate, at infinite cost."""
+"""Exact values of public data through the same gate, at infinite cost."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpqr.privacy.events import PrivacyEvent
 class ExactEvent:
     """The true value itself leaves the gate: no epsilon, and no rho, covers it.
 
-    Why it is none of the events: no accountant has a price for it, so each refuses it, and no ledger can record it.
+    It is not in `PrivacyEvent`: no accountant has a price for it, so each refuses it, and no ledger can record it.
     """
 
     @property
@@ -26,15 +26,12 @@ class ExactEvent:
 @final
 @dataclass(slots=True)
 class PublicFilter:
-    """A budget without end, for data that is public or synthetic by declaration. It admits exact values only.
-
-    Why nothing else: a draw that has a price belongs to an accountant that counts it.
-    """
+    """An unlimited budget for data that is public or synthetic by declaration; it admits exact values only."""
 
     _charged: int = 0
 
     def charge(self, event: PrivacyEvent) -> int:
-        """Number `event`, from 0; BudgetRefused for one that has a price."""
+        """Return the number of `event`, from 0; BudgetRefused for an event that has a price."""
         if not isinstance(event, ExactEvent):
             raise BudgetRefused("exact evaluation of public data makes no noisy draws; nothing was drawn")
         self._charged += 1

@@ -1,41 +1,84 @@
-"""The gate: the one place where a seal is opened. Charge, open, sample, release, in this order."""
+"""The gate: the one place where a seal is opened. Charge, open, sample, release, in this order.
+
+A `Mechanism` is a randomised function of a private value that knows its own cost.
+"""
 
 from __future__ import annotations
 
 import warnings
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from dpqr.errors import MechanismFailed
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.mechanism import Batch, Mechanism
+from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.sealed import Private, Released, SealKey
 
-In = TypeVar("In")
-Out = TypeVar("Out")
+In = TypeVar("In", contravariant=True)
+Out = TypeVar("Out", covariant=True)
+
+
+class Mechanism(Protocol[In, Out]):
+    """One draw. `event` is derived from the fields that set the noise, so cost and noise cannot disagree.
+
+    A mechanism may fail on public grounds only. They are checked when it is constructed, before the charge.
+    """
+
+    @property
+    def event(self) -> PrivacyEvent: ...
+
+    def sample(self, value: In, noise: NoiseSource) -> Out: ...
+
+
+class Batch(Protocol[In, Out]):
+    """Many draws that are made together, such as one per point; `events` are all of them with their counts."""
+
+    @property
+    def events(self) -> Composition: ...
+
+    def sample(self, value: In, noise: NoiseSource) -> Out: ...
+
+
+Value = TypeVar("Value")
+Drawn = TypeVar("Drawn")
 _KEY = SealKey()
 
 
 def measure(
-    private: Private[In], mechanism: Mechanism[In, Out], *, accountant: PrivacyFilter, noise: NoiseSource
-) -> Released[Out]:
+    private: Private[Value], mechanism: Mechanism[Value, Drawn], *, accountant: PrivacyFilter, noise: NoiseSource
+) -> Released[Drawn]:
     """Pay for one draw and make it.
 
-    Errors: BudgetRefused before anything is opened; MechanismFailed, a constant, if the draw fails. The charge then
-    stands, and the original error is dropped outside its handler, for it may hold private numbers.
+    Args:
+        private: the sealed value.
+        mechanism: what is drawn.
+        accountant: the filter that is charged before anything is opened.
+        noise: source of the mechanism's randomness.
 
-    Privacy: costs exactly `mechanism.event`; nothing else of the private value leaves this function.
+    Returns:
+        The drawn value, with the number of its charge in the run.
+
+    Raises:
+        BudgetRefused: the filter refuses; nothing was opened.
+        MechanismFailed: the draw failed; a constant message. The charge stands, and the original error is dropped
+            outside its handler, for it may hold private numbers.
+
+    Privacy:
+        Costs exactly `mechanism.event`; nothing else of the private value leaves this function.
     """
     return _released(private, mechanism, accountant.charge(mechanism.event), noise)
 
 
 def measure_together(
-    private: Private[In], batch: Batch[In, Out], *, accountant: PrivacyFilter, noise: NoiseSource
-) -> Released[Out]:
-    """Pay for all draws of a batch, one after the other, and then make them; `charge` is the number of the last.
+    private: Private[Value], batch: Batch[Value, Drawn], *, accountant: PrivacyFilter, noise: NoiseSource
+) -> Released[Drawn]:
+    """Pay for all draws of a batch, one after the other, and then make them.
 
-    Errors and privacy: as `measure`. Where the budget ends among the charges, nothing is opened, and those that came
-    before it stand.
+    Args, Raises and Privacy as for `measure`. If the filter refuses one of the charges, nothing is opened, and the
+    charges before it stand.
+
+    Returns:
+        The drawn values, with the number of the last charge.
     """
     charge = -1
     for event, count in batch.events:
@@ -45,8 +88,8 @@ def measure_together(
 
 
 def _released(
-    private: Private[In], drawn_from: Mechanism[In, Out] | Batch[In, Out], charge: int, noise: NoiseSource
-) -> Released[Out]:
+    private: Private[Value], drawn_from: Mechanism[Value, Drawn] | Batch[Value, Drawn], charge: int, noise: NoiseSource
+) -> Released[Drawn]:
     drawn = _attempt(private, drawn_from, noise)
     if isinstance(drawn, BaseException):
         raise drawn
@@ -54,12 +97,12 @@ def _released(
 
 
 def _attempt(
-    private: Private[In], mechanism: Mechanism[In, Out] | Batch[In, Out], noise: NoiseSource
-) -> tuple[Out] | MechanismFailed | KeyboardInterrupt:
-    """The draw, or a fresh error with nothing of the one it stands for: no context, cause or frames.
+    private: Private[Value], mechanism: Mechanism[Value, Drawn] | Batch[Value, Drawn], noise: NoiseSource
+) -> tuple[Drawn] | MechanismFailed | KeyboardInterrupt:
+    """Return the draw, or a new error without context, cause or frames of the original one.
 
-    Why everything is caught: an exit or an interrupt carries the frames and the chain of what was going on. Why
-    warnings are silenced: whether one appears may depend on the table, and standard error is an output.
+    Why everything is caught: an exit or an interrupt carries frames and earlier errors too. Why warnings are silenced:
+    whether one appears may depend on the table, and standard error is an output.
     """
     try:
         with warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Ledger: the budgets of datasets for their whole life, shared by concurrent jobs, and the record of what was spent.
+"""Ledger: the budgets of datasets for their whole life, shared by concurrent jobs, and the record of all charges.
 
 A dataset name belongs to one table and its later versions, which share its budget. Nothing private is ever recorded:
 a ledger holds declared names, prices and the events that were charged.
@@ -12,8 +12,7 @@ from typing import Literal, Protocol
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import NO_COST, PURE, Cost, Pricing
+from dpqr.privacy.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.policy import Policy, PolicyChange
@@ -22,7 +21,7 @@ DEFAULT = Policy()
 
 
 class DataKind(Enum):
-    """What a dataset is by its owner's declaration; only `public` and `synthetic` may be evaluated exactly."""
+    """A dataset's kind as its owner declares it; only `public` and `synthetic` may be evaluated exactly."""
 
     PRIVATE = "private"
     PUBLIC = "public"
@@ -31,12 +30,12 @@ class DataKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What is fixed when a dataset is opened, and holds for life.
+    """The terms of a dataset's budget, fixed for life when it is opened.
 
-    limit, cap: the most that all releases together, and any one release (None: no cap), may cost; exact, in the
-    currency of `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone
-    may change, towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be
-    given any, once.
+    limit, cap: largest cost of all releases together, and of any one release (None: no cap); exact, in the currency of
+    `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
+    towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
+    policy, once.
     """
 
     dataset: str
@@ -57,9 +56,9 @@ class Terms:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Account:
-    """A dataset as the ledger knows it.
+    """The account of a dataset: its terms and its costs so far.
 
-    spent: settlements, and reservations in full as long as they are not settled (`pending` is their part of it).
+    spent: settlements, and unsettled reservations in full; pending: the latter alone.
     """
 
     terms: Terms
@@ -74,12 +73,12 @@ class Account:
 
     @property
     def largest(self) -> Cost:
-        """The most that one release may cost now."""
+        """Largest cost of one release now."""
         return self.left if self.terms.cap is None else self.left.least(self.terms.cap)
 
     @property
     def request(self) -> str | None:
-        """The largest release that fits now, as options: "--eps 0.5"; None: none does."""
+        """Options of the largest release that fits now, such as "--eps 0.5"; None: none does."""
         return self.terms.currency.request(self.largest, self.terms.budget.delta)
 
 
@@ -87,7 +86,7 @@ class Account:
 class Reservation:
     """A part of a budget that is paid and durable before any data is opened.
 
-    number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency, as
+    number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
     derived from the events by `pricing`.
     """
 
@@ -100,16 +99,16 @@ class Reservation:
     pricing: Pricing = PURE
 
     def guard(self) -> PrivacyFilter:
-        """A filter that admits what was paid for and no more, whatever else guards the run."""
+        """Return a filter that admits what was paid for and no more."""
         return self.currency.guard(self.cost, self.events, self.pricing)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """How far the run that a reservation pays for has come, where it keeps a transcript.
+    """The progress of the run that a reservation pays for, if the run writes a transcript.
 
-    note: of the reservation. recorded: how many draws are known to lie in the transcript. lost: the draw that was
-    begun after those, if one was. transcript: running hash of the transcript that far; "": no draw was begun.
+    note: of the reservation. recorded: number of draws that the transcript is known to hold. lost: a draw that was
+    begun after those and not recorded. transcript: running hash of the transcript up to there; "": no draw was begun.
     """
 
     reservation: Reservation
@@ -121,15 +120,15 @@ class Run:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the record; `number` counts from 0, `time` is UTC, `hash` seals it and all before it.
+    """One line of the record; `number` counts from 0, `time` is UTC, `hash` covers it and all before it.
 
-    open: the ledger begins; `anchored`: an anchor is kept from the start. anchor: one is kept from now on.
-    checkpoint: `state` is the digest of all standings that the entries before it have led to.
+    open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
+    checkpoint: `state` is the digest of all accounts after the entries before it.
     init: `terms` of a dataset. policy: its `policy` from now on.
-    reserve: `cost` of `events` is paid, by `pricing` where the currency asks for it; `note` says for what.
-    draw: the run that entry `run` has paid for begins a draw; `transcript` is the running hash of all before it.
-    record: the draw lies in the transcript, whose hash is now `transcript`.
-    settle: `events` were really charged in the run that entry `settles` had paid for; `note` says how it ended.
+    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `note` is its purpose.
+    draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
+    record: the draw is in the transcript, whose hash is now `transcript`.
+    settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
     """
 
     number: int
@@ -153,7 +152,8 @@ class Entry:
 class Ledger(Protocol):
     """Every method is one transaction, durable when it returns.
 
-    Errors: LedgerError where the ledger is locked for too long, damaged, edited or rolled back.
+    Raises:
+        LedgerError: from any method, if the ledger is locked for too long, damaged, edited or rolled back.
     """
 
     def open(self, terms: Terms) -> Account:
@@ -176,51 +176,60 @@ class Ledger(Protocol):
     ) -> Reservation:
         """Pay for the events, in full.
 
-        policy: the one that the run was resolved under. pricing: the accountant that proves the run; a budget in
-        epsilon and delta derives the cost by it, the others by themselves. BudgetRefused: the events do not fit, the
-        unit is not the one of the budget, or the policy has changed since it was looked up.
+        Args:
+            policy: the one that the run was resolved under.
+            pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
+
+        Raises:
+            BudgetRefused: the events do not fit, the unit is not the one of the budget, or the policy has changed since
+                the run was resolved.
         """
         ...
 
     def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
-        """Replace the reservation by what was really charged; no events: nothing was drawn.
+        """Replace the reservation by the events that were charged; no events: nothing was drawn.
 
-        Once for each reservation, and never upward. A reservation that is not settled stays spent.
+        A reservation is settled once and never upward; until then it is spent in full.
 
-        **Privacy** `events` must be a function of the released transcript (the draws that were charged are). The sum
-        of what was charged then stays below the limit on every path, which is all that a filter asks for. A budget in
-        epsilon and delta gives back the draws of pure sums alone (`PairCurrency`).
+        Privacy:
+            `events` must be a function of the released transcript (the draws that were charged are). The sum of all
+            charges then stays below the limit on every path, which is all that a filter needs. A budget in epsilon and
+            delta refunds the draws of pure sums alone (`PairCurrency`).
         """
         ...
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
-        """Say that draw `number` of the run (from 0) is about to be made; from now on it counts as spent.
+        """Announce draw `number` of the run (from 0); from now on it counts as spent.
 
-        transcript: running hash of the transcript so far. Errors: LedgerError where the ledger knows another one, or
-        another number: somebody else continues the run, or the transcript is not the one it was begun with.
+        Args:
+            transcript: running hash of the transcript so far.
+
+        Raises:
+            LedgerError: the ledger holds another hash or number: another job resumed the run, or the transcript is not
+                that of the run.
         """
         ...
 
     def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
-        """Say that draw `number` lies in the transcript, durably, and what its running hash is now."""
+        """Record that draw `number` is in the transcript, durably; transcript: its running hash now."""
         ...
 
     def run(self, dataset: str, number: int, receipt: str) -> Run | None:
-        """The run that reservation `number` pays for; None: it is settled. LedgerError: there is no such."""
+        """Return the run that reservation `number` pays for; None: it is settled. LedgerError: there is none."""
         ...
 
     def key(self, reservation: Reservation) -> bytes:
-        """A random key of this reservation alone. It is never exported, and erased with the settlement."""
+        """Return a random key of this reservation alone. It is never exported, and erased with the settlement."""
         ...
 
     def account(self, dataset: str) -> Account:
-        """UsageFault for a name that has no budget."""
+        """Return the account of a dataset. UsageFault for a name that has no budget."""
         ...
 
     def accounts(self) -> tuple[Account, ...]: ...
 
     def events(self, dataset: str) -> Composition:
-        """What was charged so far, settled or reserved, with how often."""
+        """Return all events charged so far, settled or reserved, with their counts."""
         ...
 
     def entries(self) -> tuple[Entry, ...]: ...

@@ -13,15 +13,13 @@ from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import total_rho
-from dpqr.privacy.budget import SMALLEST_DELTA, SMALLEST_EPSILON, PrivacyBudget
-from dpqr.privacy.cost import PURE, Cost, Pricing
+from dpqr.privacy.budget import PURE, SMALLEST_DELTA, SMALLEST_EPSILON, Cost, Pricing, PrivacyBudget, downward_text
 from dpqr.privacy.events import Composition
-from dpqr.privacy.figures import downward_text
 
 DIGITS = 6
 CACHED = 64
 ROUNDING = 1 + Fraction(1, 2**30)
-"""How far an epsilon that was searched for in floating point may differ on another machine."""
+"""Largest ratio of epsilons that two machines may find by a search in floating point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,37 +32,39 @@ class PairCurrency:
         (eps, delta)-DP together as long as on every path the sums stay within eps and delta: basic composition is a
         filter (Rogers, Roth, Ullman and Vadhan 2016).
 
-        What the filter adds up must be fixed before the mechanism runs. So a settlement gives nothing back of a run
-        that zcdp, advanced, optimal, analytic or pld proves: its pair is a statement of the run as one mechanism. It
-        bounds no likelihood ratio path by path, and a smaller pair for the paths on which the run has stopped early is
-        not implied by it. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
-        (eps_ij, 0) of its own, whose epsilon is fixed before it is made, so the filter's unit may be the draw: what was
-        never drawn was never spent, and comes back. A run that has drawn nothing costs nothing under any accountant.
+        The pairs that the filter adds up must be fixed before the mechanism runs. So a settlement refunds nothing of a
+        run that zcdp, advanced, optimal, analytic or pld proves: its pair is a statement of the run as one mechanism.
+        It bounds no likelihood ratio path by path, and implies no smaller pair for the paths on which the run has
+        stopped early. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
+        (eps_ij, 0) of its own, whose epsilon is fixed before it is made, so the filter's unit may be the draw: draws
+        that were not made were never spent, and are refunded. A run without any draw costs nothing under any
+        accountant.
 
-        Runs may overlap in time, and one that was killed may be continued, or never. What a run draws depends on its
+        Runs may overlap in time, and one that was killed may be resumed, or never. The draws of a run depend on its
         plan and on its own answers, never on another run's. So the joint law is that of the runs in the order of their
-        reservations, with the draws that were not made left out, which is post-processing.
+        reservations, without the draws that were not made, which is post-processing.
     """
 
     accountant: str = "basic"
     name: str = "epsilon and delta"
 
     def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
-        """The epsilon that the run's accountant proves for the events at its delta, and that delta; pure sums: none.
+        """Return the epsilon that the run's accountant proves for the events at its delta, and that delta (pure: 0).
 
-        Errors: BudgetRefused where it proves none, is a third party's, or is not installed.
+        Raises:
+            BudgetRefused: the accountant proves none, is a third party's, or is not installed.
         """
         pure = pricing.accountant == PURE.accountant
         return _proved(events, PURE if pure else pricing)
 
     def settled(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> Cost:
-        """See the class: the draws of a pure sum, else all that was paid, unless nothing was drawn."""
+        """Return the cost of the draws of a pure sum; of other runs all that was paid, unless nothing was drawn."""
         if not events:
             return Cost()
         return self.price(events) if pricing.accountant == PURE.accountant else paid
 
     def guard(self, paid: Cost, events: Composition, pricing: Pricing = PURE) -> PrivacyFilter:
-        """What the run's own accountant admits of the events that were paid for."""
+        """Return the filter of the run's own accountant for the events that were paid for."""
         if pricing.accountant == PURE.accountant:
             return SumFilter(limit=paid.amount, cost=require_pure, unit="epsilon")
         if pricing.accountant == "zcdp":
@@ -78,14 +78,14 @@ class PairCurrency:
         return limit <= self.limit(budget)
 
     def proves(self, cost: Cost, price: Cost) -> bool:
-        """Within ROUNDING: the searches of some accountants end elsewhere on another machine."""
+        """Compare within ROUNDING: the searches of some accountants end differently on another machine."""
         return price <= Cost(cost.amount * ROUNDING, cost.delta)
 
     def epsilon(self, spent: Cost, delta: Fraction) -> Fraction | None:
         return spent.amount if spent.delta <= delta else None
 
     def request(self, largest: Cost, delta: Fraction) -> str | None:
-        """Any accountant's plan within these options fits: it costs at most their epsilon, and their delta or none."""
+        """Return options; a plan of any accountant within them costs at most their epsilon, and their delta or none."""
         epsilon, share = downward_text(largest.amount, DIGITS), downward_text(largest.delta)
         if Fraction(epsilon) < SMALLEST_EPSILON:
             return None
@@ -103,8 +103,8 @@ PAIR = PairCurrency()
 
 @lru_cache(maxsize=CACHED)
 def _proved(events: Composition, pricing: Pricing) -> Cost:
-    """See `PairCurrency.price`. One plan is often run many times, and some accountants take seconds."""
-    from dpqr.privacy.accountants.known import PREDICTING  # brings numpy, which looking at a ledger does not need
+    """See `PairCurrency.price`. Cached: one plan is often run many times, and some accountants take seconds."""
+    from dpqr.privacy.accountants.known import PREDICTING  # imports numpy, which reading a ledger does not need
 
     proving = PREDICTING.get(pricing.accountant)
     if proving is None:
@@ -122,5 +122,5 @@ def _proved(events: Composition, pricing: Pricing) -> Cost:
 
 
 def is_installed(accountant: str) -> bool:
-    """Whether the package that this accountant needs, if any, is there; nothing is imported."""
+    """Whether the package that this accountant needs, if any, is installed; nothing is imported."""
     return accountant != "pld" or find_spec("dp_accounting") is not None

@@ -1,4 +1,4 @@
-"""Policy: what the owner of a budget fixes for every run that the budget pays for."""
+"""Policy: how the owner of a budget fixes the reading of the private table for every run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dpqr.errors import BudgetRefused, UsageFault
 
 
 def require_delimiter(mark: str | None) -> None:
-    """UsageFault for what cannot stand between the cells of a CSV row."""
+    """Raise UsageFault unless `mark` can separate the cells of a CSV row."""
     if mark is not None and (len(mark) != 1 or not mark.isascii() or mark in '"\r\n\0' or mark.isalnum()):
         raise UsageFault(f"--delimiter {mark!r}: give one character, for example ';' or a tab")
 
@@ -49,7 +49,7 @@ class Policy:
 
     @property
     def stated(self) -> Iterator[tuple[str, int | str | None, int | str | None]]:
-        """Every option with what is stated (None: nothing) and with what holds then."""
+        """Every option with its stated value (None: not stated) and the value that holds then."""
         for (option, limit), (_, default) in zip(self._limits(), BUILT_IN._limits(), strict=True):
             yield option, limit, default if limit is None else limit
         yield "--delimiter", self.delimiter, self.delimiter
@@ -60,12 +60,12 @@ class Policy:
 
 
 BUILT_IN = Policy(records=2**36, bytes=2**40, memory=2**32)
-"""The limits that hold where none is stated."""
+"""The limits that hold if none is stated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChange:
-    """What a later policy states; None: as it was. The count column is part of the unit, and so fixed for life."""
+    """A change of policy; None: unchanged. The count column is part of the unit, and so fixed for life."""
 
     records: int | None = None
     bytes: int | None = None
@@ -74,7 +74,7 @@ class PolicyChange:
     fail: bool | None = None
 
     def applied(self, policy: Policy) -> Policy:
-        """The policy after the change."""
+        """Return the policy after the change."""
         return replace(
             policy,
             records=policy.records if self.records is None else self.records,
@@ -86,21 +86,21 @@ class PolicyChange:
 
 
 def resolved(policy: Policy, stated: Policy) -> Policy:
-    """How a run reads its table under a policy.
+    """Resolve how a run reads its table under a policy.
 
     Args:
         policy: of the budget that pays.
         stated: by the request; None in a field: not stated.
 
     Returns:
-        The policy's values; `fail` as the domain has it.
+        The policy's values, with `fail` from the domain.
 
     Raises:
-        BudgetRefused: the request states otherwise.
+        BudgetRefused: the request states other values.
 
     Privacy:
-        The result, and every refusal, is a function of the policy and the request alone. Two requests that pass read
-        the table alike, so no choice of options observes anything of it.
+        The result, and every refusal, is a function of the policy and the request alone. Two accepted requests read the
+        table alike, so no choice of options observes anything of it.
     """
     for (option, asked, _), (_, _, fixed) in zip(stated.stated, policy.stated, strict=True):
         if asked is not None and asked != fixed:
@@ -117,7 +117,7 @@ def resolved(policy: Policy, stated: Policy) -> Policy:
 
 
 def require_stricter(policy: Policy, later: Policy) -> None:
-    """BudgetRefused unless `later` admits no run that `policy` refuses, but for a delimiter where none was stated."""
+    """Raise BudgetRefused if `later` admits a run that `policy` refuses; a first delimiter may be stated."""
     for (option, before, fixed), (_, asked, after) in zip(policy.stated, later.stated, strict=True):
         if isinstance(fixed, int) and isinstance(after, int):
             if after > fixed:
@@ -129,10 +129,10 @@ def require_stricter(policy: Policy, later: Policy) -> None:
 
 
 def uncovered_bits(reading: Policy) -> tuple[str, ...]:
-    """One sentence for each stated limit and for `fail`: what the exit code tells beside the guarantee.
+    """Return one sentence for each stated limit and for `fail`: the bits of the exit code beyond the guarantee.
 
     Args:
-        reading: what holds for a run (`resolved`), or what a request without a ledger states.
+        reading: of a run (`resolved`), or as a request without a ledger states it.
     """
     found = [
         (reading.records, f"whether there are more than {_value(reading.records)} records (--max-records)"),

@@ -1,6 +1,6 @@
-"""Private and Released: the type, not the name, says whether a value is private.
+"""Private and Released: the type says whether a value is private.
 
-The seal answers mistakes, not malice: Python cannot stop code that means to reach inside.
+The seal prevents mistakes, not malice: Python cannot stop code that deliberately reaches inside.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class SealKey:
-    """Held by the gate alone (an architecture test looks for the name)."""
+    """Held by the gate alone (an architecture test searches for the name)."""
 
     __slots__ = ()
 
@@ -22,6 +22,9 @@ class Private(Generic[T]):
     """An opaque private value: no printing, comparing, hashing, copying, pickling or converting.
 
     Why no refusing `__float__`, `__len__`, `__iter__`: a type checker would then believe that they are allowed.
+
+    >>> Private(42)
+    Private(...)
     """
 
     __slots__ = ("__value",)
@@ -61,7 +64,11 @@ class Private(Generic[T]):
 @final
 @dataclass(frozen=True, slots=True)
 class Released(Generic[T]):
-    """A value that was paid for; `charge` is the number of the event that paid."""
+    """A value that was paid for; `charge` is the number of its event in the run.
+
+    >>> Released(7, charge=0).value
+    7
+    """
 
     value: T
     charge: int

@@ -9,9 +9,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.currency import EPSILON, RHO
-from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy

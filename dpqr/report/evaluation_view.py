@@ -1,4 +1,4 @@
-"""Evaluations as text: exact errors of a release, the worst blocks first, and what an audit proved of each claim."""
+"""Evaluations as text: a release's exact errors, the worst blocks first, and what an audit proved of each claim."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.evaluation.accuracy import Accuracy, BlockError
-from dpqr.evaluation.attack import Loss
-from dpqr.evaluation.claim import Claim
-from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.audit.attack import Loss
+from dpqr.audit.claim import Claim
+from dpqr.evaluation import Accuracy, BlockError
+from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.wording import amount, counted, plain
 
 

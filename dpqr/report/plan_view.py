@@ -11,9 +11,8 @@ from itertools import accumulate
 from rich.console import RenderableType
 
 from dpqr.construction.sentences import choice_words, dropped_words, guarantee, parallel_words
+from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
-from dpqr.privacy.figures import upward_text
-from dpqr.privacy.price import Price
 from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
 

@@ -17,7 +17,7 @@ from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.theory import Theory
 from dpqr.prediction.tuning import FACTORS
-from dpqr.privacy.figures import upward_text
+from dpqr.privacy.budget import upward_text
 from dpqr.report.wording import DIGITS, Fact, counted, facts, plain, price_words
 
 

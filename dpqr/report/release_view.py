@@ -22,8 +22,7 @@ from dpqr.construction.sentences import (
     release_guarantee,
 )
 from dpqr.data.domain import Domain
-from dpqr.privacy.figures import upward_text
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, upward_text
 from dpqr.report.wording import DIGITS, Fact, amount, bound, counted, facts, optional, plain, price_words
 from dpqr.strategies.plan import Phase, Plan
 from dpqr.workload.naming import RowNames, row_names

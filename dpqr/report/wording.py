@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from dpqr.privacy.figures import upward_text
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, upward_text
 
 if TYPE_CHECKING:
     from rich.table import Table

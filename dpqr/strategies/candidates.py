@@ -17,21 +17,24 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
-from dpqr.mechanisms.block_scores import (
+from dpqr.mechanisms.box_scores import BoxScores
+from dpqr.mechanisms.noisy_answers import CEILING, RECORDS, largest_answer, refuse_beyond
+from dpqr.mechanisms.scores import (
     BlockScores,
+    QueryScores,
+    Scores,
     fair_multipliers,
+    fair_ratios,
     largest_total,
+    queries_sensitivity,
     refuse_large_score,
+    row_by_row,
     scores_sensitivity,
 )
-from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.limits import CEILING, RECORDS, largest_answer, refuse_beyond
-from dpqr.mechanisms.query_scores import QueryScores, fair_ratios, queries_sensitivity, row_by_row
-from dpqr.mechanisms.scores import Scores
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.box_index import BoxIndex, box_index
-from dpqr.workload.grid import common_grid, rounded
 from dpqr.workload.stacking import all_answers, stacked
+from dpqr.workload.workload import common_grid, rounded
 
 MOST_BITS = 20
 """Cells are rounded to 2^-20 records at the finest: 2^20 of them are off by less than one record together."""

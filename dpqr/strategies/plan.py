@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.distinguishers.interface import Distinguisher

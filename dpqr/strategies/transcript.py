@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from dpqr.data.arrays import FloatArray
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import Candidate, Candidates
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Nouns of the questions: linear queries, grouped into blocks that answer themselves on counts or a hypothesis."""
+"""Nouns of the questions: linear queries in blocks that answer themselves on counts or on a hypothesis."""

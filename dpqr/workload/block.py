@@ -14,11 +14,10 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray
-from dpqr.data.counts import MarginalSource
+from dpqr.data.histogram import MarginalSource
 from dpqr.workload.boxes import Ends, box_adjoint, box_sums
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.ranges import spans
-from dpqr.workload.single_row import row_tops, single_row
+from dpqr.workload.ranges import row_tops, single_row, spans
 
 ROWWISE_ENTRIES = 2**22
 """Entries of the largest intermediate of a row-by-row product (32 MB)."""
@@ -29,8 +28,7 @@ class Factor:
     """An integer matrix over one group of attributes.
 
     axes, sizes: the group's attributes and their cell counts; the matrix has prod(sizes) cells, in C order.
-    labels: what each row is called in the answers; empty for an identity (its rows are the cells) and for a single
-    row that needs no name.
+    labels: names of the rows in the answers; empty for an identity, whose rows are cells, and for a single row.
     """
 
     axes: Axes
@@ -48,10 +46,15 @@ class QueryBlock:
     """Integer queries on disjoint groups of attributes, as a Kronecker product or row by row.
 
     factors: every combination of their rows is one query (Kronecker, the last factor's rows varying fastest), or,
-    with `rowwise`, row r of the block is the product of every factor's row r.
-    weight: how much the user cares, used by selection only.
+    with `rowwise`, row r of the block is the product of every factor's row r. None: the count of all records.
+    weight: relative importance, used by selection only.
     scale: the public grid; a true answer is `scale` times the integer that `answer` returns.
-    No factors: the one query that counts all records.
+
+    >>> block = QueryBlock(name="sex by region", factors=(Factor.identity(0, 2), Factor.identity(1, 3)))
+    >>> block.rows, block.axes, block.is_marginal
+    (6, (0, 1), True)
+    >>> block.apply(np.array([[1, 2, 3], [4, 5, 6]])).tolist()
+    [1, 2, 3, 4, 5, 6]
     """
 
     name: str
@@ -62,12 +65,12 @@ class QueryBlock:
 
     @property
     def axes(self) -> Axes:
-        """All attributes that the block looks at, factor by factor."""
+        """All attributes of the block, factor by factor."""
         return tuple(axis for factor in self.factors for axis in factor.axes)
 
     @property
     def rows(self) -> int:
-        """How many queries the block holds."""
+        """Number of queries."""
         if self.rowwise:
             return self.factors[0].matrix.rows
         return math.prod(factor.matrix.rows for factor in self.factors)
@@ -88,11 +91,15 @@ class QueryBlock:
         return math.prod(factor.matrix.column_norm(0) for factor in self.factors)
 
     def answer(self, source: MarginalSource) -> AnyArray:
-        """Answers in units of `scale`, shape (rows,): int64 on counts, float64 (records) on a hypothesis."""
+        """Answer from the marginal over `axes`.
+
+        Returns:
+            Answers in units of `scale`, shape (rows,): int64 on counts, float64 (records) on a hypothesis.
+        """
         return self.apply(source.marginal(self.axes))
 
     def apply(self, marginal: AnyArray) -> AnyArray:
-        """The block's product with the marginal tensor over `axes`; shape (rows,)."""
+        """Multiply the marginal tensor over `axes`; returns shape (rows,)."""
         tensor = marginal.reshape([factor.matrix.cells for factor in self.factors] or [1])
         if self.rowwise:
             return self._apply_rowwise(tensor)
@@ -102,13 +109,12 @@ class QueryBlock:
 
     @property
     def ends(self) -> tuple[Ends, ...] | None:
-        """Starts and stops of every row along each factor's cells, where all of them are intervals; else None."""
+        """Starts and stops of every row along each factor's cells; None unless all rows are intervals."""
         known = [spans(factor.matrix) for factor in self.factors]
         return None if None in known else tuple(ends for ends in known if ends is not None)
 
     def _apply_rowwise(self, tensor: AnyArray) -> AnyArray:
-        """Boxes from running sums. Other rows are taken in slices, so that no intermediate is much larger than
-        ROWWISE_ENTRIES."""
+        """Boxes use running sums; other rows are multiplied in slices of about ROWWISE_ENTRIES entries."""
         ends = self.ends
         if ends is not None:
             return box_sums(ends, tensor)
@@ -123,7 +129,7 @@ class QueryBlock:
         return answers
 
     def adjoint(self, values: AnyArray) -> AnyArray:
-        """The transposed product: values of shape (rows,) to a tensor over `axes`, shape = their sizes."""
+        """Multiply values of shape (rows,) by the transpose; returns a tensor over `axes`, shape = their sizes."""
         sizes = [size for factor in self.factors for size in factor.sizes]
         if self.rowwise:
             ends, cells = self.ends, [factor.matrix.cells for factor in self.factors]
@@ -135,7 +141,7 @@ class QueryBlock:
         return tensor.reshape(sizes)
 
     def row(self, index: int) -> QueryBlock:
-        """Query `index` alone, as a block of one row on the same grid."""
+        """Return query `index` alone, as a block of one row on the same grid."""
         picks = self._factor_rows(index)
         factors = tuple(
             Factor(axes=factor.axes, sizes=factor.sizes, matrix=single_row(factor.matrix, pick))
@@ -162,7 +168,7 @@ class QueryBlock:
         return tuple(int(pick) for pick in np.unravel_index(index, shape)) if shape else ()
 
     def coefficients(self) -> Iterator[IntArray]:
-        """Each query's coefficients over the block's own cells, shape (cells,): for small universes only."""
+        """Yield each query's coefficients over the block's own cells, shape (cells,); for small universes only."""
         for index in range(self.rows):
             row = np.ones(1, dtype=np.int64)
             for factor, pick in zip(self.factors, self._factor_rows(index), strict=True):
@@ -171,10 +177,10 @@ class QueryBlock:
 
 
 def _along(matrix: IntMatrix, tensor: AnyArray, position: int) -> AnyArray:
-    """Apply `matrix` along one dimension of `tensor`; the others are carried."""
+    """Multiply along one dimension of `tensor`."""
     if isinstance(matrix, Identity):
         return tensor
-    if tensor.ndim == 1:  # hundreds of single queries are asked in every round: no axes to move
+    if tensor.ndim == 1:  # no axes to move: rounds ask hundreds of single queries
         return matrix.apply(tensor[:, None])[:, 0]
     front = np.moveaxis(tensor, position, 0)
     product = matrix.apply(front.reshape(front.shape[0], -1))
@@ -199,13 +205,13 @@ def _slices(rows: int, entries: int) -> Iterator[tuple[int, int]]:
 
 
 def _product(rows: AnyArray, tensor: AnyArray) -> AnyArray:
-    """Matrix product; floats go through BLAS, which has no integers, and einsum is twice as fast on those."""
+    """Matrix product; floats use BLAS, and einsum is twice as fast as `@` on integers."""
     product: AnyArray = rows @ tensor if tensor.dtype.kind == "f" else np.einsum("rc,ck->rk", rows, tensor)
     return product
 
 
 def sum_of_products(block: QueryBlock, values: AnyArray) -> AnyArray:
-    """Sum over rows r of values[r] times the product of every factor's row r; shape = cells of each factor."""
+    """Sum, over rows r, values[r] times the product of every factor's row r; shape = their cells."""
     last = block.factors[-1].matrix
     total = np.zeros((block.cells // last.cells, last.cells), dtype=values.dtype)
     for start, stop in _slices(block.rows, max(total.shape)):

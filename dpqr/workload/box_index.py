@@ -1,8 +1,7 @@
-"""BoxIndex: very many boxes (conjunctions of comparisons) sorted into a tree of what they compare.
+"""BoxIndex: many boxes (conjunctions of comparisons) sorted into a tree by their comparisons.
 
 Queries on the same attributes share a node, those that also make the same first comparison a child of it, and so on
-down to queries that are the same. A node's queries stand side by side in the sorted order. Public: a function of the
-workload, made once a run.
+down to identical queries. A node's queries are contiguous in the sorted order. Public: a function of the workload.
 """
 
 from __future__ import annotations
@@ -20,19 +19,20 @@ from dpqr.workload.boxes import Ends
 from dpqr.workload.stacking import stacked
 
 LARGEST_TABLE = 2**20
-"""Cells of the one table that all queries are told from."""
+"""Cells of the table that answers all queries."""
 
 FIRST, NODES = 2**18, 2**15
-"""Sums that the bounds of one family take before any choice, and for how many nodes, if it can be had for so few."""
+"""Limits on the sums and nodes of the level of a family that is bounded before any selection."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Level:
-    """Nodes that have fixed the same number of comparisons.
+    """Nodes that fix the same number of comparisons.
 
-    first: place of every node's first query in the sorted order, and at the end the number of queries, (nodes + 1,).
-    kinds: which of the family's intervals the node has fixed last, (nodes,); at the top which group of attributes.
-    down: children of node i are the nodes down[i] .. down[i + 1] - 1 of the next level, (nodes + 1,); none at the end.
+    first: position of every node's first query in the sorted order, then the number of queries, shape (nodes + 1,).
+    kinds: index of the interval that the node fixes last, shape (nodes,); at the top the group of attributes.
+    down: children of node i are the nodes down[i] .. down[i + 1] - 1 of the next level, shape (nodes + 1,); empty on
+    the last level.
     """
 
     first: IntArray
@@ -46,12 +46,12 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Family:
-    """Boxes on groups of equally many cells, attribute by attribute.
+    """Boxes on groups of attributes of equal sizes.
 
-    sizes: cells of a group's attributes. cells: where each group's cells lie in the flat table of `with_totals`, shape
+    sizes: cells of a group's attributes. cells: indices of each group's cells in the flat table of `with_totals`, shape
     (groups, prod(sizes)). intervals: the distinct comparisons along each attribute. levels: one more than attributes;
-    a node of the last one holds queries that are the same.
-    codes: group and comparisons of every query as one integer, rising; order: each one's number among the candidates.
+    a node of the last one holds identical queries.
+    codes: group and comparisons of every query as one integer, ascending. order: their numbers among the candidates.
     """
 
     sizes: tuple[int, ...]
@@ -63,14 +63,14 @@ class Family:
 
     @property
     def start(self) -> int:
-        """The level whose nodes are bounded before any choice: the lowest of few nodes and sums."""
+        """The level whose nodes are bounded before any selection: the lowest one within FIRST sums and NODES nodes."""
         widths = [level.nodes * math.prod(self.sizes[depth:]) for depth, level in enumerate(self.levels)]
         room = max(widths[0], FIRST)
         small = [depth for depth, width in enumerate(widths) if width <= room and self.levels[depth].nodes <= NODES]
         return max(small, default=0)
 
     def picks(self, places: IntArray) -> list[IntArray]:
-        """Of the queries at these places of the sorted order: the group, and which interval of each attribute."""
+        """Return, for queries by their position in the sorted order, the group and the interval of each attribute."""
         found, rest = [], self.codes[places]
         for starts, _ in self.intervals[::-1]:
             rest, pick = np.divmod(rest, len(starts))
@@ -80,7 +80,7 @@ class Family:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BoxIndex:
-    """axes, sizes: of the table that all queries are told from. families: their queries are all candidates, once."""
+    """axes, sizes: of the table that answers all queries. families: together they hold every candidate once."""
 
     axes: Axes
     sizes: tuple[int, ...]
@@ -92,8 +92,12 @@ class BoxIndex:
 
 
 def box_index(blocks: Sequence[QueryBlock]) -> BoxIndex | None:
-    """The index; None where some query is no box, or the table or the groups' tables have more cells than there are
-    queries, for then nothing is saved."""
+    """Index the queries of `blocks`.
+
+    Returns:
+        None if some query is no box, or if the table or the groups' tables have more cells than there are queries: a
+        search would then save nothing.
+    """
     arranged = stacked(tuple(blocks))
     sizes = {axis: size for block in arranged.blocks for f in block.factors for axis, size in _pairs(f.axes, f.sizes)}
     axes = tuple(sorted(sizes))
@@ -152,7 +156,7 @@ def _family(
 
 
 def _cells(groups: Sequence[Axes], sizes: tuple[int, ...], axes: Axes, shape: tuple[int, ...]) -> IntArray:
-    """Flat places in a table of that shape: 0 along every attribute that is not the group's."""
+    """Flat indices in a table of that shape: 0 along every attribute outside the group."""
     strides = [math.prod(shape[place + 1 :]) for place in range(len(shape))]
     own = np.array([[strides[axes.index(axis)] for axis in group] for group in groups], dtype=np.int64)
     places = np.zeros((len(groups), 1), dtype=np.int64)
@@ -163,7 +167,7 @@ def _cells(groups: Sequence[Axes], sizes: tuple[int, ...], axes: Axes, shape: tu
 
 
 def _levels(codes: IntArray, kinds: list[int]) -> tuple[Level, ...]:
-    """Cut the rising codes wherever what was fixed so far changes."""
+    """Cut the ascending codes wherever the comparisons fixed so far change."""
     firsts, levels = [], []
     for depth in range(len(kinds) + 1):
         prefixes = codes // math.prod(kinds[depth:])

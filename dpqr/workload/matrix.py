@@ -1,19 +1,42 @@
-"""IntMatrix: the small integer matrices that blocks are made of, each with its own fast product.
+"""IntMatrix: the integer matrices that blocks are made of, each with its own fast product.
 
-A matrix has `rows` queries over `cells` cells. Products keep the dtype of what they are applied to (int64 on counts,
-float64 on a hypothesis). Column figures are what sensitivities are built from, exact Python integers.
+A matrix has `rows` queries over `cells` cells. Products keep the dtype of their argument (int64 for counts, float64 for
+a hypothesis). Sensitivities are built from norms and distances of the columns, which are exact Python integers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray, frozen
-from dpqr.workload.columns import PAIRWISE_WORK, largest_distance, largest_norm
+
+PAIRWISE_WORK = 2**27
+"""Limit on columns squared times rows, up to which a column distance is found by comparing all pairs."""
+
+
+def largest_distance(vectors: IntArray, power: int) -> int | None:
+    """Return the largest sum |v - w|^power over pairs of rows of `vectors`; None beyond PAIRWISE_WORK."""
+    if vectors.size > PAIRWISE_WORK // 32:
+        return None
+    distinct = np.unique(vectors, axis=0)
+    if len(distinct) * distinct.size > PAIRWISE_WORK:
+        return None
+    return max(largest_norm(distinct - vector, power) for vector in distinct)
+
+
+def largest_norm(vectors: IntArray, power: int) -> int:
+    """Return the largest sum |v|^power over the rows of `vectors` (power 0: largest |v|); exact beyond int64 too."""
+    sizes = np.abs(vectors)
+    largest = int(sizes.max(initial=0))
+    if power == 0:
+        return largest
+    if largest**power * max(sizes.shape[1], 1) >= 2**62:
+        return max(int(sum(int(c) ** power for c in row)) for row in sizes)
+    return int((sizes**power).sum(axis=1).max(initial=0))
 
 
 class IntMatrix(Protocol):
@@ -25,11 +48,11 @@ class IntMatrix(Protocol):
     def cells(self) -> int: ...
 
     def apply(self, tensor: AnyArray) -> AnyArray:
-        """The product with an array of shape (cells, k): shape (rows, k)."""
+        """Multiply an array of shape (cells, k); returns shape (rows, k)."""
         ...
 
     def adjoint(self, tensor: AnyArray) -> AnyArray:
-        """The transposed product with an array of shape (rows, k): shape (cells, k)."""
+        """Multiply an array of shape (rows, k) by the transpose; returns shape (cells, k)."""
         ...
 
     def row(self, index: int) -> IntArray:
@@ -58,6 +81,7 @@ class IntMatrix(Protocol):
 class Identity:
     """Every cell by itself: the matrix of a marginal."""
 
+    smallest: ClassVar[int] = 0
     size: int
 
     @property
@@ -82,10 +106,6 @@ class Identity:
     def table(self, start: int, stop: int) -> IntArray:
         return np.eye(stop - start, self.size, start, dtype=np.int64)
 
-    @property
-    def smallest(self) -> int:
-        return 0
-
     def column_norm(self, power: int) -> int:
         return 1
 
@@ -99,9 +119,10 @@ class Identity:
 class Prefix:
     """Row r sums the cells 0..r: the lower-triangular matrix of a CDF. Products are running sums.
 
-    size: how many cells are ordered, one row each; after them come `others` cells that no row counts (null, outside).
+    size: number of ordered cells, one row each. others: cells after them that no row counts (null, outside).
     """
 
+    smallest: ClassVar[int] = 0
     size: int
     others: int = 0
 
@@ -128,15 +149,11 @@ class Prefix:
     def table(self, start: int, stop: int) -> IntArray:
         return (np.arange(self.cells) <= np.arange(start, stop)[:, None]).astype(np.int64)
 
-    @property
-    def smallest(self) -> int:
-        return 0
-
     def column_norm(self, power: int) -> int:
         return 1 if power == 0 else self.size
 
     def column_distance(self, power: int) -> int | None:
-        """The first column against a cell that no row counts, or else against the last column."""
+        """The first column and one that no row counts, or else the last one, are farthest apart."""
         if self.others:
             return self.column_norm(power)
         if self.size == 1:
@@ -148,7 +165,7 @@ class Prefix:
 class Dense:
     """Any coefficients, shape (rows, cells), int64, read-only (narrower integers are widened, or squares would wrap).
 
-    Norms and distances are kept: every draw of a long run asks for them again.
+    Norms and distances are cached, as every draw of a long run asks for them.
     """
 
     coefficients: IntArray
@@ -176,7 +193,7 @@ class Dense:
         return self._like(tensor).T @ tensor
 
     def _like(self, tensor: AnyArray) -> AnyArray:
-        """Float products go through BLAS, which needs both sides to be floats; counts stay int64."""
+        """Return the coefficients in the tensor's kind: float products use BLAS, counts stay int64."""
         return self._floats if tensor.dtype.kind == "f" else self.coefficients
 
     def row(self, index: int) -> IntArray:
@@ -200,7 +217,7 @@ class Dense:
 
     @cached_property
     def _distances(self) -> tuple[int | None, ...]:
-        """Where rows are compared one by one (one row; the largest entry) a row's spread is the distance."""
+        """A row's spread is the distance for one row and for power 0."""
         spread = int((self.coefficients.max(axis=1) - self.coefficients.min(axis=1)).max())
         if self.rows == 1:
             return spread, spread, spread * spread
@@ -212,7 +229,7 @@ class Dense:
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """Mostly zero coefficients (many short ranges): compressed rows; `csr` is a scipy csr_array of int64."""
+    """Mostly zero coefficients, such as many short ranges; `csr` is a scipy csr_array of int64."""
 
     csr: Any
 

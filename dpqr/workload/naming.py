@@ -1,4 +1,4 @@
-"""RowNames: what the rows of a block are called, for everything that prints or writes answers."""
+"""RowNames: names of a block's rows, for everything that prints or writes answers."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dpqr.workload.matrix import Identity
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowNames:
-    """The first rows of a block, by what they are about.
+    """Names of the first rows of a block.
 
-    cells: attribute -> cell codes, shape (rows,), for every attribute that an identity factor keeps apart; an
-    attribute that is missing here is summed over, or spoken of by the detail.
+    cells: attribute -> cell codes, shape (rows,), for every attribute of an identity factor; any other attribute is
+    summed over, or described by the detail.
     details: the distinct texts of all other factors' rows ("<= 30"; several are joined by ", ").
-    detail: one index into `details` a row, or None where no factor has a name to give.
+    detail: one index into `details` per row; None if no factor has a name.
     """
 
     cells: dict[int, IntArray]
@@ -27,7 +27,7 @@ class RowNames:
 
 
 def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
-    """Names of the first `limit` rows of `block` (all of them without a limit). Public: reads the block alone."""
+    """Return names of the first `limit` rows of a block, or of all. Public: a function of the block alone."""
     count = block.rows if limit is None else min(limit, block.rows)
     cells: dict[int, IntArray] = {}
     named: list[tuple[tuple[str, ...], IntArray]] = []
@@ -46,22 +46,22 @@ def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
 
 
 def named_axes(block: QueryBlock) -> tuple[int, ...]:
-    """The attributes in `cells` of a block's names."""
+    """Return the attributes in `cells` of a block's names."""
     return tuple(axis for factor in block.factors if isinstance(factor.matrix, Identity) for axis in factor.axes)
 
 
 def detailed_rows(block: QueryBlock) -> int:
-    """At most so many details has a block's names; 0: none."""
+    """Return an upper bound on the number of details of a block's names; 0: none."""
     return block.rows if any(_is_detailed(factor) for factor in block.factors) else 0
 
 
 def _is_detailed(factor: Factor) -> bool:
-    """Whether a factor's rows are told by texts: they are not cells, and have a name to give."""
+    """Whether a factor's rows are named by texts: they are not cells, and there are labels or several rows."""
     return not isinstance(factor.matrix, Identity) and (bool(factor.labels) or factor.matrix.rows > 1)
 
 
 def _picks(block: QueryBlock, count: int) -> tuple[IntArray, ...]:
-    """For every factor the row that each of the block's first `count` rows takes of it."""
+    """For every factor the row of it that each of the block's first `count` rows uses."""
     rows = np.arange(count, dtype=np.int64)
     if block.rowwise:
         return (rows,) * len(block.factors)

@@ -1,4 +1,4 @@
-"""PIdentity: every cell by itself, and a few weighted sums of groups of neighbouring cells; with its inverse.
+"""PIdentity: weighted single cells and a few weighted sums of groups of neighbouring cells, with its inverse.
 
 The form is HDMM's (McKenna, Miklau, Hay and Machanavajjhala 2018, section 5.2): A = [diag(d); F]. Here d and the
 columns of F are constant on groups of neighbouring cells, so that products, sensitivity and inverse cost no more than
@@ -13,12 +13,11 @@ from functools import cached_property
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray, frozen
-from dpqr.workload.columns import largest_distance, largest_norm
-from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.matrix import IntMatrix, largest_distance, largest_norm
 from dpqr.workload.ranges import group_sums
 
 SLICE = 2**21
-"""Group sums of queries that are looked at together."""
+"""Group sums of queries per batch."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +41,7 @@ class PIdentity:
 
     @cached_property
     def edges(self) -> IntArray:
-        """Where the groups begin, and the end: shape (groups + 1,)."""
+        """Ends of the groups, from 0 on, shape (groups + 1,)."""
         return np.concatenate([[0], np.cumsum(self.widths)])
 
     @cached_property
@@ -86,7 +85,7 @@ class PIdentity:
 
     @cached_property
     def _columns(self) -> IntArray:
-        """One column a group, its cell's own weight first: shape (groups, 1 + p)."""
+        """One column per group, its cell's own weight first: shape (groups, 1 + p)."""
         return np.concatenate([self.diagonal[:, None], self.sums.T], axis=1)
 
     def scaled(self, factor: int) -> PIdentity:
@@ -101,7 +100,7 @@ class PIdentity:
         return tuple(self._distance(power) for power in (0, 1, 2))
 
     def _distance(self, power: int) -> int | None:
-        """Two cells of one group differ in their own weights only; of two groups, in these and in F's columns."""
+        """Two cells of one group differ in their own weights only; those of two groups in F's columns too."""
         twins = [2 * int(own) ** power for own in self.diagonal[self.widths > 1]] if power else []
         if power == 0:
             spread = self.sums.max(axis=1) - self.sums.min(axis=1)
@@ -127,14 +126,14 @@ class PIdentity:
         return solved
 
     def recover(self, values: FloatArray) -> FloatArray:
-        """Least squares: (A^T A)^-1 A^T values, shape (cells, k)."""
+        """Return the least-squares estimate (A^T A)^-1 A^T values, shape (cells, k)."""
         right = self.adjoint(values)
         inner = self._middle @ np.add.reduceat(right, self.edges[:-1], axis=0)
         alone = right / (self._cell_weights.astype(np.float64) ** 2)[:, None]
         return np.asarray(alone - np.repeat(self._middle.T @ inner, self.widths, axis=0))
 
     def variances(self, queries: IntMatrix) -> FloatArray:
-        """q (A^T A)^-1 q^T of every row q of `queries`, shape (rows,): the variance that unit noise leaves in it."""
+        """Return q (A^T A)^-1 q^T of every row q of `queries`, shape (rows,): its variance under unit noise."""
         step = max(1, SLICE // max(queries.cells, 1))
         inverse = self.diagonal.astype(np.float64) ** -2
         found = np.empty(queries.rows)

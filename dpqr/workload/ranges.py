@@ -1,15 +1,18 @@
-"""Ranges: intervals of an ordered axis, kept as their two ends; and what other matrices are in those terms."""
+"""Ranges: intervals of an ordered axis, stored as their ends; the interval form of other matrices, and single rows.
+
+A single row keeps its compact form: a range over a million cells is two numbers, and a run measures one every round.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray, frozen
-from dpqr.workload.columns import PAIRWISE_WORK
-from dpqr.workload.matrix import Identity, IntMatrix, Prefix
+from dpqr.workload.matrix import PAIRWISE_WORK, Dense, Identity, IntMatrix, Prefix, Sparse
 
 
 @dataclass(frozen=True, eq=False)
@@ -19,6 +22,7 @@ class Ranges:
     starts, stops: int64, 0 <= start <= stop <= cells. Memory grows with rows plus cells, never with their product.
     """
 
+    smallest: ClassVar[int] = 0
     starts: IntArray
     stops: IntArray
     cells: int
@@ -55,26 +59,21 @@ class Ranges:
         inside = (places >= self.starts[start:stop, None]) & (places < self.stops[start:stop, None])
         return inside.astype(np.int64)
 
-    @property
-    def smallest(self) -> int:
-        return 0
-
     @cached_property
     def places(self) -> tuple[IntArray, IntArray, IntArray]:
-        """The distinct ends, rising, and for every row which of them its start and its stop are."""
+        """The distinct ends, ascending, and for every row the indices of its start and its stop among them."""
         distinct, index = np.unique(np.concatenate([self.starts, self.stops]), return_inverse=True)
         return distinct, index[: self.rows], index[self.rows :]
 
     @cached_property
     def _cover(self) -> IntArray:
-        """How many ranges hold each cell."""
+        """Number of ranges that hold each cell, shape (cells,)."""
         steps = np.bincount(self.starts, minlength=self.cells + 1) - np.bincount(self.stops, minlength=self.cells + 1)
         return np.cumsum(steps)[: self.cells].astype(np.int64)
 
     @cached_property
     def _most(self) -> int:
-        """Most ranges that hold one cell. Their number only rises at a start, so the starts are all that is looked at:
-        a single range over a million cells asks for this in every round."""
+        """Largest number of ranges that hold one cell. It rises at starts only, so only starts are evaluated."""
         held = self.stops > self.starts
         starts, stops = np.sort(self.starts[held]), np.sort(self.stops[held])
         begun, ended = (np.searchsorted(ends, starts, side="right") for ends in (starts, stops))
@@ -85,8 +84,7 @@ class Ranges:
 
     @cached_property
     def _distance(self) -> int | None:
-        """Largest number of ranges that hold exactly one of two cells: held by one, plus by the other, minus twice
-        by both. None beyond the work limit (for cells squared)."""
+        """Largest number of ranges that hold exactly one of two cells; None beyond the work limit for cells squared."""
         if self.cells**2 > PAIRWISE_WORK // 32:
             return None
         ends = np.zeros((self.cells + 1, self.cells + 1), dtype=np.int64)
@@ -102,12 +100,12 @@ class Ranges:
 
 
 def everything(cells: int) -> Ranges:
-    """The one query that counts every cell."""
+    """Return the one query that counts every cell."""
     return Ranges(np.zeros(1, dtype=np.int64), np.full(1, cells, dtype=np.int64), cells)
 
 
 def spans(matrix: IntMatrix) -> tuple[IntArray, IntArray] | None:
-    """Starts and stops of a matrix whose rows are all intervals by its form; None of any other."""
+    """Return starts and stops of a matrix whose type makes every row an interval; None of any other."""
     if isinstance(matrix, Ranges):
         return matrix.starts, matrix.stops
     if isinstance(matrix, Identity):
@@ -118,9 +116,13 @@ def spans(matrix: IntMatrix) -> tuple[IntArray, IntArray] | None:
 
 
 def group_sums(matrix: IntMatrix, edges: IntArray, start: int, stop: int) -> tuple[FloatArray, FloatArray]:
-    """Of the rows start .. stop - 1: coefficients and their squares summed over groups of neighbouring cells.
+    """Sum the coefficients of rows start .. stop - 1, and their squares, over groups of neighbouring cells.
 
-    edges: 0 = edges[0] < .. < edges[-1] = cells. Two arrays of shape (stop - start, groups).
+    Args:
+        edges: ends of the groups, 0 = edges[0] < .. < edges[-1] = cells.
+
+    Returns:
+        Sums of coefficients and of squares, each of shape (stop - start, groups).
     """
     known = spans(matrix)
     if known is not None:
@@ -131,3 +133,50 @@ def group_sums(matrix: IntMatrix, edges: IntArray, start: int, stop: int) -> tup
     table = matrix.table(start, stop).astype(np.float64)
     first = np.asarray(edges[:-1])
     return np.add.reduceat(table, first, axis=1), np.add.reduceat(table**2, first, axis=1)
+
+
+ENTRIES = 2**22
+"""Coefficients per batch."""
+
+
+def single_row(matrix: IntMatrix, index: int) -> IntMatrix:
+    """Return row `index` as a matrix of one row; the matrix itself, with its cached norms, if it has no other row."""
+    if matrix.rows == 1 and index == 0 and isinstance(matrix, Ranges | Sparse | Dense):
+        return matrix
+    if isinstance(matrix, Ranges):
+        return _interval(int(matrix.starts[index]), int(matrix.stops[index]), matrix.cells)
+    if isinstance(matrix, Identity | Prefix):
+        return _interval(index if isinstance(matrix, Identity) else 0, index + 1, matrix.cells)
+    if isinstance(matrix, Sparse):
+        return Sparse(matrix.csr[[index], :])
+    return Dense(matrix.row(index)[None, :])
+
+
+def _interval(start: int, stop: int, cells: int) -> Ranges:
+    return Ranges(np.array([start], dtype=np.int64), np.array([stop], dtype=np.int64), cells)
+
+
+def row_tops(matrix: IntMatrix) -> IntArray:
+    """Return every row's largest absolute coefficient, shape (rows,)."""
+    if isinstance(matrix, Identity | Prefix):
+        return np.ones(matrix.rows, dtype=np.int64)
+    if isinstance(matrix, Ranges):
+        return (matrix.stops > matrix.starts).astype(np.int64)
+    if isinstance(matrix, Sparse):
+        return np.asarray(abs(matrix.csr).max(axis=1).todense(), dtype=np.int64).reshape(-1)
+    step = max(1, ENTRIES // max(matrix.cells, 1))
+    parts = (matrix.table(start, min(start + step, matrix.rows)) for start in range(0, matrix.rows, step))
+    return np.concatenate([np.abs(part).max(axis=1, initial=0) for part in parts])
+
+
+def row_extremes(matrix: IntMatrix) -> tuple[int, int]:
+    """Return the smallest and the largest coefficient of a matrix of one row."""
+    if isinstance(matrix, Ranges):
+        length = int(matrix.stops[0] - matrix.starts[0])
+        return int(length == matrix.cells), int(length > 0)
+    if isinstance(matrix, Sparse):
+        row = matrix.csr
+        least, most = int(row.data.min(initial=0)), int(row.data.max(initial=0))
+        return (least, most) if row.nnz < matrix.cells else (int(row.data.min()), int(row.data.max()))
+    coefficients = np.asarray(matrix.row(0))
+    return int(coefficients.min()), int(coefficients.max())

@@ -37,20 +37,27 @@ class Recoverable(IntMatrix, Protocol):
 
 
 def recoverable(matrix: IntMatrix) -> Recoverable | None:
-    """The matrix with its inverse; None where none is known by its form."""
+    """Return the matrix in a form that knows its inverse; None if its type has none."""
     if isinstance(matrix, Identity):
         return Tree(matrix.size, (1,), (1,))
     return matrix if isinstance(matrix, Recoverable) else None
 
 
 def is_strategy(block: QueryBlock) -> bool:
-    """Whether every cell over the block's attributes can be told from its answers, factor by factor."""
+    """Whether every cell over the block's attributes can be estimated from its answers, factor by factor."""
     alone = all(len(factor.axes) == 1 and recoverable(factor.matrix) is not None for factor in block.factors)
     return alone and (not block.rowwise or len(block.factors) <= 1)
 
 
 def recovered(strategy: QueryBlock, values: FloatArray) -> FloatArray:
-    """Estimates of the cells over the strategy's axes, in their order, from answers of shape (rows,)."""
+    """Estimate the cells over a strategy's axes by least squares.
+
+    Args:
+        values: noisy answers in units of the strategy's grid, shape (rows,).
+
+    Returns:
+        Estimates, shape = sizes of the strategy's axes in their order.
+    """
     tensor = values.reshape([factor.matrix.rows for factor in strategy.factors] or [1])
     for position, factor in enumerate(strategy.factors):
         inverse = recoverable(factor.matrix)
@@ -62,9 +69,14 @@ def recovered(strategy: QueryBlock, values: FloatArray) -> FloatArray:
 
 
 def query_variances(strategy: QueryBlock, query: QueryBlock) -> FloatArray:
-    """Variance of every row of `query` under noise of variance 1 a measured answer, in squared units of its grid.
+    """Return the variance of every row of `query` under noise of variance 1 per measured answer.
 
-    The strategy holds every axis of the query; one that the query leaves out is summed over.
+    Args:
+        strategy: holds every axis of the query; an axis that is not in the query is summed over.
+        query: a block whose factors each have one attribute (`on_single_axes`).
+
+    Returns:
+        Variances in squared units of the query's grid, shape (query.rows,).
     """
     asked = {factor.axes[0]: factor.matrix for factor in query.factors}
     parts = []
@@ -89,8 +101,7 @@ def _combined(query: QueryBlock, variances: dict[int, FloatArray]) -> FloatArray
 
 
 def scaled(strategy: QueryBlock, factor: int) -> QueryBlock:
-    """The strategy with every coefficient times `factor`: where several are measured together, its share of the
-    noise."""
+    """Return the strategy with every coefficient times `factor`, which sets its share of a joint measurement."""
     if factor == 1 or not strategy.factors:
         return strategy
     first = strategy.factors[0]
@@ -100,12 +111,12 @@ def scaled(strategy: QueryBlock, factor: int) -> QueryBlock:
 
 
 def on_single_axes(query: QueryBlock) -> bool:
-    """Whether each factor speaks of one attribute: what `query_variances` can tell."""
+    """Whether each factor has one attribute, as `query_variances` needs it."""
     return all(len(factor.axes) == 1 for factor in query.factors)
 
 
 def strategy_block(name: str, axes: Axes, matrices: tuple[IntMatrix, ...]) -> QueryBlock:
-    """One factor an axis, every combination of their rows."""
+    """Return a block of one factor per axis, every combination of their rows."""
     factors = tuple(
         Factor(axes=(axis,), sizes=(matrix.cells,), matrix=matrix) for axis, matrix in zip(axes, matrices, strict=True)
     )

@@ -1,7 +1,6 @@
-"""Sensitivity: how far one unit, a record or a person, can move the integer answers of blocks measured together.
+"""Sensitivity: the largest change of integer answers of blocks measured together, between neighbours.
 
-Every figure is computed from the integer matrices that multiply the data, so it holds for what is measured and not
-for what was meant. Units: each block's own grid.
+Every figure is computed from the integer matrices that multiply the data, in units of each block's own grid.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from functools import lru_cache
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.single_row import row_extremes
+from dpqr.workload.ranges import row_extremes
 
 
 class Norm(Enum):
@@ -25,7 +24,12 @@ class Norm(Enum):
 
 
 def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> int:
-    """Largest change of the blocks' integer answers, taken together, between neighbours.
+    """Return the largest change of the blocks' integer answers, measured together, between neighbours.
+
+    >>> from dpqr.workload.block import Factor
+    >>> marginal = QueryBlock(name="ages", factors=(Factor.identity(0, 5),))
+    >>> [sensitivity((marginal,), Norm.L1, PrivacyUnit(neighbours=each)) for each in Neighbours]
+    [1, 2]
 
     add-remove: one record adds or removes one column, so the change is a column: the largest column norm.
     replace: one column leaves and another comes, so the change is a difference of two columns. A record that a rule
@@ -48,7 +52,7 @@ def sensitivity(blocks: Sequence[QueryBlock], norm: Norm, unit: PrivacyUnit) -> 
 
 @lru_cache(maxsize=2**16)
 def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours) -> int:
-    """Of one row. Kept by the blocks' identity (they are frozen): a long run asks for it in every round."""
+    """The figure of one row. Cached by the blocks' identity (they are frozen), as every round asks for it."""
     of_block = _added_column if neighbours is Neighbours.ADD_REMOVE else _replaced_column
     changes = [of_block(block, norm) for block in blocks]
     return max(changes, default=0) if norm is Norm.LARGEST else sum(changes)
@@ -58,7 +62,7 @@ def _added_column(block: QueryBlock, norm: Norm) -> int:
     """Largest column norm. Kronecker: a column is a product of columns, so its norm is the product of norms.
 
     Row by row: |product of entries|^p summed over rows is at most the product over all factors but one of their
-    largest entries^p, times that one's column norm; the smallest such bound is taken.
+    largest entries^p, times that one's column norm; the smallest such bound is returned.
     """
     power = norm.value
     norms = [factor.matrix.column_norm(power) for factor in block.factors]

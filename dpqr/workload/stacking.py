@@ -1,7 +1,4 @@
-"""Stacking: many blocks of one query each, answered together as the rows of a few blocks.
-
-A hundred thousand predicates are as many blocks, each of which costs more in calls than in sums.
-"""
+"""Stacking: many blocks of one query each, answered together as the rows of a few blocks."""
 
 from __future__ import annotations
 
@@ -17,15 +14,15 @@ from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 from dpqr.workload.ranges import Ranges, spans
 
 FEWEST = 32
-"""Fewer blocks of a kind are left alone."""
+"""Fewer blocks of a kind are not stacked."""
 
 DENSE_ENTRIES = 2**22
-"""Entries up to which stacked rows are written out (32 MB)."""
+"""Largest dense matrix of stacked rows, in entries (32 MB)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Stacked:
-    """blocks: hold the same queries; order: where each query, in its old number, stands among theirs."""
+    """Blocks that hold the same queries in another order; order: the new position of each query, by its old number."""
 
     blocks: tuple[QueryBlock, ...]
     order: IntArray | None = None
@@ -33,9 +30,9 @@ class Stacked:
 
 @lru_cache(maxsize=4)
 def stacked(blocks: tuple[QueryBlock, ...]) -> Stacked:
-    """Blocks of one row on the same groups of attributes become one row-by-row block.
+    """Join blocks of one row on the same groups of attributes to one row-by-row block.
 
-    Integer answers are the same; scales, weights and names are not kept, for nothing but answers is asked of a stack.
+    Integer answers are the same. Scales, weights and names are dropped: a stack is used for its answers alone.
     """
     kinds: dict[Hashable, list[int]] = {}
     for place, block in enumerate(blocks):
@@ -55,7 +52,7 @@ def stacked(blocks: tuple[QueryBlock, ...]) -> Stacked:
 
 
 def all_answers(blocks: tuple[QueryBlock, ...], answer: Callable[[QueryBlock], AnyArray]) -> AnyArray:
-    """Every query's answer in its own block's grid, block by block; `answer` gives those of one block."""
+    """Return every query's answer in its own block's grid, block by block; `answer` gives those of one block."""
     arranged = stacked(blocks)
     whole = np.concatenate([answer(block) for block in arranged.blocks])
     return whole if arranged.order is None else whole[arranged.order]
@@ -70,7 +67,7 @@ def _stack(blocks: Sequence[QueryBlock]) -> QueryBlock:
 
 
 def _rows(matrices: Sequence[IntMatrix]) -> IntMatrix:
-    """Matrices of one row each as one matrix: intervals where all are, else written out or sparse by its size."""
+    """Join matrices of one row each: intervals if all are, else dense or sparse by its size."""
     known = [spans(matrix) for matrix in matrices]
     cells = matrices[0].cells
     intervals = [ends for ends in known if ends is not None]

@@ -1,17 +1,37 @@
-"""Workload Q: the blocks that a release must answer, over one domain."""
+"""Workload Q, the groups of attributes that it joins, the integer grid of its answers, and `Measurement`.
+
+A true answer is an integer times its block's scale. Whatever is compared with it is rounded to that grid first. So the
+difference is an integer too, and a record changes it by no more than the block's sensitivity; a float difference would
+carry rounding errors that depend on private values.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
-from dpqr.data.arrays import Axes
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.errors import DocumentError
+from dpqr.noise.law import NoiseLaw
 from dpqr.workload.block import QueryBlock
 
 
 @dataclass(frozen=True, slots=True)
 class Workload:
-    """The curator's questions in their order; names are unique."""
+    """The query blocks of a release, in the curator's order; their names are unique.
+
+    >>> from dpqr.workload.block import Factor
+    >>> ages = QueryBlock(name="ages", factors=(Factor.identity(0, 5),))
+    >>> Workload((ages, QueryBlock(name="everybody"))).rows
+    6
+
+    Raises:
+        DocumentError: no block, or two blocks of one name.
+    """
 
     blocks: tuple[QueryBlock, ...]
 
@@ -31,5 +51,77 @@ class Workload:
 
     @property
     def axes(self) -> Axes:
-        """The attributes that some query looks at, in domain order."""
+        """The attributes that some query reads, in domain order."""
         return tuple(sorted({axis for block in self.blocks for axis in block.axes}))
+
+
+def axis_groups(blocks: Iterable[QueryBlock]) -> tuple[Axes, ...]:
+    """Return the maximal sets of attributes of single blocks, ascending, in order of first mention.
+
+    Every block's attributes lie within one of them.
+    """
+    asked = {axes: frozenset(axes) for axes in (tuple(sorted(block.axes)) for block in blocks)}
+    sets = list(asked.values())
+    return tuple(axes for axes, own in asked.items() if not any(own < other for other in sets))
+
+
+def by_home(blocks: Iterable[QueryBlock]) -> dict[Axes, tuple[QueryBlock, ...]]:
+    """Return the blocks of every group of `axis_groups`, each under its `home`, in their order."""
+    blocks = tuple(blocks)
+    groups = axis_groups(blocks)
+    homes = {axes: home(axes, groups) for axes in {tuple(sorted(block.axes)) for block in blocks}}
+    held: dict[Axes, list[QueryBlock]] = {axes: [] for axes in groups}
+    for block in blocks:
+        axes = homes[tuple(sorted(block.axes))]
+        assert axes is not None, "every block has a group"
+        held[axes].append(block)
+    return {axes: tuple(members) for axes, members in held.items()}
+
+
+def home(axes: Axes, groups: Iterable[Axes]) -> Axes | None:
+    """Return the smallest group that holds all of `axes`, the first of several; None if there is none."""
+    own = frozenset(axes)
+    holding = [group for group in groups if own.issubset(group)]
+    return min(holding, key=len, default=None)
+
+
+def common_grid(blocks: Sequence[QueryBlock]) -> Fraction:
+    """Return the coarsest grid that holds every block's answers: each scale is an integer multiple of it."""
+    scales = {block.scale for block in blocks}
+    denominator = math.lcm(*(scale.denominator for scale in scales))
+    return Fraction(math.gcd(*(int(scale * denominator) for scale in scales)), denominator)
+
+
+def rounded(answers: FloatArray, limit: int | IntArray) -> IntArray:
+    """Round public answers to the nearest integers within -limit .. limit; NaN becomes 0. Never fails.
+
+    Clipping to the range that true answers can take never widens a gap.
+
+    Args:
+        answers: shape (rows,).
+        limit: at most 2^61, one for all answers or one for each.
+
+    Privacy:
+        Post-processing of public values.
+    """
+    numbers = np.where(np.isnan(answers), 0.0, answers)
+    nearest: IntArray = np.rint(np.minimum(np.maximum(numbers, -limit), limit)).astype(np.int64)
+    return nearest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measurement:
+    """Blocks, their released noisy answers, and the law of the noise. Public.
+
+    values: one int64 array per block, shape (rows,), in units of the block's grid.
+    law: of the noise of every entry, in the same units.
+
+    >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
+    >>> law = DiscreteLaplace(Fraction(2))
+    >>> Measurement(blocks=(QueryBlock(name="all"),), values=(np.array([41]),), law=law).values[0].tolist()
+    [41]
+    """
+
+    blocks: tuple[QueryBlock, ...]
+    values: tuple[IntArray, ...]
+    law: NoiseLaw

@@ -2,10 +2,9 @@ import json
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, ledger_in, reserve
+from support.ledger_jobs import draws, ledger_in, reserve
 
 from dpqr.app.budget import (
-    BudgetRequest,
     budgets,
     configured_ledger,
     export,
@@ -16,6 +15,7 @@ from dpqr.app.budget import (
     terms,
     verify,
 )
+from dpqr.app.requests import BudgetRequest
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.accountants.known import ACCOUNTANTS

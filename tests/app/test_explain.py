@@ -9,7 +9,7 @@ import pytest
 
 from dpqr.app.explain import USUAL_ALPHA, explain, explanation_document
 from dpqr.app.planning import plan_release
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level

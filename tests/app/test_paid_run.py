@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
-from crowds import MEMORY, command
-from desk import DOMAIN, TABLE
-from ledgers import ledger_in
 from pyarrow import parquet
-from releases import (
+from support.command_desk import DOMAIN, TABLE
+from support.concurrent_releases import MEMORY, command
+from support.ledger_jobs import ledger_in
+from support.paid_releases import (
     QUERIES,
     Unwatched,
     begun,
@@ -35,14 +35,16 @@ from support.slow_cases import slow_but
 from dpqr.app import paid_run as module
 from dpqr.app import release as release_module
 from dpqr.app.paid_run import ledger_request
+from dpqr.app.requests import OutputRequest, ReleaseRequest
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.io.journal import fingerprints
 from dpqr.io.journal.transcript_file import TranscriptFile
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.cost import Cost, Pricing
+from dpqr.privacy.budget import Cost, Pricing
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.sealed import SealKey
@@ -310,14 +312,13 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
     (tmp_path / "q.json").write_text(
         json.dumps({"dpqr": "queries/1", "domain": {"fields": fields}, "queries": [{"where": "sex = 'F'"}]})
     )
-    made = release_module.release(
-        release_module.TableSource(paths=(str(tmp_path / "big.parquet"),)),
-        request(tmp_path, epsilon="50", schedule="theory", rounds=None, n=10**6),
-        release_module.OutputRequest(directory=str(tmp_path / "out")),
-        release_module.Limits(),
-        Unwatched(),
+    asked = ReleaseRequest(
+        source=TableSource(paths=(str(tmp_path / "big.parquet"),)),
+        plan=request(tmp_path, epsilon="50", schedule="theory", rounds=None, n=10**6),
+        output=OutputRequest(directory=str(tmp_path / "out")),
         payer=payer(tmp_path),
     )
+    made = release_module.release(asked, Unwatched())
     assert made.transcript.stopped
     assert len(made.transcript.rounds) < made.plan.rounds
     entries = ledger_in(tmp_path).entries()
@@ -595,16 +596,10 @@ def test_a_transcript_is_a_regular_file(place, what):
 
 
 def test_a_ledger_takes_no_test_noise(place):
+    source = TableSource(paths=(str(place / "table.csv"),))
+    asked = ReleaseRequest(source=source, plan=request(place), payer=payer(place))
     with pytest.raises(UsageFault, match="private noise only"):
-        release_module.release(
-            release_module.TableSource(paths=(str(place / "table.csv"),)),
-            request(place),
-            release_module.OutputRequest(),
-            release_module.Limits(),
-            Unwatched(),
-            payer=payer(place),
-            noise=SeededNoise(1),
-        )
+        release_module.release(asked, Unwatched(), noise=SeededNoise(1))
 
 
 def test_who_pays():

@@ -6,17 +6,17 @@ import json
 from dataclasses import dataclass, field, replace
 
 import pytest
-from desk import PRIVATE
+from support.command_desk import PRIVATE
 
 from dpqr.app import release as module
-from dpqr.app.release import OutputRequest, dry_run, release
-from dpqr.app.request import PlanRequest
+from dpqr.app.release import dry_run, release
+from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.errors import BudgetRefused, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 
+SOURCE = TableSource(paths=("table.csv",))
 REQUEST = PlanRequest(queries="q.json", epsilon="1")
 STEPS = (
     "plan_release",
@@ -44,7 +44,7 @@ class Watch:
 
 def run(request=REQUEST, output=None, watch=None, **more):
     output = output or OutputRequest(directory="out")
-    return release(TableSource(paths=("table.csv",)), request, output, Limits(), watch or Watch(), **more)
+    return release(ReleaseRequest(source=SOURCE, plan=request, output=output), watch or Watch(), **more)
 
 
 @pytest.fixture
@@ -173,5 +173,5 @@ def test_nothing_private_in_the_release(desk):
 
 
 def test_a_dry_run_is_the_plan_of_the_run(desk):
-    planned = dry_run(TableSource(paths=("table.csv",)), REQUEST, OutputRequest(), Limits())
+    planned = dry_run(ReleaseRequest(source=SOURCE, plan=REQUEST))
     assert planned.events == run().plan.events

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from ledgers import ledger_in
+from support.ledger_jobs import ledger_in
 from support.slow_cases import slowly
 
 ELSEWHERE = {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "1", "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4"}
@@ -19,7 +19,7 @@ MOMENTS = {"strategy": 1, "ordered": 3}
 JOB = """
 import json, sys
 from pathlib import Path
-import releases
+from support import paid_releases as releases
 from dpqr.errors import DpqrError
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.strategies.designs import p_identity

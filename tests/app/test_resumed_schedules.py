@@ -5,8 +5,8 @@ import json
 
 import numpy as np
 import pytest
-from ledgers import ledger_in
-from releases import begun, document, killed_at, lay, price, run, transcript, unsound
+from support.ledger_jobs import ledger_in
+from support.paid_releases import begun, document, killed_at, lay, price, run, transcript, unsound
 
 from dpqr.app import release as release_module
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger

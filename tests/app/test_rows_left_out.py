@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from dpqr.app.release import OutputRequest, release
-from dpqr.app.request import PlanRequest
+from dpqr.app.release import release
+from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.errors import DataError
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
 
@@ -67,7 +66,7 @@ def released(desk, queries, *, out=None, synthetic=None, seed=1, n=ROWS, **more)
     request = PlanRequest(queries="asked.json", epsilon=str(BUDGET), neighbours="replace", n=n, **more)
     source = TableSource(paths=("half.csv",))
     output = OutputRequest(directory=out, synthetic=synthetic)
-    return release(source, request, output, Limits(), Unwatched(), noise=SeededNoise(seed))
+    return release(ReleaseRequest(source=source, plan=request, output=output), Unwatched(), noise=SeededNoise(seed))
 
 
 def by_hand(queries):

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from releases import document, killed_at, lay, run, transcript, unsound
+from support.paid_releases import document, killed_at, lay, run, transcript, unsound
 
 from dpqr.errors import BudgetRefused
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger

@@ -10,9 +10,8 @@ import mpmath
 from audits.neighbours import Breach, Pair
 
 from dpqr.data.histogram import DenseHistogram
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
 from dpqr.mechanisms.scores import Scores
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.privacy.events import ExponentialEvent, PrivacyEvent
 
 DIGITS = 60

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 from audits.neighbours import Breach
-from scripted import ScriptedNoise
+from support.scripted_noise import ScriptedNoise
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit

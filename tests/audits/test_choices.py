@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 from audits.choices import Claim, audit_choice, exponential_law, permute_and_flip_law
 from audits.neighbours import Breach, databases, pairs
-from fakes import Says
+from support.fakes import Says
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.workload.block import Factor, QueryBlock

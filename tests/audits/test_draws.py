@@ -9,15 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from audits.choices import Claim, exponential_law
-from fakes import OpenFilter, Says
 from scipy.stats import chisquare
+from support.fakes import OpenFilter, Says
 from support.slow_cases import slowly
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
 from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.gate import measure
 from dpqr.privacy.sealed import Private

@@ -14,9 +14,9 @@ import pytest
 from audits.neighbours import Breach
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.mechanisms.left_out import LeftOut, on_left_out
+from dpqr.mechanisms.noisy_answers import LeftOut, on_left_out
 from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.block import Factor, QueryBlock

@@ -16,23 +16,23 @@ import numpy as np
 import pytest
 from audits.answers import Claim, audit_answers
 from audits.neighbours import Breach, pairs
-from universes import problem
+from support.small_universes import problem
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.designs.bucket_design import merged_block
 from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
-from dpqr.workload.bisection import Bisection
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.partition import Bisection
 from dpqr.workload.tree import Tree
+from dpqr.workload.workload import Measurement
 
 SHAPE, RECORDS, REACH = (4,), 3, 8
 PRICE = Price(epsilon=Fraction(2))

@@ -13,8 +13,8 @@ from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers
 from dpqr.strategies.designs.bucket_design import merged_block
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
-from dpqr.workload.merged import Merged
 from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.recovery import scaled, strategy_block
 from dpqr.workload.tree import Tree

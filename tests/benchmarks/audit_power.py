@@ -8,9 +8,9 @@ import argparse
 import time
 from fractions import Fraction
 
-from evaluation.wrong_builds import forgotten_factors, hidden_leaks, wrong_builds
+from audit.wrong_builds import forgotten_factors, hidden_leaks, wrong_builds
 
-from dpqr.app.audit import RUNS, SHORT_RUNS, audit, chosen_cases, known_cases
+from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases, known_cases
 from dpqr.noise.source import SystemNoise
 
 

@@ -27,8 +27,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from crowds import MEMORY, command
-from releases import document, lay, run, transcript, unsound
+from support.concurrent_releases import MEMORY, command
+from support.paid_releases import document, lay, run, transcript, unsound
 
 from dpqr.errors import UsageFault
 

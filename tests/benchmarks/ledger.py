@@ -23,7 +23,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from ledgers import command, draws, ledger_in, passed, reserve, terms, unsound
+from support.ledger_jobs import command, draws, ledger_in, passed, reserve, terms, unsound
 
 from dpqr.io.ledger.database import erase_key, store_key, writing
 from dpqr.io.ledger.record import walked

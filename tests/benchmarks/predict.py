@@ -32,10 +32,10 @@ import pyarrow.csv as pc
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from tables_of_prediction import LOSSES, measured_online_shares, measured_shares
+from support.prediction_tables import LOSSES, measured_online_shares, measured_shares
 
-from dpqr.app.predict import Desk, apply_model, predict
-from dpqr.app.predict_request import PredictRequest
+from dpqr.app.predict import apply_model, predict
+from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.io.documents.domain import read_domain
@@ -83,19 +83,18 @@ class Bench:
         """Predictions (of a function at the test file) and CPU seconds."""
         out = self.folder / "model.json"
         out.unlink(missing_ok=True)
-        request = PredictRequest(domain=str(self.folder / "domain.json"), **asked)  # type: ignore[arg-type]
-        desk = Desk(
+        request = PredictionRequest(
             table=self.source("train.csv"),
+            plan=PredictionPlanRequest(domain=str(self.folder / "domain.json"), **asked),  # type: ignore[arg-type]
             points=self.source(points) if points else None,
             out=None if points else str(out),
-            limits=Limits(),
         )
         started = time.process_time()
-        released = predict(desk, request, Unwatched())
+        released = predict(request, Unwatched())
         seconds = time.process_time() - started
         if points:
             return released.predictions, seconds
-        return apply_model(str(out), self.source("test.csv"), None, Limits()), seconds
+        return apply_model(ModelRequest(model=str(out), points=self.source("test.csv"))), seconds
 
 
 def fields(table: pa.Table) -> Iterator[dict[str, object]]:

@@ -25,13 +25,12 @@ import numpy as np
 from replay import conjunctions, table
 
 from dpqr.app.planning import plan_release
-from dpqr.app.request import PlanRequest
+from dpqr.app.requests import PlanRequest
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.data.histogram import DenseHistogram
-from dpqr.mechanisms.box_search import BoxSearch
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
+from dpqr.mechanisms.box_scores import BoxSearch
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies import candidates

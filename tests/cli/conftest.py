@@ -1,5 +1,5 @@
 import pytest
-from desk import QUERIES, TABLE, Desk
+from support.command_desk import QUERIES, TABLE, Desk
 
 
 @pytest.fixture

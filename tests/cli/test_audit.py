@@ -4,10 +4,10 @@ from fractions import Fraction
 import pytest
 from click.testing import CliRunner
 
-from dpqr.app.audit import Audit, Finding, known_cases
+from dpqr.audit.attack import Loss
+from dpqr.audit.claim import Claim
+from dpqr.audit.run import Audit, Finding, known_cases
 from dpqr.cli.main import main
-from dpqr.evaluation.attack import Loss
-from dpqr.evaluation.claim import Claim
 
 
 def run(*arguments):
@@ -31,7 +31,7 @@ def asked(monkeypatch):
         share = 1.5 if name == "gaussian-marginal-replace" else 0.75
         return Loss(epsilon=2 * share, rho=None, share=share)
 
-    monkeypatch.setattr("dpqr.app.audit.audit", audit)
+    monkeypatch.setattr("dpqr.audit.run.audit", audit)
     return calls
 
 

@@ -6,9 +6,9 @@ import gzip
 import io
 
 import pyarrow as pa
-from desk import QUERIES, TABLE
 from pyarrow import parquet
-from refusals import Bad, assert_refusal, domain, each, malformed, refused
+from support.command_desk import QUERIES, TABLE
+from support.refusal_form import Bad, assert_refusal, domain, each, malformed, refused
 
 ROWS = TABLE.splitlines()
 REPLACE = ("--neighbours", "replace", "--n")

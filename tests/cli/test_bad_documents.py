@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from desk import QUERIES
-from refusals import Bad, asking, domain, each, refused
+from support.command_desk import QUERIES
+from support.refusal_form import Bad, asking, domain, each, refused
 
 TEXT = json.dumps(QUERIES, indent=1)
 AGE = {"type": "integer", "constraints": {"minimum": 0, "maximum": 99}}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from refusals import Bad, assert_refusal, each, refused
+from support.refusal_form import Bad, assert_refusal, each, refused
 
 DECIMAL = "give a plain decimal number"
 BETWEEN = "epsilon must lie between 1e-9 and 1000"

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 from click.testing import CliRunner
-from ledgers import by, draws, ledger_in, reserve, tamper
+from support.ledger_jobs import by, draws, ledger_in, reserve, tamper
 
 from dpqr.cli.main import main
 from dpqr.io.ledger import record as proofs
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.budget import Pricing
 
 
 @pytest.fixture

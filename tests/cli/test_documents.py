@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from desk import DOMAIN, QUERIES, TABLE
 from pyarrow import parquet
-from refusals import assert_refusal
+from support.command_desk import DOMAIN, QUERIES, TABLE
+from support.refusal_form import assert_refusal
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
 CHECKED = """\

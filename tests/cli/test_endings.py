@@ -11,11 +11,11 @@ import time
 from pathlib import Path
 
 import pytest
-from desk import DOMAIN, PRIVATE
-from refusals import assert_refusal
+from support.command_desk import DOMAIN, PRIVATE
+from support.refusal_form import assert_refusal
 from support.slow_cases import slowly
 
-from dpqr.cli.main import NO_MEMORY, UNEXPECTED
+from dpqr.cli.endings import NO_MEMORY, UNEXPECTED
 from dpqr.errors import BudgetRefused
 
 DPQR = (sys.executable, "-m", "dpqr")

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from desk import DOMAIN, QUERIES
+from support.command_desk import DOMAIN, QUERIES
 
 CERTAIN = "1000"
 PLAIN = """sex,age,income

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli.test_terminal import watched
-from pages import GUIDE, ROOT, topic
+from support.guide_pages import ROOT, topic
 
 from dpqr.app.guide import TOPICS
 
@@ -74,13 +74,6 @@ def test_search_in_one_topic_whatever_the_case(desk):
     assert ended.out == desk.run("guide", "audit", "--search", " breach ").out
 
 
-def test_a_comment_in_code_is_no_heading(desk, monkeypatch):
-    text = "# audit: a line\n\n```sh\n# sought first\n```\n\n## After\n\nsought again\n"
-    monkeypatch.setattr("dpqr.app.guide.read_topic", lambda name: text)
-    found = desk.run("guide", "audit", "--search", "sought").out
-    assert found == "audit: audit: a line: # sought first\naudit: After: sought again\n"
-
-
 def test_a_search_that_finds_nothing_says_so(desk):
     ended = desk.run("guide", "--search", "xylophone")
     assert (ended.code, ended.out) == (0, "")
@@ -121,17 +114,6 @@ def test_on_a_terminal_it_is_rendered(desk, arguments, shown):
     code, sent = watched(desk, *arguments, "--no-color", columns=90)
     assert code == 0
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", sent)
-
-
-def test_files_and_list_of_topics_agree():
-    assert {page.name for page in GUIDE} == set(TOPICS)
-    for page in GUIDE:
-        assert page.text.startswith(f"# {page.name}: ")
-
-
-@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.name)
-def test_an_example_stands_before_the_first_section(page):
-    assert "\n```" in page.text.partition("\n## ")[0]
 
 
 @pytest.mark.parametrize("number", [0, 1], ids=["small", "every kind"])

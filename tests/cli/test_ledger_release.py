@@ -4,8 +4,8 @@ import gzip
 import json
 
 import pytest
-from desk import TABLE
-from releases import killed_at, transcript
+from support.command_desk import TABLE
+from support.paid_releases import killed_at, transcript
 
 from dpqr.errors import STAYS_SPENT, UsageFault
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger

@@ -4,7 +4,7 @@ import json
 from itertools import pairwise
 
 import pytest
-from desk import PRIVATE
+from support.command_desk import PRIVATE
 
 DOMAIN = {
     "malformed": "drop",
@@ -387,11 +387,11 @@ def test_a_trusted_base_is_not_touched_by_a_dry_run(shop):
 
 
 def test_a_trusted_base_runs_in_processes_of_its_own_and_is_named(shop):
-    base = ("--base", "foreign_bases.Counting", "--trust", "foreign_bases.Counting")
+    base = ("--base", "support.third_party_estimators.Counting", "--trust", "support.third_party_estimators.Counting")
     done = predict(shop, *AGGREGATE, *base, "--out", "p.csv")
     assert done.code == 0, done.err
     record = json.loads((shop.path / "p.csv.record.json").read_text())
-    assert record["plan"]["learner"]["base"] == "foreign_bases.Counting"
+    assert record["plan"]["learner"]["base"] == "support.third_party_estimators.Counting"
     assert any("a third party's, vouched for by --trust" in note for note in record["plan"]["notes"])
 
 
@@ -407,7 +407,15 @@ def test_a_base_of_scikit_learn_needs_no_trust(shop):
     [
         (("--base", "nowhere.Found", "--trust", "nowhere.Found"), "nowhere.Found: it cannot be made (ModuleNotFound"),
         (("--base", "json.JSONDecoder", "--trust", "json.JSONDecoder"), "an estimator needs fit and predict"),
-        (("--base", "foreign_bases.Failing(to=1)", "--trust", "foreign_bases.Failing"), "unexpected keyword argument"),
+        (
+            (
+                "--base",
+                "support.third_party_estimators.Failing(to=1)",
+                "--trust",
+                "support.third_party_estimators.Failing",
+            ),
+            "unexpected keyword argument",
+        ),
         (("--base", "least-squares", "--trust", "x.Y"), "--trust x.Y: no third party's code of that name is used here"),
         (("--trust", "x.Y"), "--trust x.Y: no third party's code of that name is used here"),
     ],

@@ -8,8 +8,8 @@ import json
 
 import pyarrow as pa
 import pytest
-from desk import PRIVATE, QUERIES, TABLE
 from pyarrow import csv, parquet
+from support.command_desk import PRIVATE, QUERIES, TABLE
 
 CERTAIN = "1000"
 """An epsilon at which the chance of any noise is below 1e-36: answers can be compared with the table by eye."""

@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from desk import TABLE
+from support.command_desk import TABLE
 from support.slow_cases import slow_but, slowly
 
 from dpqr.errors import STAYS_SPENT

@@ -8,8 +8,8 @@ import sys
 from importlib import import_module
 
 import pytest
-from readme_rule import EXTENDING, RULE, TEST
-from refusals import assert_refusal
+from support.guide_rule import EXTENDING, RULE, TEST
+from support.refusal_form import assert_refusal
 
 from dpqr.strategies.known import ROLES
 
@@ -240,7 +240,7 @@ def package(desk, tmp_path_factory, monkeypatch):
         (site / folder).mkdir()
     metadata = METADATA.replace("fake-rules", "my-package").replace("1.5", "0.1")
     (site / "my_package-0.1.dist-info/METADATA").write_text(metadata)
-    points = re.search(r"```toml\n(\[project\.entry-points.*?)```", EXTENDING, re.DOTALL)[1]
+    points = re.search(r"```toml\n.*?(\[project\.entry-points.*?)```", EXTENDING, re.DOTALL)[1]
     points = points.replace('project.entry-points."dpqr.update_rules"', "dpqr.update_rules").replace('"', "")
     (site / "my_package-0.1.dist-info/entry_points.txt").write_text(points)
     (site / "my_package/__init__.py").write_text("")

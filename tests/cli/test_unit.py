@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from desk import QUERIES
-from refusals import assert_refusal
+from support.command_desk import QUERIES
+from support.refusal_form import assert_refusal
 
 PEOPLE = """who,sex,age,income
 ann,F,31,100.5

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 from support.slow_cases import slow_but, slowly
 
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential

@@ -8,7 +8,7 @@ import pytest
 from dpqr.conformance import schedules as kit
 from dpqr.conformance.schedules import schedule_faults
 from dpqr.extension import InfeasiblePlan
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.queries import Queries

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
-from readme_rule import RULE, readme_rule
+from support.guide_rule import RULE, readme_rule
 from support.slow_cases import slowly
 
 from dpqr.extension import DenseDistribution, Footprint, InfeasiblePlan

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import Says
+from support.fakes import Says
 from support.plan_phases import without
 
 from dpqr.construction.certificate import certify
@@ -17,8 +17,7 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
@@ -28,8 +27,7 @@ from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 ROUNDS, N, BETA = 60, 10_000, Fraction(1, 20)
 CELLS = QueryBlock(name="cells", factors=(Factor.identity(0, 2),), scale=Fraction(2))

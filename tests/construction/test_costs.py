@@ -4,16 +4,15 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from handmade import make_plan, make_theory_plan
+from support.handmade_release import make_plan, make_theory_plan
 from support.plan_phases import changed, first, without
 
 from dpqr.construction.costs import phases, priced_phases
 from dpqr.construction.sentences import choice_words
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, PureSumEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.drafts import search_phases
 

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import OpenFilter, Says
+from support.fakes import OpenFilter, Says
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.journal import Past
@@ -17,9 +17,8 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import MechanismFailed
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent, LeftOutEvent
-from dpqr.privacy.price import Price
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks.laplace import Laplace

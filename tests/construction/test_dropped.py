@@ -4,8 +4,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
-from fakes import OpenFilter
-from handmade import make_plan
+from support.fakes import OpenFilter
+from support.handmade_release import make_plan
 from support.plan_phases import first
 
 from dpqr.construction.draws import Draws
@@ -14,12 +14,12 @@ from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.dropped_count import DROPPED
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 LOST = Private(DenseHistogram(np.array(12345, dtype=np.int64)))
 

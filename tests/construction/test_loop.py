@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import OpenFilter, Says
+from support.fakes import OpenFilter, Says
 from support.plan_phases import changed
 
 from dpqr.construction.draws import Draws
@@ -21,9 +21,8 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.price import Price
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks.laplace import Laplace

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import BLOCKS, make_plan
+from support.handmade_release import BLOCKS, make_plan
 from support.plan_phases import changed
 
 from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
@@ -16,7 +16,7 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 LAW = DiscreteLaplace(Fraction(5))
 BETA = float(1 - LEVEL)

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
+from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 from support.plan_phases import changed
 
 from dpqr.construction.loop import Outcome
@@ -17,7 +17,7 @@ from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.plan import StopTest
 from dpqr.strategies.transcript import Round, Transcript
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import make_plan, make_release, make_stopped_release
+from support.handmade_release import make_plan, make_release, make_stopped_release
 
 from dpqr.construction.certificate import Certificate
 from dpqr.construction.dropped import DroppedCount
@@ -19,7 +19,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.schedules.dropped_count import DROPPED
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 def test_the_guarantee_names_the_definition_its_figures_and_the_unit():

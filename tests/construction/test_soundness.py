@@ -4,12 +4,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.construction.soundness import require_answers, started, updated
 from dpqr.errors import HypothesisFailed, InfeasiblePlan
-from dpqr.hypotheses.dense_distribution import DenseDistribution
-from dpqr.hypotheses.signed_vector import SignedVector
+from dpqr.hypotheses.dense import DenseDistribution, SignedVector
 from dpqr.strategies.transcript import Round, Transcript
 
 SHAPE = (2, 2)

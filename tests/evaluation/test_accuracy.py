@@ -3,8 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpqr.evaluation.accuracy import block_error, compare
-from dpqr.evaluation.exact import Truth
+from dpqr.evaluation import Truth, block_error, compare
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 

@@ -3,7 +3,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.data.histogram import DenseHistogram
-from dpqr.evaluation.exact import true_answers
+from dpqr.evaluation import true_answers
 from dpqr.privacy.sealed import Private
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix

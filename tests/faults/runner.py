@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from architecture import mirrors
 from faults.fault import ROOT, Fault
 
 STAGES = ("its own file", "its folder", "those that import it", "any test")
@@ -71,10 +72,9 @@ def tried(fault: Fault, copy: Path, *, widest: int = len(STAGES)) -> Verdict:
 def _stages(fault: Fault, copy: Path) -> Iterator[Sequence[str]]:
     """Test files, from the nearest on."""
     file = Path(fault.file)
-    mirror = copy / "tests" / file.parent
-    own = mirror / f"test_{file.stem}.py"
-    yield [str(own.relative_to(copy))] if own.exists() else []
-    yield sorted(str(one.relative_to(copy)) for one in mirror.glob("test_*.py"))
+    tests = [one.relative_to(copy / "tests").as_posix() for one in (copy / "tests").rglob("test_*.py")]
+    yield [f"tests/{own}" for own in mirrors(fault.file, tests)]
+    yield sorted(f"tests/{one}" for one in tests if one.startswith(f"{file.parent.as_posix()}/"))
     module = ".".join(("dpqr", *file.with_suffix("").parts))
     every = sorted((copy / "tests").rglob("test_*.py"))
     yield [str(one.relative_to(copy)) for one in every if module in one.read_text()]

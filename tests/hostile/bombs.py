@@ -19,9 +19,9 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from desk import QUERIES
-from forgery import table_bytes
 from hostile.fuzz import fuzz
+from support.command_desk import QUERIES
+from support.forged_parquet import table_bytes
 
 UNIT = ("--unit", "who", "--max-rows", "2")
 MEGABYTE = 2**20

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 
-from desk import TABLE
-from refusals import Bad, malformed
+from support.command_desk import TABLE
+from support.refusal_form import Bad, malformed
 
 HEAD = TABLE.splitlines()[0]
 CSV = [

@@ -31,7 +31,7 @@ def damaged(data: bytes, chance: random.Random) -> tuple[str, bytes]:
 def sound(form: dict[str, object]) -> bytes:
     """A table with the desk's columns, 300 rows in two row groups, nulls among them."""
     import pyarrow as pa
-    from forgery import table_bytes
+    from support.forged_parquet import table_bytes
 
     rows = range(300)
     made = pa.table(
@@ -45,7 +45,7 @@ def sound(form: dict[str, object]) -> bytes:
 
 
 def endings(place: Path, count: int, seed: int) -> Iterator[dict[str, object]]:
-    from desk import QUERIES, Desk
+    from support.command_desk import QUERIES, Desk
 
     desk, chance = Desk(place), random.Random(seed)
     desk.write(q__json=QUERIES)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 
 import numpy as np
-from desk import TABLE
-from refusals import Bad, asking, domain
+from support.command_desk import TABLE
+from support.refusal_form import Bad, asking, domain
 
 
 def entry(name, says, *entries, code=3):

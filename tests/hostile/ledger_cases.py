@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 
 from hostile.path_cases import fifo, linked
-from refusals import Bad
+from support.refusal_form import Bad
 
 
 def other_database(path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from refusals import Bad
+from support.refusal_form import Bad
 
 OPTIONS = [
     Bad("eps-with-null", 2, "give a plain decimal number", eps="1\0"),

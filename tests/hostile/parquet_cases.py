@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from forgery import (
+from support.forged_parquet import (
     BINARY,
     CHILDREN,
     FIRST_PAGE,
@@ -19,7 +19,7 @@ from forgery import (
     table_bytes,
     with_page,
 )
-from refusals import Bad, malformed
+from support.refusal_form import Bad, malformed
 
 DAMAGED = "cannot be read as Parquet; it is damaged"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from refusals import Bad
+from support.refusal_form import Bad
 
 
 def loop(path):

@@ -6,10 +6,10 @@ import time
 from collections import Counter
 
 import pytest
-from desk import QUERIES, TABLE, Desk
 from hostile.bombs import BOMBS
 from hostile.tables import NEW, every
-from refusals import refused
+from support.command_desk import QUERIES, TABLE, Desk
+from support.refusal_form import refused
 
 from dpqr.errors import STAYS_SPENT
 

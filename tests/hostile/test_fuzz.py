@@ -3,8 +3,8 @@
 import json
 
 import pytest
-from desk import PRIVATE
 from hostile.fuzz import fuzz
+from support.command_desk import PRIVATE
 from support.slow_cases import slowly
 
 MEGABYTES = 3000

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from desk import TABLE
-from forgery import table_bytes
-from refusals import assert_refusal
+from support.command_desk import TABLE
+from support.forged_parquet import table_bytes
+from support.refusal_form import assert_refusal
 
 ODD = "caf\udce9"
 """What Python calls the file whose name is the bytes of "caf" and 0xe9."""

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from desk import QUERIES, TABLE, Desk
-from refusals import assert_refusal
+from support.command_desk import QUERIES, TABLE, Desk
+from support.refusal_form import assert_refusal
 
 NOBODY = 65534
 LEDGER = ("--ledger", "book/ledger.sqlite")

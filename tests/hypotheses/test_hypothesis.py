@@ -1,7 +1,7 @@
 import numpy as np
-from universes import marginal
+from support.small_universes import marginal
 
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.hypothesis import prepare
 
 

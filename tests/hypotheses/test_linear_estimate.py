@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.hypotheses.hypothesis import Sampleable, Unbiased
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from rounding import summed
-from universes import dense, marginal
+from support.rounding_error import summed
+from support.small_universes import dense, marginal
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses import piecewise
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.hypothesis import prepare
 from dpqr.hypotheses.piecewise import PiecewiseDistribution
 from dpqr.workload.block import Factor, QueryBlock

@@ -16,11 +16,10 @@ import pytest
 
 from dpqr.app import release as module
 from dpqr.app.explain import explain
-from dpqr.app.release import OutputRequest, dry_run
-from dpqr.app.request import PlanRequest
+from dpqr.app.release import dry_run
+from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.io import tuning_cache
 from dpqr.io.journal.fingerprints import plan_digest
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tuning_cache import FORMAT, LARGEST, MOST, CacheFolder, cache_path, cached_tunings, tuning_notes
 from dpqr.strategies.designs import bucket_design, kronecker, tunings
@@ -178,7 +177,7 @@ def forgotten() -> None:
 
 def planned(request):
     forgotten()
-    return dry_run(TableSource(paths=("table.csv",)), request, OutputRequest(), Limits())
+    return dry_run(ReleaseRequest(source=TableSource(paths=("table.csv",)), plan=request))
 
 
 def test_the_second_job_finds_the_strategy_tuned_and_says_so(request_made, monkeypatch):
@@ -197,7 +196,7 @@ def test_a_resumed_release_has_the_plan_that_it_began_with(request_made):
         forgotten()
         with cached_tunings():
             source = TableSource(paths=("table.csv",))
-            plan, _ = module._checked(source, request_made, OutputRequest(), Limits(), None)
+            plan, _ = module._checked(ReleaseRequest(source=source, plan=request_made))
             digests.add(plan_digest(plan))
     assert len(digests) == 1
 

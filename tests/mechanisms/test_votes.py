@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binomtest
 
 from dpqr.errors import InfeasiblePlan
-from dpqr.mechanisms.fitted import FINENESS
+from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise

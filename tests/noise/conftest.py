@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from dpqr.data.arrays import WordArray
-from dpqr.noise.bernoulli import bernoulli_exp
-from dpqr.noise.exp_table import CELL_BITS, LAST_CELL
+from dpqr.noise.bits import bernoulli_exp
+from dpqr.noise.exp_bounds import CELL_BITS, LAST_CELL
 
 ONES = (1 << 64) - 1
 

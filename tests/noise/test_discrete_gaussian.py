@@ -9,7 +9,7 @@ from dpqr.noise import discrete_gaussian
 from dpqr.noise.bits import CHUNK
 from dpqr.noise.discrete_gaussian import SUMMED_VARIANCE, DiscreteGaussian, _envelope
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.exp_table import LAST_CELL
+from dpqr.noise.exp_bounds import LAST_CELL
 from dpqr.noise.source import SeededNoise
 
 LONG = Fraction(3**126 + 2, 2**195 + 1)

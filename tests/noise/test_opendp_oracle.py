@@ -15,8 +15,7 @@ import pytest
 
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.noise.exponential_draw import draw_exponential
-from dpqr.noise.permute_and_flip import draw_permute_and_flip
+from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent

@@ -7,9 +7,8 @@ import numpy as np
 import pytest
 
 from dpqr.noise import rounded_gaussian
-from dpqr.noise.bits import CHUNK
-from dpqr.noise.exp_table import LAST_CELL
-from dpqr.noise.lazy_uniform import LazyUniform
+from dpqr.noise.bits import CHUNK, LazyUniform
+from dpqr.noise.exp_bounds import LAST_CELL
 from dpqr.noise.rounded_gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian, _cells
 from dpqr.noise.source import SeededNoise
 

@@ -3,9 +3,9 @@ import os
 
 import numpy as np
 import pytest
-from tables_of_prediction import Given, counts
+from support.prediction_tables import Given, counts
 
-from dpqr.mechanisms.fitted import FINENESS
+from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.noise.source import SystemNoise
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import PartsEnsemble

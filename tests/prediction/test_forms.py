@@ -5,16 +5,16 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import UNITS, VALUES, Given
+from support.prediction_tables import UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.function_release import GaussianWeights, LaplaceWeights
+from dpqr.mechanisms.learned_functions import GaussianWeights, LaplaceWeights
 from dpqr.prediction.forms import AveragesForm, FunctionForm, PointsForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.losses import Hinge
 from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import Examples, LipschitzLearner
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
-from dpqr.privacy.price import Price
 
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 STEPS = 2**20

@@ -9,9 +9,9 @@ import time
 
 import numpy as np
 import pytest
-from foreign_bases import Counting
+from support.prediction_tables import Given, counts
 from support.slow_cases import slowly
-from tables_of_prediction import Given, counts
+from support.third_party_estimators import Counting
 
 from dpqr.noise.source import SystemNoise
 from dpqr.prediction.bases import EstimatorBase, IsolatedTrainer, read_base
@@ -25,7 +25,7 @@ NOISE = SystemNoise()
 
 
 def foreign(kind, *options):
-    name = f"foreign_bases.{kind}"
+    name = f"support.third_party_estimators.{kind}"
     return read_base(f"{name}({', '.join(options)})", (name,))
 
 
@@ -141,12 +141,12 @@ def test_what_an_estimator_prints_goes_nowhere(capfd):
 
 def test_the_foreign_code_is_never_imported_here():
     base = EstimatorBase(estimator=foreign("Counting").estimator)
-    kept = sys.modules.pop("foreign_bases")
+    kept = sys.modules.pop("support.third_party_estimators")
     try:
         votes(base, ROWS[:8], parts=2)
-        assert "foreign_bases" not in sys.modules
+        assert "support.third_party_estimators" not in sys.modules
     finally:
-        sys.modules["foreign_bases"] = kept
+        sys.modules["support.third_party_estimators"] = kept
 
 
 @pytest.mark.slow

@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rounding import solved, summed
-from tables_of_prediction import domain
+from support.prediction_tables import domain
+from support.rounding_error import solved, summed
 
 from dpqr.errors import UsageFault
 from dpqr.noise.public import public_normals

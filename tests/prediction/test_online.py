@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rounding import summed
-from tables_of_prediction import EMPTY, STREAM_VALUES, measured_online_shares, online, streamed
+from support.prediction_tables import EMPTY, STREAM_VALUES, measured_online_shares, online, streamed
+from support.rounding_error import summed
 
 from dpqr.errors import UsageFault
 from dpqr.prediction.online import Steps

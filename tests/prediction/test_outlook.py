@@ -1,7 +1,7 @@
 from fractions import Fraction
 
 import pytest
-from tables_of_prediction import domain
+from support.prediction_tables import domain
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.prediction.aggregate import Aggregate

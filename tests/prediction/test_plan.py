@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import domain
+from support.prediction_tables import domain
 
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
-from tables_of_prediction import domain
+from support.prediction_tables import domain
 
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain

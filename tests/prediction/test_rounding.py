@@ -4,11 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import LOSSES, UNITS, VALUES, Given
+from support.prediction_tables import LOSSES, UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.fitted import rounded, step
-from dpqr.mechanisms.noisy_predictions import PREDICTION, Asked
+from dpqr.mechanisms.learned_functions import PREDICTION, Asked, rounded, step
 from dpqr.prediction.features import clipped
 from dpqr.prediction.losses import Logistic
 from dpqr.prediction.rounding import FEATURE_NORM, UNIT, evaluation_error, gamma

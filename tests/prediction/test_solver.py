@@ -3,7 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import counts, examples
+from support.prediction_tables import counts, examples
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import LOSSES, UNITS, counts, learner, measured_shares
+from support.prediction_tables import LOSSES, UNITS, counts, learner, measured_shares
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.losses import Pinball

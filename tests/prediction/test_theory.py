@@ -1,7 +1,7 @@
 from fractions import Fraction
 
 import pytest
-from tables_of_prediction import domain
+from support.prediction_tables import domain
 
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.recipes import StableRecipe

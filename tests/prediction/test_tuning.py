@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from tables_of_prediction import counts, domain, examples
+from support.prediction_tables import counts, domain, examples
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import SeededNoise

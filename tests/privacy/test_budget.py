@@ -1,10 +1,32 @@
 import dataclasses
+import math
 from fractions import Fraction
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from dpqr.errors import UsageFault
-from dpqr.privacy.budget import PrivacyBudget, decimal
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.privacy.accountants.losses import concentrated_rho
+from dpqr.privacy.budget import (
+    NO_COST,
+    Cost,
+    Price,
+    PrivacyBudget,
+    decimal,
+    downward_text,
+    root_below,
+    upward,
+    upward_text,
+)
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    PureSumEvent,
+    RhoSumEvent,
+)
 
 NUMBERS = {
     "1": Fraction(1),
@@ -139,3 +161,148 @@ def test_a_budget_is_a_value():
     assert hash(budget) == hash(PrivacyBudget(Fraction(1), Fraction(1, 10**9)))
     with pytest.raises(dataclasses.FrozenInstanceError):
         budget.epsilon = Fraction(2)
+
+
+SHORT = 1 - Fraction(1, 2**48)
+PARTS = st.integers(min_value=1, max_value=10**60)
+
+
+@given(PARTS, PARTS)
+def test_the_root_is_below_and_nearly_exact(numerator, denominator):
+    value = Fraction(numerator, denominator)
+    root = root_below(value)
+    assert value * SHORT**2 <= root**2 <= value
+
+
+@pytest.mark.parametrize("power", range(-300, 301, 7))
+def test_the_root_at_every_size(power):
+    for near in (-1, 0, 1):
+        value = Fraction(2) ** power * (1 + near * Fraction(1, 2**200))
+        assert value * SHORT**2 <= root_below(value) ** 2 <= value
+
+
+def test_the_root_of_squares_is_exact():
+    assert root_below(Fraction(0)) == 0
+    assert root_below(Fraction(9, 16)) == Fraction(3, 4)
+    assert root_below(Fraction(10**40)) == 10**20
+
+
+def test_a_pure_price_is_what_every_pure_draw_may_spend():
+    price = Price(epsilon=Fraction(1, 3))
+    assert price.pure == price.bounded_range == Fraction(1, 3)
+    with pytest.raises(InfeasiblePlan, match=r"no Gaussian noise; use the zcdp accountant"):
+        _ = price.concentrated
+
+
+@given(PARTS, PARTS)
+def test_whatever_is_bought_with_rho_costs_at_most_rho(numerator, denominator):
+    price = Price(rho=Fraction(numerator, denominator))
+    bought = [
+        ExponentialEvent(epsilon=price.bounded_range),
+        PermuteAndFlipEvent(epsilon=price.pure),
+        DiscreteLaplaceEvent(sensitivity=3, scale=3 / price.pure),
+        DiscreteGaussianEvent(squared_sensitivity=5, variance=5 / (2 * price.concentrated)),
+    ]
+    for event in bought:
+        assert price.rho * (1 - Fraction(1, 2**46)) <= concentrated_rho(event) <= price.rho
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {},
+        {"epsilon": Fraction(1), "rho": Fraction(1)},
+        {"epsilon": Fraction(0)},
+        {"rho": Fraction(-1)},
+        {"epsilon": 0.5},
+        {"rho": float("nan")},
+    ],
+)
+def test_a_price_is_one_exact_positive_fraction(figures):
+    with pytest.raises(InfeasiblePlan, match="one exact positive fraction"):
+        Price(**figures)
+
+
+def test_prices_of_one_currency_add_up():
+    third = Fraction(1, 3)
+    assert Price(epsilon=third).plus(Price(epsilon=third)) == Price(epsilon=2 * third)
+    assert Price(rho=third).plus(Price(rho=third)) == Price(rho=2 * third)
+    with pytest.raises(InfeasiblePlan, match="do not add up"):
+        Price(rho=third).plus(Price(epsilon=third))
+
+
+def test_draws_within_a_price_are_one_event() -> None:
+    third = Fraction(1, 3)
+    assert Price(epsilon=third).event == PureSumEvent(epsilon=third)
+    assert Price(rho=third).event == RhoSumEvent(rho=third)
+
+
+ONE, TENTH = Fraction(1), Fraction(1, 10)
+
+
+def test_costs_add_up_by_components():
+    assert Cost(ONE, TENTH) + Cost(TENTH, ONE) == Cost(Fraction(11, 10), Fraction(11, 10))
+    assert Cost(ONE, TENTH) - Cost(TENTH, TENTH) == Cost(Fraction(9, 10))
+    assert Cost(ONE, TENTH).least(Cost(TENTH, ONE)) == Cost(TENTH, TENTH)
+
+
+def test_one_cost_is_at_most_another_if_both_figures_are():
+    assert Cost(TENTH, TENTH) <= Cost(ONE, TENTH)
+    assert Cost(ONE, TENTH) >= Cost(TENTH, TENTH)
+    for one, other in ((Cost(ONE, TENTH), Cost(TENTH, ONE)), (Cost(ONE, TENTH), Cost(ONE))):
+        assert not one <= other
+    assert not Cost(TENTH, ONE) <= Cost(ONE, TENTH)
+
+
+def test_there_is_no_less_than():
+    """Of two costs neither need be at most the other, so `asked > left` would let through what does not fit."""
+    with pytest.raises(TypeError):
+        assert Cost(ONE) < Cost(TENTH)
+    with pytest.raises(TypeError):
+        assert Cost(ONE) > 0
+
+
+def test_a_bare_number_is_an_amount_without_a_delta():
+    assert Cost(ONE) == 1 >= Cost(TENTH)
+    assert Cost(ONE, TENTH) != 1
+    assert not Cost(ONE, TENTH) <= 1
+    assert hash(Cost(ONE)) == hash(1)
+    assert Cost(ONE) != "1"
+    assert not NO_COST
+    assert Cost(delta=TENTH)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (Fraction(0), "0"),
+        (Fraction(1), "1"),
+        (Fraction(100), "100"),
+        (Fraction("0.1"), "0.1"),
+        (Fraction("1e-9"), "1e-9"),
+        (Fraction(10) ** 15, "1e+15"),
+        (Fraction("0.00001"), "0.00001"),
+        (Fraction(1, 3), "0.333333333334"),
+        (Fraction(2, 3), "0.666666666667"),
+    ],
+)
+def test_text_is_exact_or_rounded_up(value, text):
+    assert upward_text(value) == text
+    assert Fraction(text) >= value
+
+
+def test_fewer_digits_are_rounded_up_too():
+    assert upward_text(Fraction("0.12341"), 4) == "0.1235"
+    assert upward_text(Fraction("0.99991"), 4) == "1"
+
+
+def test_what_is_left_is_rounded_down():
+    assert downward_text(Fraction(2, 3), 4) == "0.6666"
+    assert downward_text(Fraction("0.1")) == "0.1"
+
+
+@pytest.mark.parametrize("value", [Fraction(1, 3), Fraction(2, 3), Fraction(1, 10), Fraction(10**40 + 1, 7)])
+def test_float_is_the_smallest_that_is_not_below(value):
+    shown = upward(value)
+    assert Fraction(shown) >= value
+    assert Fraction(math.nextafter(shown, -math.inf)) < value

@@ -4,8 +4,7 @@ import pytest
 
 from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost, PrivacyBudget
 from dpqr.privacy.currency import CURRENCIES, currency
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
 

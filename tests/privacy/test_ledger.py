@@ -2,10 +2,10 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, terms
+from support.ledger_jobs import draws, terms
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.currency import currency
 from dpqr.privacy.ledger import Account, Reservation
 

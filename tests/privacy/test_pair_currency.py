@@ -4,13 +4,12 @@ import random
 from fractions import Fraction
 
 import pytest
-from ledgers import draws
+from support.ledger_jobs import draws
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy import pair_currency
 from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import PURE, Cost, Pricing
+from dpqr.privacy.budget import PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,

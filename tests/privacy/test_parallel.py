@@ -5,11 +5,11 @@ from fractions import Fraction
 import pytest
 
 from dpqr.errors import BudgetRefused
-from dpqr.mechanisms.left_out import LeftOut
+from dpqr.mechanisms.noisy_answers import LeftOut
+from dpqr.privacy.accountants.dominating_pairs import dominating_pair
 from dpqr.privacy.accountants.filters import PlanFilter, beside_other_runs
 from dpqr.privacy.accountants.known import PREDICTING
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, pure_losses
-from dpqr.privacy.accountants.pairs import dominating_pair
 from dpqr.privacy.accountants.zcdp import total_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import currency

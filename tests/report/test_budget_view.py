@@ -1,10 +1,10 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from ledgers import draws, terms
 from rich.console import Console
+from support.ledger_jobs import draws, terms
 
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.policy import Policy
 from dpqr.report.budget_view import account_view, accounts_view, history_view

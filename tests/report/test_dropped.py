@@ -4,13 +4,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from fakes import measured
-from printed import printed
+from support.fakes import measured
+from support.plain_screen import printed
 from support.plan_phases import first
 
 from dpqr.construction.dropped import DroppedCount
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
 from dpqr.report.release_view import receipt_view
 from dpqr.strategies.plan import Phase

@@ -2,12 +2,12 @@ import io
 from fractions import Fraction
 
 import pytest
-from printed import printed
 from rich.console import Console
+from support.plain_screen import printed
 
-from dpqr.evaluation.accuracy import Accuracy, BlockError
-from dpqr.evaluation.attack import Loss
-from dpqr.evaluation.claim import Claim
+from dpqr.audit.attack import Loss
+from dpqr.audit.claim import Claim
+from dpqr.evaluation import Accuracy, BlockError
 from dpqr.report.evaluation_view import accuracy_view, audit_view, claimed, proved
 
 BLOCKS = tuple(

@@ -1,6 +1,6 @@
 from fractions import Fraction
 
-from printed import printed
+from support.plain_screen import printed
 
 from dpqr.report.explanation_view import explanation_view
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast

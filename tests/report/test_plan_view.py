@@ -2,11 +2,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from handmade import BLOCKS, Stub, make_theory_plan
-from printed import printed
+from support.handmade_release import BLOCKS, Stub, make_theory_plan
+from support.plain_screen import printed
 from support.plan_phases import changed, without
 
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
 from dpqr.strategies.plan import BlockForecast, Phase
 

@@ -1,10 +1,10 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from handmade import make_stopped_release
-from printed import printed
+from support.handmade_release import make_stopped_release
+from support.plain_screen import printed
 
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.report.release_view import answers_view, receipt_view
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.drafts import search_phases

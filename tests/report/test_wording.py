@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import pytest
 
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.report.wording import amount, bytes_words, counted, optional, plain, price_words
 
 

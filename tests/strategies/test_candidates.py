@@ -5,15 +5,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import Says
+from support.fakes import Says
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.limits import CEILING, RECORDS
-from dpqr.mechanisms.query_scores import QueryScores
+from dpqr.mechanisms.noisy_answers import CEILING, RECORDS
+from dpqr.mechanisms.scores import QueryScores
 from dpqr.strategies import candidates as candidates_module
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.workload.block import Factor, QueryBlock

@@ -7,8 +7,7 @@ Private values are opaque to the type checker too: it knows no operation on `Pri
 from collections.abc import Sequence
 from fractions import Fraction
 
-from dpqr.data.counts import Counts
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
@@ -17,16 +16,14 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
-from dpqr.privacy.gate import measure
-from dpqr.privacy.mechanism import Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.gate import Mechanism, measure
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 def through_the_gate(

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.data.marginals import dense_marginal
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.box_index import box_index
-from dpqr.workload.group_tables import group_tables, with_totals
+from dpqr.workload.boxes import group_tables, with_totals
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.ranges import Ranges
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
-from rounding import least_squares, quadratic_form
+from support.rounding_error import least_squares, quadratic_form
 
-from dpqr.workload import columns, p_identity
+from dpqr.workload import matrix as matrix_module
+from dpqr.workload import p_identity
 from dpqr.workload.matrix import Dense, Identity, Prefix
 from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.ranges import everything
@@ -57,7 +58,7 @@ def test_column_figures_are_those_of_the_coefficients(matrix, power) -> None:
 
 
 def test_a_distance_that_is_too_dear_is_unknown(monkeypatch) -> None:
-    monkeypatch.setattr(columns, "PAIRWISE_WORK", 10)
+    monkeypatch.setattr(matrix_module, "PAIRWISE_WORK", 10)
     matrix = made([3, 2, 1], [5, 2, 8], [[1, 0, 2], [3, 3, 1]])
     assert matrix.column_distance(1) is None
     assert matrix.column_distance(0) == 8

@@ -5,8 +5,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rounding import least_squares, quadratic_form
-from universes import dense, marginal
+from support.rounding_error import least_squares, quadratic_form
+from support.small_universes import dense, marginal
 
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.workload import stacking

@@ -1,15 +1,18 @@
-"""Trees against their written-out coefficients, their inverse against the pseudo-inverse."""
+"""Trees against their written-out coefficients, their inverse against the pseudo-inverse.
+
+One level by hand; whole trees are in test_tree.
+"""
 
 import itertools
 
 import numpy as np
 import pytest
-from rounding import least_squares, quadratic_form
+from support.rounding_error import least_squares, quadratic_form
 
 from dpqr.workload import tree
 from dpqr.workload.matrix import Dense, Identity, Prefix
 from dpqr.workload.ranges import Ranges
-from dpqr.workload.tree import Tree, dyadic
+from dpqr.workload.tree import CutGroups, Tree, dyadic
 
 TREES = {
     "binary, cut short": Tree(7, (8, 4, 2, 1), (3, 1, 2, 5)),
@@ -116,3 +119,18 @@ def test_a_long_tree_is_answered_without_its_coefficients() -> None:
     assert ((variances > 0.5) & (variances < 40)).all()
     truth = np.arange(float(size))[:, None] % 5
     np.testing.assert_allclose(matrix.recover(matrix.apply(truth)), truth, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("start", "stop", "whole", "cut"),
+    [(0, 4, 2, 0), (0, 5, 3, 0), (1, 4, 1, 1), (1, 3, 0, 2), (0, 1, 0, 1), (2, 3, 0, 1), (3, 5, 1, 1), (2, 2, 0, 0)],
+)
+def test_pairs_over_five_cells(start: int, stop: int, whole: int, cut: int) -> None:
+    """Cells of weight 1 under pairs of weight 1, the last pair a lone cell: T = 1 + 1 1^T on a pair, so a whole pair
+    has the form 2 - 4/3 and one of its cells 1 - 1/3; the lone cell 1 - 1/2."""
+    after, before = np.ones(5), np.array([2.0, 2.0, 1.0])
+    ends = CutGroups(np.array([start]), np.array([stop]), 5)
+    ends.widen(after, 1, 2, before, 1.0)
+    pairs = np.array([2 / 3, 2 / 3, 1 / 2])
+    reached = range(-(-start // 2), -(-start // 2) + whole)
+    assert ends.total(pairs, 2)[0] == pytest.approx(sum(pairs[group] for group in reached) + cut * 2 / 3)

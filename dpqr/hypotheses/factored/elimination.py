@@ -1,37 +1,121 @@
-"""Elimination: marginals of attributes that no single clique holds."""
+"""Elimination: marginals of attributes that no single clique holds, through the smallest separators of the tree."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.hypotheses.factored.junction_tree import JunctionTree, by_size
-from dpqr.hypotheses.factored.recent_tables import RecentTables
-from dpqr.hypotheses.factored.separation import Separations
+
+
+@dataclass(slots=True, eq=False)
+class RecentTables:
+    """A cache of tables of at most `room` cells together; the least recently used are dropped."""
+
+    room: int
+    _tables: dict[Axes, FloatArray] = field(default_factory=dict, repr=False)
+    _held: int = 0
+
+    def get(self, axes: Axes, make: Callable[[], FloatArray]) -> FloatArray:
+        """Return the table of these axes, from the cache or computed by `make`."""
+        table = self._tables.pop(axes, None)
+        if table is None:
+            table = make()
+            self._held += table.size
+        self._tables[axes] = table
+        while self._held > self.room:
+            self._held -= self._tables.pop(next(iter(self._tables))).size
+        return table
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Separation:
+    """Given `shared`, the attributes of `below` are independent of those of `above` (running intersection).
+
+    shared: the separator of an edge, empty between components. below, above: the other wanted attributes in their
+    order; neither is empty.
+    """
+
+    shared: Axes
+    below: Axes
+    above: Axes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Separations:
+    """The separations of a tree; sets of attributes are bit masks."""
+
+    tree: JunctionTree
+    _shared: tuple[int, ...] = field(init=False, repr=False)
+    _cells: tuple[int, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        separators = [clique.separator for clique in self.tree.cliques]
+        cells = (math.prod(self.tree.shape[axis] for axis in axes) for axes in separators)
+        object.__setattr__(self, "_shared", tuple(sum(1 << axis for axis in axes) for axes in separators))
+        object.__setattr__(self, "_cells", tuple(cells))
+
+    def between(self, wanted: Axes) -> Separation:
+        """Return, of all edges that separate the wanted attributes, one whose separator has fewest cells.
+
+        Of equal ones it is the edge with most even sides, so that long chains are halved.
+
+        Args:
+            wanted: attributes that no clique holds together.
+        """
+        parting, lower = self._parting(wanted), Counter[int]()
+        for index in sorted(parting, reverse=True):
+            lower[index] += 1
+            parent = self.tree.cliques[index].parent
+            if parent is not None:
+                lower[parent] += lower[index]
+        half = len(parting) / 2
+        index = min(parting, key=lambda one: (self._cells[one], abs(lower[one] - half), one))
+        below, beside = parting[index], parting[index] | self._shared[index]
+        return Separation(
+            shared=self.tree.cliques[index].separator,
+            below=tuple(axis for axis in wanted if below >> axis & 1),
+            above=tuple(axis for axis in wanted if not beside >> axis & 1),
+        )
+
+    def _parting(self, wanted: Axes) -> dict[int, int]:
+        """Return the cliques whose edge to the parent separates the wanted attributes, each with those below it.
+
+        A root's edge leads to all other components.
+        """
+        every, below = 0, Counter[int]()
+        for axis in wanted:
+            every |= 1 << axis
+            index: int | None = self.tree.entrances[axis]
+            while index is not None:
+                below[index] |= 1 << axis
+                index = self.tree.cliques[index].parent
+        return {index: axes for index, axes in below.items() if every & ~(axes | self._shared[index])}
+
 
 LEAST_ROOM = 2**19
-"""Cells (4 MiB) that a table on the way may have where the model itself has fewer."""
+"""Least limit on intermediate tables, in cells (4 MiB)."""
 
 Cut = Mapping[int, slice]
-"""Attributes of which only some values are wanted, and these values."""
+"""Attributes that are restricted to some values, and these values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Elimination:
-    """Variable elimination on a calibrated tree, through its narrowest places first.
+    """Variable elimination on a calibrated tree, through its smallest separators first.
 
     beliefs: every clique's probabilities, consistent on the separators.
-    room: cells that a table on the way may have, and all that are kept for the next marginal together: those of the
-    model, where it is not stated. A wider table is made for some values of a wanted attribute at a time.
+    room: limit on the cells of an intermediate table, and of the cache; 0: the cells of the model. A wider table is
+    computed for some values of a wanted attribute at a time.
 
-    P(a, b) = sum over s of P(a, s) P(b, s) / P(s) for a separator s between a and b. Both tables are marginals again,
-    made in the same way until a clique holds them; marginals that share an attribute share them. The narrowest
-    separator comes first: messages from clique to clique would carry what is wanted through the wide ones too. (All
-    pairs of 14 columns of Adult at epsilon 1: such messages took 20 to 33 MB and up to half of a release's time.)
+    P(a, b) = sum over s of P(a, s) P(b, s) / P(s) for a separator s between a and b. Both factors are marginals again,
+    computed in the same way until a clique holds them, and cached for other marginals. Messages from clique to clique
+    would pass through wide separators too.
     """
 
     tree: JunctionTree
@@ -47,13 +131,13 @@ class Elimination:
         object.__setattr__(self, "_kept", RecentTables(room))
 
     def joint(self, axes: Axes) -> FloatArray:
-        """Probabilities of `axes` together, shape = their sizes in that order."""
+        """Return the probabilities of `axes` together, shape = their sizes in that order."""
         ordered = by_size(self.tree.shape, axes)
         table = self._joint(ordered, {})
         return np.asarray(table.transpose([ordered.index(axis) for axis in axes]), order="C")
 
     def _joint(self, wanted: Axes, cut: Cut) -> FloatArray:
-        """The table of `wanted`, which ascend by size."""
+        """Return the table of `wanted`, which ascend by size."""
         home = self.tree.home(wanted)
         if home is not None:
             return _summed(self.beliefs[home], self.tree.cliques[home].axes, wanted, cut)
@@ -64,14 +148,14 @@ class Elimination:
             if parts:
                 axis = next(iter(parts[0]))
                 return np.concatenate([self._joint(wanted, {**cut, **part}) for part in parts], wanted.index(axis))
-        lower, upper = (self._told(side, cut) for side in sides)
-        weights = self._told(parted.shared, cut)
+        lower, upper = (self._cached(side, cut) for side in sides)
+        weights = self._cached(parted.shared, cut)
         given = lower / np.where(weights > 0, weights, 1.0).reshape(_along(parted.shared, weights, sides[0]))
         table, axes = contracted(given, sides[0], upper, sides[1], wanted)
         return table.transpose([axes.index(axis) for axis in wanted])
 
     def _parts(self, side: Axes, wanted: Axes, cut: Cut) -> list[Cut]:
-        """Ranges of values of the side's largest wanted attribute, so many that its table has room; none if it has."""
+        """Return ranges of values of the side's largest wanted attribute whose tables have room; [] if all have."""
         room, cells = max(self.room, self._cells(wanted, cut)), self._cells(side, cut)
         axis = max(set(side).intersection(wanted), key=lambda one: (self._extent(one, cut), one))
         extent = self._extent(axis, cut)
@@ -86,8 +170,8 @@ class Elimination:
     def _cells(self, axes: Axes, cut: Cut) -> int:
         return math.prod(self._extent(axis, cut) for axis in axes)
 
-    def _told(self, axes: Axes, cut: Cut) -> FloatArray:
-        """A table on the way."""
+    def _cached(self, axes: Axes, cut: Cut) -> FloatArray:
+        """Return an intermediate table, from the cache unless it is cut."""
         if not cut.keys().isdisjoint(axes):
             return self._joint(axes, {axis: cut[axis] for axis in axes if axis in cut})
         return self._kept.get(axes, lambda: self._joint(axes, {}))
@@ -96,7 +180,7 @@ class Elimination:
 def contracted(
     left: FloatArray, left_axes: Axes, right: FloatArray, right_axes: Axes, keep: Iterable[int]
 ) -> tuple[FloatArray, Axes]:
-    """The product of two tables, summed over shared axes that are not in `keep`; and its axes.
+    """Multiply two tables and sum over shared axes that are not in `keep`; returns the table and its axes.
 
     One batched matrix product: shared axes that stay are the batch, shared ones that go are summed over.
     """
@@ -114,20 +198,20 @@ def contracted(
 
 
 def _matrices(table: FloatArray, axes: Axes, *groups: Axes) -> FloatArray:
-    """The table with three groups of axes flattened to three dimensions."""
+    """Flatten three groups of axes to three dimensions."""
     order = [axes.index(axis) for group in groups for axis in group]
     sizes = [math.prod(table.shape[axes.index(axis)] for axis in group) for group in groups]
     return table.transpose(order).reshape(sizes)
 
 
 def _along(axes: Axes, table: FloatArray, others: Axes) -> list[int]:
-    """The shape in which a table over some of the axes lies along all of them; both ascend by size."""
+    """Return the shape in which a table over some of the axes broadcasts along all of them; both ascend by size."""
     sizes = dict(zip(axes, table.shape, strict=True))
     return [sizes.get(axis, 1) for axis in others]
 
 
 def _summed(table: FloatArray, axes: Axes, keep: Axes, cut: Cut) -> FloatArray:
-    """The sum down to `keep`, in the table's order, at the values of the cut."""
+    """Sum a table down to `keep`, in the table's order, at the values of the cut."""
     gone = tuple(place for place, axis in enumerate(axes) if axis not in keep)
     part = table[tuple(cut.get(axis, slice(None)) for axis in axes)]
     summed: FloatArray = part.sum(axis=gone) if gone else part

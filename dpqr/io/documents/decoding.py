@@ -42,7 +42,7 @@ class Location:
 
     @contextmanager
     def blamed(self) -> Iterator[None]:
-        """Errors of the nouns know no document: inside this block they get this location."""
+        """Give errors of types that know no document this location, inside the block."""
         try:
             yield
         except DocumentError as error:

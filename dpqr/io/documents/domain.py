@@ -14,8 +14,7 @@ from typing import Any
 from msgspec import UNSET
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
-from dpqr.data.domain import Domain
-from dpqr.data.faults import possible_faults
+from dpqr.data.domain import Domain, possible_faults
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
 from dpqr.io.documents.decoding import Location, decode, spoken
 from dpqr.io.documents.forms import DOMAIN_VERSION, Field, Sizes, TableSchema
@@ -28,7 +27,9 @@ PLACEHOLDER = "FILL-IN"
 def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
     """The domain in a file, or in an already parsed object.
 
-    Errors: UsageFault where the file cannot be read; DocumentError (file name, JSON path) where it is no domain.
+    Raises:
+        UsageFault: the file cannot be read.
+        DocumentError: it is no domain; the message names file and JSON path.
     """
     if isinstance(source, dict):
         return decode_domain(source, Location("domain"))

@@ -11,8 +11,7 @@ from msgspec import UNSET
 
 from dpqr.data.arrays import AnyArray, Axes
 from dpqr.data.domain import Domain
-from dpqr.data.fact_bounds import Bounds, record_bounds, tied
-from dpqr.data.facts import KnownTotal, PublicFacts, Region
+from dpqr.data.facts import Bounds, KnownTotal, PublicFacts, Region, record_bounds, tied
 from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.forms import ImpossibleForm, TotalForm
 from dpqr.io.documents.predicate_cells import evaluate

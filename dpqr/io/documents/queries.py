@@ -110,8 +110,9 @@ class QueriesDocument:
 def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
 
-    Errors: UsageFault where the file cannot be read; DocumentError (file name, JSON path) where it asks for nothing
-    that can be answered.
+    Raises:
+        UsageFault: the file cannot be read.
+        DocumentError: it asks for nothing that can be answered; the message names file and JSON path.
     """
     file = Path(path)
     location = Location(file.name)

@@ -27,12 +27,12 @@ from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.ledger.event_codec import encode_events
 from dpqr.io.outputs.document_parts import option_parts
 from dpqr.io.tables.source import TableSource
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.workload.merged import Merged
 from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.tree import Tree
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.privacy.accountant import PrivacyFilter
-from dpqr.privacy.cost import NO_COST, PURE, Cost
+from dpqr.privacy.budget import NO_COST, PURE, Cost
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms

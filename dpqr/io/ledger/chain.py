@@ -65,7 +65,7 @@ def chain_segment(
 ) -> ChainSegment:
     """Rows (number, text, seal), as they are stored, in the order of their numbers, from entry `first` on.
 
-    LedgerError where one is missing or was changed. That rows are missing at the end only an anchor can tell.
+    LedgerError where one is missing or was changed. Only an anchor finds rows that are missing at the end.
     """
     found: list[Link] = []
     previous = before

@@ -70,7 +70,7 @@ def writing(path: Path, wait: float) -> Iterator[sqlite3.Connection]:
     """
     with _faults(path, wait), _connected(path, wait) as connection:
         connection.execute("BEGIN IMMEDIATE")
-        # Not before BEGIN: a connection that waits for its turn in this mode would keep its shared lock meanwhile,
+        # Not before BEGIN: a connection that waits in this mode would keep its shared lock meanwhile,
         # and the writer before it could never commit.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         yield connection
@@ -150,7 +150,7 @@ def _connected(path: Path, wait: float) -> Iterator[sqlite3.Connection]:
 
 @contextmanager
 def _faults(path: Path, wait: float) -> Iterator[None]:
-    """SQLite's errors in the words of the house. Closing a connection rolls back what was not committed."""
+    """SQLite's errors as LedgerError. Closing a connection rolls back what was not committed."""
     try:
         yield
     except (sqlite3.Error, UnicodeError) as error:  # the second where SQLite quotes a damaged schema

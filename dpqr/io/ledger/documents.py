@@ -10,9 +10,8 @@ from dpqr.io.ledger.entry_codec import canonical, encode_entry, policy_document
 from dpqr.io.ledger.entry_codec import entry_document as plain_entry
 from dpqr.io.ledger.event_codec import LONGEST, encode_events
 from dpqr.io.ledger.record import Record
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.events import Composition
-from dpqr.privacy.figures import downward_text, upward_text
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
 

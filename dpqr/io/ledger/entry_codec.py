@@ -8,8 +8,7 @@ from typing import Any
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.event_codec import cost_document, decode_cost, decode_events, encode_events, exact_text, parse_exact
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.cost import Pricing
+from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.policy import Policy
 
@@ -63,7 +62,7 @@ def entry_document(entry: Entry) -> dict[str, Any]:
 def decode_entry(text: str, digest: str) -> Entry:
     """The entry of a link in a sound chain. LedgerError where the text is not one that `encode_entry` writes.
 
-    Whether it holds more than that, only encoding it again tells (`dpqr.io.ledger.record`).
+    A text that holds more than that is found by encoding the entry again (`dpqr.io.ledger.record.require_proofs`).
     """
     try:
         return read_entry(json.loads(text), digest)

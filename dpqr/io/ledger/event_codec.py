@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, get_args, get_type_hints
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.events import Composition, Draw, LeftOutEvent, PrivacyEvent
 
 LONGEST = 1000

@@ -33,7 +33,7 @@ _OCTAL = re.compile(r"\\([0-7]{3})")
 
 
 def network_type(directory: Path, mounts: Path = MOUNTS) -> str | None:
-    """The type of the network file system that holds `directory`; None: it is local, or the system does not tell."""
+    """The type of the network file system that holds `directory`; None: local, or unknown."""
     if str(directory).startswith("\\\\"):
         return "a network share"
     try:

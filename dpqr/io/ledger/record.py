@@ -15,7 +15,7 @@ from dpqr.io.ledger.database import is_begun, stored_chain, stored_state
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.privacy.accountants.filters import beside_other_runs
-from dpqr.privacy.cost import PURE
+from dpqr.privacy.budget import PURE
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import is_installed

@@ -6,8 +6,7 @@ import re
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, UsageFault
-from dpqr.privacy.cost import Cost
-from dpqr.privacy.figures import downward_text, upward_text
+from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
 from dpqr.privacy.policy import Policy
 

@@ -26,7 +26,7 @@ from dpqr.io.ledger.location import ANCHOR, NO_ANCHOR, create, require_location
 from dpqr.io.ledger.record import Record, require_proofs, walked
 from dpqr.io.ledger.refusals import require_name, require_policy, require_text, require_unit
 from dpqr.io.ledger.transaction import LastState, Transaction, resumed
-from dpqr.privacy.cost import PURE, Pricing
+from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
 from dpqr.privacy.pair_currency import PAIR

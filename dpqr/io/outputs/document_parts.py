@@ -11,10 +11,8 @@ from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts
 from dpqr.noise.law import NoiseLaw
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget, upward
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
-from dpqr.privacy.figures import upward
-from dpqr.privacy.price import Price
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 

@@ -161,7 +161,7 @@ def payers(source: TableSource) -> tuple[str, ...]:
 
 
 def _paths(source: TableSource) -> list[str]:
-    """The files of a table. What is wrong with them is told when the table is opened."""
+    """The files of a table. Their faults are reported when the table is opened."""
     if source.from_stdin:
         return [STANDARD_INPUT]
     try:

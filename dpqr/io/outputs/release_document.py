@@ -39,8 +39,8 @@ from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement
 
 PLAN_FORMAT = "plan/1"
 RELEASE_FORMAT = "release/1"

@@ -28,13 +28,14 @@ def answers_table(release: Release) -> Tidy:
     """The answers of `release`, rows in workload order.
 
     query: the block's name. One column for every attribute that some block keeps apart, in domain order, with the
-    titles of its cells; nothing where the query sums over it. detail: what else tells the query from its neighbours
+    titles of its cells; nothing where the query sums over it. detail: what else distinguishes the query
     ("<= 30"). estimate: the hypothesis' answer. measured, noise_deviation: the unbiased noisy answer and its noise's
     standard deviation; nothing where the query was not measured. lower, upper: they enclose the true answer with the
     probability that release.json states, query by query; nothing where the query was not measured, or more than once.
-    Figures are in records, or in the unit of a summed column. Names that clash with attributes: `column_names`.
+    Figures are in records, or in the unit of a summed column. Names that clash with attributes: `beside`.
 
-    Privacy: post-processing of a release.
+    Privacy:
+        Post-processing of a release.
     """
     return next(answer_tables(release, sum(answers.block.rows for answers in release.answers)))
 

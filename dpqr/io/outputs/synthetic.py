@@ -118,11 +118,20 @@ def require_sampleable(plan: Plan, form: Form = "rows") -> None:
 def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthetic:
     """Synthetic data of a release whose plan passed `require_sampleable`.
 
-    rows: as many records as the hypothesis holds, one column an attribute, under its own name; those of a hypothesis
-    that answers better than its rows are moved towards the answers to the workload's blocks. cells: every cell of
-    positive weight with its `weight` in records. Cells carry their titles; with bins="midpoint" a bin carries its
-    public midpoint (a number, a date or a time), with "sampled", for rows, each record a value drawn evenly from its
-    bin by the public seed, and the cells for null, unparsable and so on become null.
+    Args:
+        release: a release over a distribution.
+        form: "rows": as many records as the hypothesis holds, one column an attribute, under its own name; those of a
+            hypothesis that answers better than its rows are moved towards the answers to the workload's blocks.
+            "cells": every cell of positive weight, with its `weight` in records.
+        bins: what a bin carries. "title": its title; "midpoint": its public midpoint (a number, a date or a time);
+            "sampled", for rows: a value drawn evenly from the bin by the public seed. With the last two the cells for
+            null, unparsable and so on become null.
+
+    Raises:
+        InfeasiblePlan: the hypothesis is no distribution.
+
+    Privacy:
+        Post-processing of a release, with public randomness.
     """
     import pyarrow as pa
 

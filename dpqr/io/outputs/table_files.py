@@ -68,7 +68,7 @@ def write_tables(tables: Iterator[Tidy], path: Path, form: TableFormat) -> None:
     """Write one or more tables of the same columns, row below row, to a new file. Equal tables give equal bytes.
 
     csv: UTF-8, texts quoted, nothing where there is nothing; texts that a spreadsheet would run are made inert
-    (`spreadsheet`). parquet: texts as dictionaries. json: an array of records, one a line; nothing is null.
+    (`inert`). parquet: texts as dictionaries. json: an array of records, one a line; nothing is null.
     Figures are the shortest decimals that read back as the same number.
     Errors: OSError, for the caller to name the path.
     """

@@ -16,7 +16,7 @@ from dpqr.io.tables.row_encoder import RowEncoder
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import wanted_columns
 from dpqr.io.tables.text.csv_table import csv_batches
-from dpqr.mechanisms.limits import RECORDS
+from dpqr.mechanisms.noisy_answers import RECORDS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

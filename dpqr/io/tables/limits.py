@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 
 from dpqr.errors import DataError, UsageFault
-from dpqr.mechanisms.limits import RECORDS
+from dpqr.mechanisms.noisy_answers import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
 LEAST_MEMORY = 2**28

@@ -9,10 +9,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from dpqr.data.attribute import Rule
-from dpqr.data.counts import Counts
-from dpqr.data.domain import Domain
-from dpqr.data.faults import failing_attributes
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.domain import Domain, failing_attributes
+from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from dpqr.data.arrays import IntArray
 from dpqr.io.tables.persons.bounding import Bounded
 from dpqr.io.tables.row_encoder import CodedRows
+from dpqr.noise.bits import uniforms_below
 from dpqr.noise.source import NoiseSource
-from dpqr.noise.uniform import uniforms_below
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

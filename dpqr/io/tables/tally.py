@@ -8,8 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.counts import Counts
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram, SparseHistogram
 from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15

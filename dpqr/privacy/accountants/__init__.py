@@ -1,1 +1,1 @@
-"""Accountants: one composition theorem a file; they price events and guard a run, and never see data."""
+"""Accountants: one composition theorem per file; they price events and guard a run, and never see data."""

@@ -6,17 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
 from dpqr.privacy.accountants.basic import total
-from dpqr.privacy.accountants.filters import PlanFilter
-from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
-from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
-from dpqr.privacy.accountants.search import largest
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
+from dpqr.privacy.accountants.losses import Losses, larger_pure
+from dpqr.privacy.accountants.numerics import decimal, largest, sixty_digits, upward
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
-from dpqr.privacy.price import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,51 +28,42 @@ class Advanced:
 
     Proof: the privacy loss of an eps-DP draw lies in [-eps, eps] and has mean at most eps (e^eps - 1) / (e^eps + 1),
     that of randomised response; so by Azuma's inequality the sum exceeds its mean by t with probability at most
-    exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Nothing but the two sums enters, so the order of
-    the planned draws may be chosen on the way.
+    exp(-t^2 / (2 sum of eps_i^2)), which is delta at the t above. Only the two sums enter, so the order of the planned
+    draws may be adaptive.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> draws = ((ExponentialEvent(epsilon=Fraction(1, 100)), 1000),)
+    >>> round(float(Advanced().epsilon(draws, Fraction(1, 10**9))), 3)
+    2.086
     """
 
-    @property
-    def name(self) -> str:
-        return "advanced"
-
-    @property
-    def homogeneous(self) -> bool:
-        return False
-
-    @property
-    def concentrated(self) -> bool:
-        return False
+    name: ClassVar[str] = "advanced"
+    homogeneous: ClassVar[bool] = False
+    concentrated: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Epsilons in the ratio of the shares, their common multiplier found by bisection."""
+        """Return epsilons in the ratio of the shares, with their common multiplier found by bisection."""
         whole = weigh(self, budget, portions)
 
         def fits(multiplier: Fraction) -> bool:
             losses = tuple((multiplier * portion.share, portion.count) for portion in portions)
-            return composed(losses, budget.delta) <= budget.epsilon
+            return advanced_epsilon(losses, budget.delta) <= budget.epsilon
 
         multiplier = largest(fits, budget.epsilon / whole)
         return tuple(Price(epsilon=multiplier * portion.share) for portion in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        return larger(events, lambda draws: _bound(draws, delta))
+        return larger_pure(events, lambda losses: advanced_epsilon(losses, delta))
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        require_affordable(self, budget, planned)
-        return PlanFilter(planned=planned)
+        return guard_plan(self, budget, planned)
 
 
-def _bound(events: Composition, delta: Fraction) -> Fraction | None:
-    losses = pure_losses(events)
-    return None if losses is None else composed(losses, delta)
-
-
-def composed(losses: Losses, delta: Fraction) -> Fraction:
+def advanced_epsilon(losses: Losses, delta: Fraction) -> Fraction:
     """The class's bound, rounded up. At delta 0 only its basic part is finite."""
     straight = total(losses)
     if not straight or not delta:
@@ -88,6 +77,6 @@ def composed(losses: Losses, delta: Fraction) -> Fraction:
 
 
 def _mean_loss(step: Decimal) -> Decimal:
-    """eps tanh(eps / 2). The difference below is off by 10^-59 at most, so the product by eps 10^-59."""
+    """eps tanh(eps / 2). The error of the difference below is at most 10^-59, so that of the product eps 10^-59."""
     growth = step.exp()
     return step * (growth - 1) / (growth + 1)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.filters import SumFilter, require_pure
-from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
-from dpqr.privacy.accountants.portions import require_affordable, weigh
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.accountants.filters import SumFilter, require_affordable, require_pure, weigh
+from dpqr.privacy.accountants.losses import Losses, larger_pure
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
-from dpqr.privacy.price import Price
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,30 +19,26 @@ class Basic:
     """Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
 
     Holds at every delta, adaptively, and as a filter. All figures are exact rationals.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> Basic().epsilon(((ExponentialEvent(epsilon=Fraction(1, 10)), 20),), Fraction(0))
+    Fraction(2, 1)
     """
 
-    @property
-    def name(self) -> str:
-        return "basic"
-
-    @property
-    def homogeneous(self) -> bool:
-        return False
-
-    @property
-    def concentrated(self) -> bool:
-        return False
+    name: ClassVar[str] = "basic"
+    homogeneous: ClassVar[bool] = False
+    concentrated: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         return None
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """Shares of epsilon; what they cost together is the budget's epsilon, to the last digit."""
+        """Divide epsilon by the shares; the prices add up to the budget's epsilon exactly."""
         whole = weigh(self, budget, portions)
         return tuple(Price(epsilon=budget.epsilon * portion.share / whole) for portion in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        return larger(events, _sum)
+        return larger_pure(events, total)
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """Whatever adds up to the budget's epsilon: the planned events, or others that cost no more."""
@@ -55,11 +50,6 @@ class Basic:
         return SumFilter(limit=budget.epsilon, cost=require_pure, unit="epsilon")
 
 
-def _sum(events: Composition) -> Fraction | None:
-    losses = pure_losses(events)
-    return None if losses is None else total(losses)
-
-
 def total(losses: Losses) -> Fraction:
-    """The sum of all epsilons, exact."""
+    """Return the sum of all epsilons, exact."""
     return sum((epsilon * count for epsilon, count in losses), Fraction(0))

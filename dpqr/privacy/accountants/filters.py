@@ -1,16 +1,18 @@
-"""Filters: what stands between a run and its data once the plan is fixed."""
+"""Filters that admit or refuse the draws of a run, and the checks that all accountants make of shares and plans."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
 
-from dpqr.errors import BudgetRefused
+from dpqr.errors import BudgetRefused, InfeasiblePlan
+from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
+from dpqr.privacy.budget import PrivacyBudget, downward_text, upward_text
 from dpqr.privacy.events import (
     Composition,
     DiscreteGaussianEvent,
@@ -22,7 +24,6 @@ from dpqr.privacy.events import (
     in_parallel,
     one_after_another,
 )
-from dpqr.privacy.figures import downward_text, upward_text
 
 Kind = tuple[type[object], int, bool]
 """Type of a draw; the sensitivity, where the price of an epsilon depends on it, else 0; whether of left-out records."""
@@ -31,7 +32,7 @@ SHOWN = 6
 
 
 def require_pure(event: PrivacyEvent) -> Fraction:
-    """The pure epsilon of an event; BudgetRefused where it has none."""
+    """Return the pure epsilon of an event; BudgetRefused if it has none."""
     epsilon = pure_epsilon(event)
     if epsilon is None:
         raise BudgetRefused(
@@ -44,14 +45,15 @@ def require_pure(event: PrivacyEvent) -> Fraction:
 @final
 @dataclass(slots=True, kw_only=True)
 class SumFilter:
-    """Admits events while the exact sum of their costs stays within `limit`: of draws from kept records, and by itself
-    of draws from records that are left out (`in_parallel`).
+    """Admits events while the exact sum of their costs is at most `limit`; left-out records have a sum of their own.
 
-    Why this is sound when costs and their number are chosen on the way, by what was released before: pure epsilons
-    bound the likelihood ratio of every whole path, and on no path do they pass the limit (Rogers, Roth, Ullman and
-    Vadhan 2016); for rho see Feldman and Zrnic 2021 and Whitehouse, Ramdas, Rogers and Wu 2023.
-    Either group stays within the limit on every path, and a pair of neighbours differs in one group alone.
-    cost: exact cost of one draw, BudgetRefused where it has none. unit: its name in messages.
+    cost: exact cost of one draw, BudgetRefused if it has none. unit: its name in messages.
+
+    Privacy:
+        Costs and their number may be chosen adaptively: pure epsilons bound the likelihood ratio of every whole path,
+        and on no path do they pass the limit (Rogers, Roth, Ullman and Vadhan 2016); for rho see Feldman and Zrnic 2021
+        and Whitehouse, Ramdas, Rogers and Wu 2023. Either group stays within the limit on every path, and a pair of
+        neighbours differs in one group alone (`in_parallel`).
     """
 
     limit: Fraction
@@ -82,12 +84,12 @@ class SumFilter:
 @final
 @dataclass(slots=True, kw_only=True)
 class PlanFilter:
-    """Admits the planned events, each once, in any order; a cheaper event of the same kind may stand in for one.
+    """Admits the planned events, each once, in any order; a cheaper event of the same kind may replace one.
 
-    Why not a sum: theorems for a schedule that is fixed in advance say nothing of costs chosen on the way. Here every
-    event spends a planned one that costs at least as much: the smallest such that is left, so that a dear one is
-    never wasted on a cheap event. Costs are pure epsilons; of rounded Gaussian noise, which has none, they are rhos: a
-    smaller one is the same curve after more normal noise. A draw from left-out records stands in for such a one only.
+    Why not a sum: theorems for a schedule that is fixed in advance do not cover adaptive costs. Every event uses up a
+    planned one that costs at least as much: the cheapest such that remains. Costs are pure epsilons; of rounded
+    Gaussian noise, which has none, they are rhos: a smaller one is the same curve after more normal noise. A draw from
+    left-out records replaces a draw from left-out records only.
     """
 
     planned: Composition
@@ -117,7 +119,7 @@ class PlanFilter:
         return self._charged - 1
 
     def _dearest(self, kind: Kind) -> Fraction:
-        """The largest epsilon that is left of a kind; below any price where nothing is."""
+        """Return the largest cost that remains of a kind; -1 if none does."""
         costs = self._costs.get(kind)
         return costs[-1] if costs else Fraction(-1)
 
@@ -134,11 +136,11 @@ class PlanFilter:
 
 
 def beside_other_runs(events: Composition) -> Composition:
-    """Draws that stand for one run where runs are priced together: no theorem proves less for the run than for them.
+    """Return draws that bound one run's cost where several runs are priced together, under every theorem.
 
     A record may be kept in one run and left out in another, so the groups of `in_parallel` are not merged over runs.
-    Where the one draw from left-out records costs no more, under every theorem, than some draw from kept ones, the
-    kept ones stand for both; elsewhere all draws count one after the other.
+    If there is one draw from left-out records, and it costs no more under every theorem than some draw from kept ones,
+    the kept ones bound both; otherwise all draws are composed.
     """
     kept, left_out = in_parallel(events)
     if not left_out:
@@ -149,14 +151,14 @@ def beside_other_runs(events: Composition) -> Composition:
 
 
 def _covers(event: PrivacyEvent, other: PrivacyEvent) -> bool:
-    """Whether `other` costs no more than `event` under every theorem: one of its kinds, and no dearer."""
+    """Whether `other` costs no more than `event` under every theorem: of one of its kinds, and no more expensive."""
     gaussian = DiscreteGaussianEvent | RoundedGaussianEvent
     cost = concentrated_rho if isinstance(event, gaussian) else require_pure
     return _kinds(event)[0] in _kinds(other) and cost(other) <= cost(event)
 
 
 def _unwrapped(event: PrivacyEvent) -> tuple[Draw, bool]:
-    """The draw, and whether it is from left-out records."""
+    """Return the draw, and whether it is from left-out records."""
     return (event.event, True) if isinstance(event, LeftOutEvent) else (event, False)
 
 
@@ -166,7 +168,7 @@ def _cost(event: PrivacyEvent) -> Fraction:
 
 
 def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
-    """Its own kind, then those whose draws cost at least as much at the same epsilon, under every theorem.
+    """Return its own kind, then those whose draws cost at least as much at the same epsilon, under every theorem.
 
     Laplace noise on the one integer that moves has a curve of its own, which depends on how far it moves; a smaller
     epsilon at the same sensitivity is that curve after more independent noise (the ratio of the two characteristic
@@ -177,3 +179,78 @@ def _kinds(event: PrivacyEvent) -> tuple[Kind, ...]:
     if isinstance(draw, DiscreteLaplaceEvent) and draw.coordinates == 1 and draw.sensitivity > 1:
         return ((type(draw), draw.sensitivity, left_out), general)
     return (general,)
+
+
+def weigh(accountant: Accountant, budget: PrivacyBudget, portions: Sequence[Portion]) -> Fraction:
+    """Return the sum of share times count over all portions, positive.
+
+    Raises:
+        InfeasiblePlan: the theorem does not cover the budget or the shares, or there is no draw.
+    """
+    refusal = accountant.refusal(budget)
+    if refusal:
+        raise InfeasiblePlan(refusal)
+    if accountant.homogeneous and len({portion.share for portion in portions}) > 1:
+        raise InfeasiblePlan(
+            f"the {accountant.name} accountant covers equal draws only; give all portions equal shares"
+        )
+    total = sum((portion.share * portion.count for portion in portions), Fraction(0))
+    if not total:
+        raise InfeasiblePlan("a budget cannot be cut for no draws at all; plan at least one")
+    return total
+
+
+def require_affordable(accountant: Accountant, budget: PrivacyBudget, planned: Composition) -> None:
+    """Raise BudgetRefused unless the accountant proves that the planned events stay within the budget."""
+    refusal = accountant.refusal(budget)
+    if refusal:
+        raise BudgetRefused(refusal)
+    price = accountant.epsilon(planned, budget.delta)
+    if price is None:
+        raise BudgetRefused(f"the {accountant.name} accountant has no price for the planned draws; choose another one")
+    if price > budget.epsilon:
+        raise BudgetRefused(
+            f"the plan costs epsilon {upward_text(price)} by the {accountant.name} accountant, above the reserved "
+            f"{downward_text(budget.epsilon)}; plan fewer draws or raise --eps"
+        )
+
+
+def guard_plan(accountant: Accountant, budget: PrivacyBudget, planned: Composition) -> PlanFilter:
+    """Return a filter for the planned events only: the guard of a theorem for a schedule that is fixed in advance.
+
+    Raises:
+        BudgetRefused: the accountant does not prove that the plan stays within the budget.
+    """
+    require_affordable(accountant, budget, planned)
+    return PlanFilter(planned=planned)
+
+
+def needs_delta(name: str, budget: PrivacyBudget) -> str | None:
+    """Return the refusal of a theorem that holds for delta above 0 only; None for a budget with a delta."""
+    if budget.pure:
+        return f"the {name} accountant needs a delta above 0; add --delta 1e-9, or choose --accountant basic"
+    return None
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EveryFilter:
+    """Admits what all of `filters` admit, and records it.
+
+    If one refuses, the filters before it have charged for nothing: the sums are never too small.
+    """
+
+    filters: tuple[PrivacyFilter, ...]
+    charged: list[PrivacyEvent] = field(default_factory=list)
+
+    def charge(self, event: PrivacyEvent) -> int:
+        """Record `event` and return its number in the run, from 0."""
+        for each in self.filters:
+            each.charge(event)
+        self.charged.append(event)
+        return len(self.charged) - 1
+
+    @property
+    def events(self) -> Composition:
+        """All admitted events with their counts."""
+        return tuple(Counter(self.charged).items())

@@ -1,4 +1,4 @@
-"""The composition theorems of the house, by name, in the order of their figures in a report."""
+"""The built-in accountants by name, in the order of reports."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _ALL: tuple[Accountant, ...] = (Basic(), Advanced(), Optimal(), ZeroConcentrated
 ACCOUNTANTS: Mapping[str, Accountant] = MappingProxyType({accountant.name: accountant for accountant in _ALL})
 
 PREDICTING: Mapping[str, Accountant] = MappingProxyType({**ACCOUNTANTS, "analytic": Analytic()})
-"""Those that price predictions and released functions: they alone draw rounded Gaussian noise."""
+"""Accountants of predictions and released functions, which alone draw rounded Gaussian noise."""
 
 
 def available(accountants: Mapping[str, Accountant] = ACCOUNTANTS) -> Mapping[str, Accountant]:
-    """Those whose packages are installed: the ones that a report can show."""
+    """Return the accountants whose packages are installed."""
     return accountants if installed() else {name: one for name, one in accountants.items() if name != "pld"}

@@ -1,7 +1,7 @@
-"""Losses: what one event costs, in pure epsilon and in rho, one small function an event type.
+"""Losses: the price of one event in pure epsilon and in rho, one small function per event type.
 
-An event type without a function here has no price, and every accountant refuses it. That of left-out records has none
-by design: its price depends on what else the run draws, so `larger` takes it off before single draws are priced.
+An event type without a function here has no price, and every accountant refuses it. `LeftOutEvent` has none by design:
+its price depends on the other draws of the run, so `larger` unwraps it before single draws are priced.
 """
 
 from __future__ import annotations
@@ -24,14 +24,18 @@ from dpqr.privacy.events import (
 )
 
 Losses = tuple[tuple[Fraction, int], ...]
-"""Pure epsilons with how often each was spent."""
+"""Pure epsilons with their counts."""
 
 
 @singledispatch
 def pure_epsilon(event: object) -> Fraction | None:
-    """The smallest known epsilon for which one draw is (epsilon, 0)-DP, exact; None: there is no finite one.
+    """Return the smallest known epsilon for which one draw is (epsilon, 0)-DP, exact; None: there is no finite one.
 
-    Errors: BudgetRefused for a type that nobody has priced.
+    >>> pure_epsilon(DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2)))
+    Fraction(1, 2)
+
+    Raises:
+        BudgetRefused: an event type without a price.
     """
     raise _unknown(event)
 
@@ -78,9 +82,13 @@ def _rho_sum_epsilon(event: RhoSumEvent) -> None:
 
 @singledispatch
 def concentrated_rho(event: object) -> Fraction:
-    """The smallest known rho for which one draw is rho-zCDP, exact.
+    """Return the smallest known rho for which one draw is rho-zCDP, exact.
 
-    Errors: BudgetRefused for a type that nobody has priced.
+    >>> concentrated_rho(ExponentialEvent(epsilon=Fraction(2)))
+    Fraction(1, 2)
+
+    Raises:
+        BudgetRefused: an event type without a price.
     """
     raise _unknown(event)
 
@@ -130,10 +138,13 @@ def _rho_sum_rho(event: RhoSumEvent) -> Fraction:
 
 
 def larger(events: Composition, price: Callable[[Composition], Fraction | None]) -> Fraction | None:
-    """The price of one run: that of its draws from kept records or of those from records that are left out, whichever
-    is larger (`in_parallel`); None if either group has none.
+    """Price one run: the larger price of its draws from kept and from left-out records (`in_parallel`).
 
-    price: of draws that all look at the same records.
+    Args:
+        price: of draws that all read the same records.
+
+    Returns:
+        None if either group has no price.
     """
     kept, left_out = in_parallel(events)
     prices = [price(kept), *([price(left_out)] if left_out else [])]
@@ -141,8 +152,23 @@ def larger(events: Composition, price: Callable[[Composition], Fraction | None])
     return max(known) if len(known) == len(prices) else None
 
 
+def larger_pure(events: Composition, price: Callable[[Losses], Fraction]) -> Fraction | None:
+    """Price a run by its pure epsilons alone; None if any draw has no finite one.
+
+    Args:
+        events: of one run, draws from left-out records included.
+        price: of draws that all read the same records, from their pure epsilons.
+    """
+
+    def priced(draws: Composition) -> Fraction | None:
+        losses = pure_losses(draws)
+        return None if losses is None else price(losses)
+
+    return larger(events, priced)
+
+
 def pure_losses(events: Composition) -> Losses | None:
-    """The pure epsilon of every event with its count; None if any event has no finite one."""
+    """Return the pure epsilon of every event with its count; None if any event has no finite one."""
     losses = tuple((pure_epsilon(event), count) for event, count in events)
     known = tuple((epsilon, count) for epsilon, count in losses if epsilon is not None)
     return known if len(known) == len(losses) else None

@@ -7,17 +7,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants import advanced
-from dpqr.privacy.accountants.filters import PlanFilter
-from dpqr.privacy.accountants.losses import Losses, larger, pure_losses
-from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.rounding import decimal, log_factorial, sixty_digits
-from dpqr.privacy.accountants.search import ROOM, largest, lowest
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.accountants.advanced import advanced_epsilon
+from dpqr.privacy.accountants.filters import guard_plan, needs_delta, weigh
+from dpqr.privacy.accountants.losses import Losses, larger_pure
+from dpqr.privacy.accountants.numerics import ROOM, decimal, largest, log_factorial, lowest, sixty_digits
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
-from dpqr.privacy.price import Price
 
 MOST_DRAWS = 10**7
 TRUNCATION = Decimal("1e-18")
@@ -34,57 +32,48 @@ class Optimal:
 
         delta(eps) = sum over l of C(k, l) max(0, e^((k-l) eps0) - e^(eps + l eps0)) / (1 + e^eps0)^k,
 
-    which at eps = (k - 2i) eps0 is the theorem's delta_i and between two of those is used as it stands.
+    which at eps = (k - 2i) eps0 is the theorem's delta_i; the formula holds between two of those as well.
     Unequal draws are priced as if each cost the largest of their epsilons (an eps-DP draw is eps'-DP for eps' > eps),
-    or by advanced composition where that is less; a cut asks for equal shares. Beyond 10^7 draws, more than a run can
-    make, advanced composition answers alone.
+    or by advanced composition if that is less; a cut needs equal shares. Beyond 10^7 draws, more than a run can make,
+    the price is that of advanced composition.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> draws = ((ExponentialEvent(epsilon=Fraction(1, 100)), 1000),)
+    >>> round(float(Optimal().epsilon(draws, Fraction(1, 10**9))), 3)
+    1.783
     """
 
-    @property
-    def name(self) -> str:
-        return "optimal"
-
-    @property
-    def homogeneous(self) -> bool:
-        return True
-
-    @property
-    def concentrated(self) -> bool:
-        return False
+    name: ClassVar[str] = "optimal"
+    homogeneous: ClassVar[bool] = True
+    concentrated: ClassVar[bool] = False
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         return needs_delta(self.name, budget)
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        """One epsilon for all draws, found by bisection on the curve's delta at the budget's epsilon."""
+        """Return one epsilon for all draws, found by bisection on the curve's delta at the budget's epsilon."""
         weigh(self, budget, portions)
         draws = sum(portion.count for portion in portions)
 
         def fits(step: Fraction) -> bool:
             if draws > MOST_DRAWS:
-                return advanced.composed(((step, draws),), budget.delta) <= budget.epsilon
+                return advanced_epsilon(((step, draws),), budget.delta) <= budget.epsilon
             return curve(draws, step, budget.epsilon * ROOM) <= budget.delta
 
         step = largest(fits, budget.epsilon * ROOM / draws)
         return tuple(Price(epsilon=step) for _ in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        return larger(events, lambda draws: _bound(draws, delta))
+        return larger_pure(events, lambda losses: optimal_epsilon(losses, delta))
 
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """The planned events only: the theorem is for a schedule that is fixed in advance."""
-        require_affordable(self, budget, planned)
-        return PlanFilter(planned=planned)
+        return guard_plan(self, budget, planned)
 
 
-def _bound(events: Composition, delta: Fraction) -> Fraction | None:
-    losses = pure_losses(events)
-    return None if losses is None else composed(losses, delta)
-
-
-def composed(losses: Losses, delta: Fraction) -> Fraction:
+def optimal_epsilon(losses: Losses, delta: Fraction) -> Fraction:
     """The class's bound, rounded up."""
-    fallback = advanced.composed(losses, delta)
+    fallback = advanced_epsilon(losses, delta)
     draws = sum(count for epsilon, count in losses if epsilon)
     if not fallback or not delta or draws > MOST_DRAWS:
         return fallback
@@ -92,7 +81,7 @@ def composed(losses: Losses, delta: Fraction) -> Fraction:
 
 
 def smallest(draws: int, step: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less."""
+    """Return an epsilon with curve(epsilon) <= delta, above the smallest one by a relative 2^-36 or less."""
     return lowest(lambda epsilon: curve(draws, step, epsilon) <= delta, draws * step)
 
 
@@ -102,8 +91,8 @@ def curve(draws: int, step: Fraction, epsilon: Fraction) -> Fraction:
     The terms run down from the last positive one, or from 8 sqrt(k) above their mean, beyond which they add up to less
     than e^-128 < 10^-55 (Hoeffding). Each is its neighbour times a ratio, and the ratios fall; once they are below 1,
     the rest is less than a geometric series, and once that is below 10^-18 of the sum, it is left out.
-    Errors: the first weight is off by a relative 10^-19 (three log-factorials); each of the at most 10^6 terms adds
-    roundings of 10^-59; 1 - pull is off by 10^-58 in a sum of weights of at most 1. The two margins cover all of it.
+    Errors: the first weight has a relative error of 10^-19 (three log-factorials); each of the at most 10^6 terms adds
+    roundings of 10^-59; 1 - pull has an error of 10^-58 in a sum of weights of at most 1. The two margins cover all.
     """
     last = math.ceil((draws - epsilon / step) / 2) - 1
     if last < 0:

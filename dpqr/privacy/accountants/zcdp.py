@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion, PrivacyFilter
-from dpqr.privacy.accountants.filters import SumFilter
+from dpqr.privacy.accountants.filters import SumFilter, needs_delta, require_affordable, weigh
 from dpqr.privacy.accountants.losses import concentrated_rho
-from dpqr.privacy.accountants.portions import needs_delta, require_affordable, weigh
-from dpqr.privacy.accountants.rounding import decimal, sixty_digits, upward
-from dpqr.privacy.accountants.search import largest, trough
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.accountants.numerics import decimal, golden_section, largest, sixty_digits, upward
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, in_parallel
-from dpqr.privacy.price import Price
 
 SEARCH_STEPS = 90
 LOG_ORDERS = (-45.0, 75.0)
@@ -29,20 +27,17 @@ class ZeroConcentrated:
     filter.
 
     Shares of a cut are shares of rho, and one rho buys different epsilons: an exponential mechanism of eps costs
-    eps^2 / 8, any other pure draw eps^2 / 2. A schedule that wants the same eps for both asks for shares of 1 to 4.
+    eps^2 / 8, any other pure draw eps^2 / 2. A schedule with the same eps for both states shares of 1 to 4.
+
+    >>> from dpqr.privacy.events import DiscreteGaussianEvent
+    >>> draws = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(50)), 10),)
+    >>> round(float(ZeroConcentrated().epsilon(draws, Fraction(1, 10**9))), 3)
+    2.715
     """
 
-    @property
-    def name(self) -> str:
-        return "zcdp"
-
-    @property
-    def homogeneous(self) -> bool:
-        return False
-
-    @property
-    def concentrated(self) -> bool:
-        return True
+    name: ClassVar[str] = "zcdp"
+    homogeneous: ClassVar[bool] = False
+    concentrated: ClassVar[bool] = True
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
         return needs_delta(self.name, budget)
@@ -72,7 +67,7 @@ class ZeroConcentrated:
 
 
 def total_rho(events: Composition) -> Fraction:
-    """The sum of all rhos, exact; the larger of two sums where draws look at left-out records (`in_parallel`)."""
+    """Return the sum of all rhos, exact; the larger of two sums if draws read left-out records (`in_parallel`)."""
     return max(
         sum((concentrated_rho(event) * count for event, count in group), Fraction(0)) for group in in_parallel(events)
     )
@@ -80,12 +75,12 @@ def total_rho(events: Composition) -> Fraction:
 
 @lru_cache(maxsize=64)
 def largest_rho(budget: PrivacyBudget) -> Fraction:
-    """The largest rho, but for a relative 2^-26, whose conversion stays within the budget."""
+    """Return the largest rho, but for a relative 2^-26, whose conversion stays within the budget."""
     return largest(lambda rho: converted(rho, budget.delta) <= budget.epsilon, budget.epsilon)
 
 
 def converted(rho: Fraction, delta: Fraction) -> Fraction:
-    """An epsilon at which every rho-zCDP mechanism is (epsilon, delta)-DP, rounded up; rho and delta are positive.
+    """Return an epsilon at which every rho-zCDP mechanism is (epsilon, delta)-DP, rounded up; rho, delta > 0.
 
     Canonne, Kamath and Steinke 2020, Proposition 12 and Corollary 13: for every order a > 1,
 
@@ -116,4 +111,4 @@ def _best_order(rho: float, surprise: float) -> float:
         log_order = math.log1p(excess)
         return (1 + excess) * rho + (surprise - log_order) / excess + log_excess - log_order
 
-    return trough(epsilon, *LOG_ORDERS, SEARCH_STEPS)
+    return golden_section(epsilon, *LOG_ORDERS, SEARCH_STEPS)

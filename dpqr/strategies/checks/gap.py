@@ -7,8 +7,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.workload.grid import rounded
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement, rounded
 
 _LIMIT = 2**61
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol
 
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.noise.law import NoiseLaw
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import PrivacyEvent
-from dpqr.privacy.mechanism import Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.gate import Mechanism
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 class Check(Protocol):

@@ -11,12 +11,12 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers, answers_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteLaplaceEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.checks.gap import gap
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
 from dpqr.workload.sensitivity import Norm
+from dpqr.workload.workload import Measurement
 
 
 @final

@@ -15,11 +15,10 @@ from dpqr.strategies.designs.bucket_queries import BucketQueries, bucket_queries
 from dpqr.strategies.designs.hierarchy import hierarchy
 from dpqr.strategies.designs.p_identity import p_identity
 from dpqr.strategies.designs.tunings import tuned
-from dpqr.workload.bisection import Bisection, Boxes
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.merged import Merged
 from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.partition import Bisection, Boxes, Merged
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.strategies.designs.kronecker import importance
-from dpqr.workload.bisection import Boxes
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import IntMatrix
+from dpqr.workload.partition import Boxes
 from dpqr.workload.ranges import everything, spans
 
 SLICE = 2**21

@@ -9,7 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.strategies.designs.bucket_queries import BucketQueries
-from dpqr.workload.bisection import Bisection, Boxes
+from dpqr.workload.partition import Bisection, Boxes
 
 UNEVENNESS = {1: 0.3, 2: 1.0}
 """How unlike two halves are expected to be before anything is known of them: the squared difference is this share of

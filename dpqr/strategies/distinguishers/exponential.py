@@ -8,10 +8,10 @@ from fractions import Fraction
 from typing import final
 
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.exponential_choice import ExponentialChoice
 from dpqr.mechanisms.scores import Scores
+from dpqr.mechanisms.selection import ExponentialChoice
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.price import Price
 
 _ROUNDED_UP = 1 + 2.0**-40
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Protocol
 
-from dpqr.data.counts import Counts
+from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.scores import Scores
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import PrivacyEvent
-from dpqr.privacy.mechanism import Mechanism
-from dpqr.privacy.price import Price
+from dpqr.privacy.gate import Mechanism
 
 
 class Distinguisher(Protocol):

@@ -7,10 +7,10 @@ from fractions import Fraction
 from typing import final
 
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.permute_and_flip_choice import PermuteAndFlipChoice
 from dpqr.mechanisms.scores import Scores
+from dpqr.mechanisms.selection import PermuteAndFlipChoice
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import PermuteAndFlipEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.distinguishers.exponential import selection_shortfall
 
 

@@ -10,9 +10,8 @@ from fractions import Fraction
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Accountant
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import of_any_blocks
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import BlockForecast, Phase, Roles
 from dpqr.strategies.problem import Problem

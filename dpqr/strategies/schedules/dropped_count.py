@@ -10,9 +10,8 @@ from fractions import Fraction
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.checks.interface import Check
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from dpqr.strategies.plan import Plan, Roles
 from dataclasses import dataclass
 
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 S = TypeVar("S")
 

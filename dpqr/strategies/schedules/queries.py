@@ -11,8 +11,7 @@ import numpy as np
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem

@@ -11,8 +11,7 @@ import numpy as np
 from dpqr.data.arrays import Axes
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
@@ -20,9 +19,9 @@ from dpqr.strategies.schedules.drafts import opening_phase, proved
 from dpqr.strategies.schedules.interface import Progress
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import by_home, home
 from dpqr.workload.recovery import on_single_axes, query_variances, scaled
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import by_home, home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,8 +9,7 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.data.facts import PublicFacts
-from dpqr.hypotheses.factored.junction_tree import JunctionTree
-from dpqr.hypotheses.factored.triangulation import within
+from dpqr.hypotheses.factored.junction_tree import JunctionTree, within
 from dpqr.strategies.updates.evidence import Evidence
 from dpqr.strategies.updates.propagation import Propagation, Table
 from dpqr.workload.block import Factor, QueryBlock

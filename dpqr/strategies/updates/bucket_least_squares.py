@@ -15,9 +15,9 @@ from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
 from dpqr.workload.recovery import is_strategy
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

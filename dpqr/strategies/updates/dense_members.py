@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.single_query import on_domain

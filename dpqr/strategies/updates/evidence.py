@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 SMALLEST_DEVIATION = 0.1
 """Grid units: below it integer noise is zero nearly always; a floor keeps the fit's equations well posed."""

@@ -9,7 +9,7 @@ from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 H = TypeVar("H", bound=Hypothesis)
 

@@ -17,9 +17,8 @@ from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
 from dpqr.strategies.updates.normal_equations import Weighed, least_norm
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import axis_groups
-from dpqr.workload.measurement import Measurement
 from dpqr.workload.recovery import is_strategy, recovered
+from dpqr.workload.workload import Measurement, axis_groups
 
 GROUP_CELLS = 2**22
 """Cells of one group of attributes that are kept one by one (32 MB an array)."""

@@ -11,14 +11,13 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.net import Net, coefficients_on, every_database, rounding_size
-from dpqr.hypotheses.polytope import PolytopeSample
+from dpqr.hypotheses.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.logarithm import floor_of_log
 from dpqr.strategies.updates.single_query import SingleQuery, records
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 MEMBER_LIMIT = 2**22
 """Members up to which a net is listed (a round then takes about 10 ms a query at 8 cells)."""

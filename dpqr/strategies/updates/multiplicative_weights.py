@@ -12,9 +12,9 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, frozen
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.factored.triangulation import cells, maximal_cliques, within
+from dpqr.hypotheses.factored.junction_tree import cells, maximal_cliques, within
 from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
@@ -27,7 +27,7 @@ from dpqr.strategies.updates.refinement import Refinement, by_interaction
 from dpqr.strategies.updates.single_query import SingleQuery
 from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""

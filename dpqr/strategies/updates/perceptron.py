@@ -12,7 +12,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.signed_vector import SignedVector
+from dpqr.hypotheses.dense import SignedVector
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
@@ -20,7 +20,7 @@ from dpqr.strategies.updates.single_query import SingleQuery, on_domain
 from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

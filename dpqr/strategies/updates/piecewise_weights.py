@@ -18,7 +18,7 @@ from dpqr.strategies.updates.newton_fit import NewtonFit
 from dpqr.strategies.updates.pieces import Edges, coefficients, count, parents, refined, volumes
 from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 WHOLE = 64
 """Attributes of at most so many cells are kept cell by cell from the start."""

@@ -11,7 +11,7 @@ from dpqr.data.arrays import Axes, FloatArray
 from dpqr.errors import InfeasiblePlan
 from dpqr.strategies.problem import Problem
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -13,8 +13,8 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import IntMatrix
-from dpqr.workload.measurement import Measurement
 from dpqr.workload.ranges import Ranges
+from dpqr.workload.workload import Measurement
 
 
 def records_total(

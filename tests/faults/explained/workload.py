@@ -4,7 +4,7 @@ from faults.fault import Explained
 
 EXPLAINED = (
     Explained(
-        file="workload/group_tables.py",
+        file="workload/boxes.py",
         line="cells = tables.reshape(len(places) * math.prod(sizes[:position]), size, - 2)",
         reason="numpy takes any negative size for the one that the others leave",
     ),

@@ -180,10 +180,11 @@ FAULTS = (
         ("count * step**2 for", "step**2 for", "repeated draws spread once"),
         ("upward(drift + spread)", "upward(spread)", "the drift is forgotten"),
         ("step * (growth - 1) / (growth + 1)", "step * (growth - 1) / (growth + 1) / 2", "the drift is halved"),
-        ("return PlanFilter(planned=planned)", "return PlanFilter(planned=planned * 2)", "the plan may be drawn twice"),
     ),
     *planted_in(
-        "privacy/accountants/portions.py",
+        "privacy/accountants/filters.py",
+        ("return PlanFilter(planned=planned)", "return PlanFilter(planned=planned * 2)", "the plan may be drawn twice"),
+        ("    require_affordable(accountant, budget, planned)\n", "", "a plan beyond the budget is guarded"),
         ("if price > budget.epsilon:", "if price > 2 * budget.epsilon:", "a plan may cost twice the budget"),
         ("portion.share * portion.count for", "portion.share for", "a cut forgets how many draws there are"),
         (

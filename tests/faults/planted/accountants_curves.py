@@ -24,7 +24,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/normal.py",
+        "privacy/accountants/analytic.py",
         ("return 1 - upper_tail(-x)", "return upper_tail(-x)", "the left tail is taken for the right"),
         ("LEVELS = 120", "LEVELS = 20", "the fraction of the tail ends early"),
         ('NEGLIGIBLE = Decimal("1e-62")', 'NEGLIGIBLE = Decimal("1e-20")', "the series of the tail ends early"),
@@ -51,13 +51,13 @@ FAULTS = (
             "repeated draws count once",
         ),
         (
-            "composed(((step, draws),), budget.delta)",
-            "composed(((step, 1),), budget.delta)",
+            "advanced_epsilon(((step, draws),), budget.delta)",
+            "advanced_epsilon(((step, 1),), budget.delta)",
             "very many draws are cut as one",
         ),
     ),
     *planted_in(
-        "privacy/accountants/pairs.py",
+        "privacy/accountants/dominating_pairs.py",
         (
             "np.array([honest, honest - loss[0]])",
             "np.array([honest - loss[0], honest])",
@@ -93,7 +93,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/loss_sum.py",
+        "privacy/accountants/pld.py",
         (
             "lowest += law.lowest * count + int(start) + first",
             "lowest += law.lowest + int(start) + first",
@@ -146,7 +146,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/rounding.py",
+        "privacy/accountants/numerics.py",
         (
             "math.ceil(Fraction(value) * GRID) + 1, GRID",
             "math.floor(Fraction(value) * GRID), GRID",
@@ -165,7 +165,7 @@ FAULTS = (
         ("EXACT_FACTORIALS = 256", "EXACT_FACTORIALS = 16", "Stirling's series is used where it is inexact"),
     ),
     *planted_in(
-        "privacy/accountants/search.py",
+        "privacy/accountants/numerics.py",
         (
             "        low, high = (middle, high) if fits(middle) else (low, middle)\n    return low",
             "        low, high = (middle, high) if fits(middle) else (low, middle)\n    return high",

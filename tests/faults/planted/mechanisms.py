@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "mechanisms/block_scores.py",
+        "mechanisms/scores.py",
         (
             "(times, sensitivity(group, Norm.L1, unit))",
             "(times, sensitivity(group, Norm.L1, PrivacyUnit(neighbours=unit.neighbours)))",
@@ -62,7 +62,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "mechanisms/box_search.py",
+        "mechanisms/box_scores.py",
         ("return np.abs(tensors[:, 0])", "return tensors[:, 0]", "the bound of one cell has a sign"),
         ("np.maximum(rise, fall)", "rise", "a bound forgets negative boxes"),
         (
@@ -83,7 +83,7 @@ FAULTS = (
         ("families[self.known[pieces] > 0] = -1", "families[:] = -1", "bounds pass for scores"),
     ),
     *planted_in(
-        "mechanisms/exponential_choice.py",
+        "mechanisms/selection.py",
         (
             "epsilon / (2 * max(1, scores.sensitivity(unit)))",
             "epsilon / max(1, scores.sensitivity(unit))",
@@ -102,7 +102,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "mechanisms/limits.py",
+        "mechanisms/noisy_answers.py",
         ("CEILING = 2**62", "CEILING = 2**63", "differences of scores can overflow"),
         (
             "return records * block.largest_coefficient",
@@ -167,15 +167,15 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "mechanisms/permute_and_flip_choice.py",
+        "mechanisms/selection.py",
         (
             "PermuteAndFlipEvent(epsilon=self.epsilon)",
             "PermuteAndFlipEvent(epsilon=self.epsilon / 2)",
             "the event states half of what was drawn",
         ),
         (
-            "choice_rate(self.scores, self.unit, self.epsilon)",
-            "choice_rate(self.scores, PrivacyUnit(), self.epsilon)",
+            'of heads."""\n        return choice_rate(self.scores, self.unit, self.epsilon)',
+            'of heads."""\n        return choice_rate(self.scores, PrivacyUnit(), self.epsilon)',
             "the unit is forgotten",
         ),
         (
@@ -185,7 +185,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "mechanisms/query_scores.py",
+        "mechanisms/scores.py",
         (
             "ratio * sensitivity((block,), Norm.LARGEST, unit) for",
             "ratio * sensitivity((block,), Norm.LARGEST, PrivacyUnit(neighbours=unit.neighbours)) for",
@@ -207,8 +207,8 @@ FAULTS = (
             "the smallest block's sensitivity serves for all",
         ),
         (
-            "counts.recalled(self.blocks, lambda",
-            "counts.recalled(len(self.blocks), lambda",
+            "counts.cached(self.blocks, lambda",
+            "counts.cached(len(self.blocks), lambda",
             "other blocks' answers are found in the cache",
         ),
         (

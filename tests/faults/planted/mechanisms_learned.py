@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "mechanisms/fitted.py",
+        "mechanisms/learned_functions.py",
         (
             "(FINENESS + isqrt(width) + 2) ** 2",
             "(FINENESS + isqrt(width) + 1) ** 2",
@@ -24,7 +24,7 @@ FAULTS = (
         ("np.rint(values / grid)", "np.trunc(values / grid)", "rounding moves a value by a whole step"),
     ),
     *planted_in(
-        "mechanisms/function_release.py",
+        "mechanisms/learned_functions.py",
         (
             "self.law.sample(self.width, noise)\n\n\n@final",
             "self.law.sample(1, noise)\n\n\n@final",
@@ -64,7 +64,7 @@ FAULTS = (
         ("coordinates = 1 if self.width == 1 else None", "coordinates = 1", "many coordinates are charged as one"),
     ),
     *planted_in(
-        "mechanisms/noisy_predictions.py",
+        "mechanisms/learned_functions.py",
         ("PREDICTION = FINENESS + 2", "PREDICTION = FINENESS + 1", "the arithmetic's rounding is not counted"),
         (
             "+ DiscreteLaplace(self.scale).sample(self.asked.count, noise)",

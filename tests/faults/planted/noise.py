@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "noise/bernoulli.py",
+        "noise/bits.py",
         (
             "_LEAST_SHARE = 1 - 2.0**-13",
             "_LEAST_SHARE = 1 - 2.0**-16",
@@ -46,7 +46,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/distance_grid.py",
+        "noise/exp_bounds.py",
         (
             "factor = min(int(unit * (1 << shift)), (1 << _HALF) - 1)",
             "factor = min(int(unit * (1 << shift)) + 1, (1 << _HALF) - 1)",
@@ -56,7 +56,7 @@ FAULTS = (
         ("np.uint64(best % (1 << 64))", "np.uint64(best % (1 << 63))", "the largest score loses its sign"),
     ),
     *planted_in(
-        "noise/envelope.py",
+        "noise/search.py",
         (
             'pieces = np.searchsorted(self.cumulative, points, side="right")',
             'pieces = np.searchsorted(self.cumulative, points, side="left")',
@@ -95,11 +95,11 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/exp_table.py",
+        "noise/exp_bounds.py",
         ("_ENTRY_MARGIN = 1 + 2.0**-48", "_ENTRY_MARGIN = 1.0", "entries may be rounded below their value"),
     ),
     *planted_in(
-        "noise/exponential_draw.py",
+        "noise/selection.py",
         (
             "exponent = rate * (best - int(scores[index]))",
             "exponent = rate * (best - int(scores[index])) / 2",
@@ -113,7 +113,7 @@ FAULTS = (
         ("-(-high // bound)", "high // bound", "an upper bound is rounded down"),
     ),
     *planted_in(
-        "noise/lazy_uniform.py",
+        "noise/bits.py",
         (
             "self._value << missing | random_integer(missing, self._noise)",
             "random_integer(bits, self._noise)",
@@ -123,7 +123,7 @@ FAULTS = (
         ("if value >= high:", "if value >= low:", "a doubtful comparison is always decided one way"),
     ),
     *planted_in(
-        "noise/permute_and_flip.py",
+        "noise/selection.py",
         (
             "rank = uniform_below(int(reached[-1]), noise)",
             "rank = 0 * uniform_below(int(reached[-1]), noise)",
@@ -141,7 +141,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/proposal.py",
+        "noise/selection.py",
         ("    bounds += 1\n", "", "integer bounds lie below the weights"),
         (
             'index = int(np.searchsorted(self.cumulative, point, side="right"))',
@@ -150,13 +150,13 @@ FAULTS = (
         ),
         ("WEIGHT_BITS = 61", "WEIGHT_BITS = 63", "sums of weights can overflow"),
         (
-            "rank -= int(reached[chunk - 1]) if chunk else 0",
-            "rank -= int(reached[0]) if chunk else 0",
+            "rank - (int(reached[chunk - 1]) if chunk else 0)",
+            "rank - (int(reached[0]) if chunk else 0)",
             "a candidate of a later chunk is taken for another",
         ),
     ),
     *planted_in(
-        "noise/refining.py",
+        "noise/search.py",
         (
             "~known & (search.bounds > best)",
             "~known & (search.bounds > best + 1)",
@@ -164,9 +164,9 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/search_permute_and_flip.py",
+        "noise/search_selection.py",
         ("_LOG2_E = 23637\n", "_LOG2_E = 23638\n", "a coin's chance may exceed 1"),
-        ("            taken.add(place)\n", "", "two heads may stand for one candidate"),
+        ("            used.add(place)\n", "", "two heads may stand for one candidate"),
         (
             "fresh = [label for label in drawn if label not in tossed]",
             "fresh = list(drawn)",
@@ -192,7 +192,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/uniform.py",
+        "noise/bits.py",
         ("        if value < bound:", "        if value <= bound:", "a uniform integer may be its bound"),
         (
             "pending = pending[values[pending] >= bound]",

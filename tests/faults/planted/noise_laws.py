@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "noise/chernoff.py",
+        "noise/law.py",
         ("price = -log(beta)", "price = -log(2 * beta)", "the bound is missed twice as often as it says"),
         (
             "(draws * log_moment(point) + price)",
@@ -95,7 +95,7 @@ FAULTS = (
         ("+ log1p(grown)", "", "the moments of a sum are too small"),
     ),
     *planted_in(
-        "noise/geometric.py",
+        "noise/discrete_laplace.py",
         (
             'edges.searchsorted(words, side="right")',
             'edges.searchsorted(words, side="left")',
@@ -132,7 +132,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "noise/rejection.py",
+        "noise/bits.py",
         ("    exponents -= 0.5\n", "", "cells without the half cell that rounding errors take"),
     ),
     *planted_in(

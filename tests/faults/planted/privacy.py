@@ -19,7 +19,7 @@ FAULTS = (
         ("return Fraction(cleaned)", "return Fraction(float(cleaned))", "an epsilon is a float's value"),
     ),
     *planted_in(
-        "privacy/cost.py",
+        "privacy/budget.py",
         (
             "return Cost(self.amount + other.amount, self.delta + other.delta)",
             "return Cost(self.amount + other.amount, max(self.delta, other.delta))",
@@ -141,7 +141,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/every_filter.py",
+        "privacy/accountants/filters.py",
         ("for each in self.filters:", "for each in self.filters[:1]:", "the first filter alone is asked"),
         (
             "return tuple(Counter(self.charged).items())",
@@ -154,7 +154,7 @@ FAULTS = (
         ("if not isinstance(event, ExactEvent):", "if False:", "noisy draws pass where nothing counts them"),
     ),
     *planted_in(
-        "privacy/figures.py",
+        "privacy/budget.py",
         ("math.nextafter(near, math.inf)", "math.nextafter(near, -math.inf)", "a cost is rounded down to a float"),
         ("return near if Fraction(near) >= value else", "return near if True else", "a cost is rounded to nearest"),
         ("rounding=ROUND_CEILING", "rounding=ROUND_FLOOR", "a cost is rounded down in text"),
@@ -222,7 +222,7 @@ FAULTS = (
         ("(reading.bytes, f", "(None, f", "the bit of --max-bytes is not named"),
     ),
     *planted_in(
-        "privacy/price.py",
+        "privacy/budget.py",
         (
             "root_below(2 * self.concentrated)",
             "root_below(4 * self.concentrated)",

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "workload/bisection.py",
+        "workload/partition.py",
         (
             "((grids[axis] >> heights[axis]) & 1)",
             "((grids[axis] >> max(heights[axis] - 1, 0)) & 1)",
@@ -70,7 +70,7 @@ FAULTS = (
         ("total -= flat.take(at)", "total += flat.take(at)", "corners are all added"),
     ),
     *planted_in(
-        "workload/grid.py",
+        "workload/workload.py",
         (
             "math.gcd(*(int(scale * denominator) for scale in scales))",
             "min(int(scale * denominator) for scale in scales)",
@@ -89,7 +89,7 @@ FAULTS = (
         ("np.where(np.isnan(answers), 0.0, answers)", "answers", "NaN becomes an integer at random"),
     ),
     *planted_in(
-        "workload/group_tables.py",
+        "workload/boxes.py",
         (
             "cells[:, 0] -= cells[:, 1:].sum(axis=1, dtype=tables.dtype)",
             "cells[:, 0] -= cells[:, 1]",
@@ -97,7 +97,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "workload/groups.py",
+        "workload/workload.py",
         (
             "not any(own < other for other in sets)",
             "not any(other < own for other in sets)",

@@ -4,7 +4,7 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
-        "workload/columns.py",
+        "workload/matrix.py",
         (
             "max(largest_norm(distinct - vector, power) for vector in distinct)",
             "largest_norm(distinct - distinct[0], power)",
@@ -23,7 +23,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "workload/cut_groups.py",
+        "workload/tree.py",
         (
             "inside = held + self.left + one * self.right",
             "inside = held + self.left",
@@ -83,7 +83,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "workload/merged.py",
+        "workload/partition.py",
         (
             "self.buckets.max() >= self.inner.cells",
             "self.buckets.max() > self.inner.cells",
@@ -158,7 +158,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "workload/single_row.py",
+        "workload/ranges.py",
         (
             "return int(length == matrix.cells), int(length > 0)",
             "return int(length > 0), int(length > 0)",
@@ -188,8 +188,8 @@ FAULTS = (
             "a tree's norm is not squared",
         ),
         (
-            "taken = square * inside + taken / (1.0 + square * before[level][:, None])",
-            "taken = square * inside",
+            "correction = square * inside + correction / (1.0 + square * before[level][:, None])",
+            "correction = square * inside",
             "what the groups above take off is forgotten",
         ),
         (

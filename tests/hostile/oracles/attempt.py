@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from desk import Desk
+from support.command_desk import Desk
 
 LEDGER = ("--ledger", "l.sqlite")
 PAYER = ("--dataset", "survey", *LEDGER)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from desk import Desk
 from hostile.oracles.attempt import LEDGER, Attempt, Table
 from hostile.oracles.tables import (
     DROPPING,
@@ -23,6 +22,7 @@ from hostile.oracles.tables import (
     unpaid,
     usual,
 )
+from support.command_desk import Desk
 
 from dpqr.errors import UsageFault
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from hostile.oracles.attempt import PAYER, Attempt, Step, Table
 from pyarrow import parquet
-from refusals import asking, domain
+from support.refusal_form import asking, domain
 
 HEAD = "sex,age,income,count,who,buys,note"
 ROWS = 40

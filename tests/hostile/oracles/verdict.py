@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from desk import Desk
 from hostile.oracles.attempt import Attempt, Seen, Table, seen
+from support.command_desk import Desk
 
 STAYS_PAID = "the reserved budget stays spent"
 BROKEN_CONTRACT = 5

@@ -3,10 +3,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-import rounding
 from hypotheses.factored.trees import calibrated, shaped, summed
+from support import rounding_error as rounding
 
-from dpqr.hypotheses.factored.elimination import Elimination, contracted
+from dpqr.hypotheses.factored.elimination import Elimination, RecentTables, Separation, Separations, contracted
 from dpqr.hypotheses.factored.junction_tree import JunctionTree
 
 ROUNDING = rounding.summed(8)
@@ -109,3 +109,67 @@ def test_a_contraction_is_the_sum_of_products():
     found, axes = contracted(left, (0, 1, 2), right, (2, 3, 0), {0, 1, 3})
     assert axes == (0, 1, 3)
     assert np.allclose(found, np.einsum("abc,cda->abd", left, right))
+
+
+def between(tree, *wanted):
+    return Separations(tree).between(wanted)
+
+
+def test_the_narrowest_place_comes_first():
+    tree = JunctionTree.over((90, 80, 2, 70, 60), [(0, 1), (1, 2), (2, 3), (3, 4)])
+    parted = between(tree, 0, 4)
+    assert parted.shared == (2,)
+    assert {parted.below, parted.above} == {(0,), (4,)}
+
+
+def test_a_chain_is_halved():
+    tree = JunctionTree.over((50,) * 9, [(axis, axis + 1) for axis in range(8)])
+    assert between(tree, 0, 8).shared in {(4,), (3,), (5,)}
+
+
+def test_components_part_by_nothing():
+    tree = JunctionTree.over((50, 60, 70, 80), [(0, 1), (2, 3)])
+    parted = between(tree, 0, 1, 3)
+    assert parted.shared == ()
+    assert {parted.below, parted.above} == {(0, 1), (3,)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_both_sides_and_the_separator_hold_all_that_is_wanted(seed):
+    tree = shaped(seed)
+    for count in range(2, 7):
+        for wanted in combinations(range(6), count):
+            if tree.home(wanted) is None:
+                parted = between(tree, *wanted)
+                assert parted.below
+                assert parted.above
+                assert not set(parted.below) & {*parted.above, *parted.shared}
+                assert {*wanted} <= {*parted.below, *parted.above, *parted.shared}
+                assert isinstance(parted, Separation)
+
+
+def test_the_last_ones_are_kept_up_to_the_room():
+    made = []
+
+    def maker(axes, size):
+        def make():
+            made.append(axes)
+            return np.zeros(size)
+
+        return make
+
+    tables = RecentTables(room=10)
+    tables.get((0,), maker((0,), 4))
+    tables.get((1,), maker((1,), 4))
+    assert tables.get((0,), maker((0,), 4)).size == 4
+    assert made == [(0,), (1,)]
+    tables.get((2,), maker((2,), 4))
+    tables.get((0,), maker((0,), 4))
+    tables.get((1,), maker((1,), 4))
+    assert made == [(0,), (1,), (2,), (1,)]
+
+
+def test_what_has_no_room_is_told_and_not_kept():
+    tables = RecentTables(room=10)
+    assert tables.get((0,), lambda: np.zeros(11)).size == 11
+    assert tables.get((0,), lambda: np.ones(11)).all()

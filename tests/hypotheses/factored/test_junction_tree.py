@@ -1,9 +1,10 @@
 import math
+from itertools import combinations, permutations
 
 import numpy as np
 import pytest
 
-from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree, by_size
+from dpqr.hypotheses.factored.junction_tree import SMALL, Clique, JunctionTree, by_size, cells, maximal_cliques, within
 
 
 def random_tree(seed):
@@ -50,3 +51,82 @@ def test_components_fall_apart():
     tree = JunctionTree.over((70, 80, 90, 60), [(0, 1), (2, 3)])
     assert {clique.axes: clique.parent for clique in tree.cliques} == {(0, 1): None, (3, 2): None}
     assert tree.cliques[0] == Clique(axes=(0, 1), parent=None, separator=())
+
+
+def random_case(seed):
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(1, 8))
+    shape = tuple(int(number) for number in rng.integers(9, 60, count))
+    pairs = list(combinations(range(count), 2))
+    groups = [pairs[i] for i in rng.permutation(len(pairs))[: int(rng.integers(0, len(pairs) + 1))]]
+    return shape, frozenset(groups)
+
+
+def best(shape, groups):
+    """The smallest size over all elimination orders, or one clique for all."""
+    found = []
+    for order in permutations(range(len(shape))):
+        near = {a: {b for g in groups if a in g for b in g} - {a} for a in range(len(shape))}
+        cliques = set()
+        for axis in order:
+            clique = frozenset(near[axis] | {axis})
+            if not any(clique <= other for other in cliques):
+                cliques.add(clique)
+            for other in near[axis]:
+                near[other] = (near[other] | near[axis]) - {axis, other}
+        found.append(cells(shape, cliques))
+    return min(found)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_cliques_hold_every_group_and_attribute_and_none_lies_in_another(seed):
+    shape, groups = random_case(seed)
+    cliques = maximal_cliques(shape, groups)
+    for group in [*groups, *((axis,) for axis in range(len(shape)))]:
+        assert any(set(group) <= set(clique) for clique in cliques)
+    for one, other in permutations(cliques, 2):
+        assert not set(one) <= set(other)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_small_cases_come_close_to_the_best_elimination(seed):
+    shape, groups = random_case(100 + seed)
+    if len(shape) > 6:
+        shape, groups = shape[:6], frozenset(g for g in groups if max(g) < 6)
+    assert cells(shape, maximal_cliques(shape, groups)) <= 1.6 * best(shape, groups)
+
+
+def test_a_chain_stays_a_chain_and_a_ring_is_cut():
+    shape = (50,) * 6
+    chain = frozenset((a, a + 1) for a in range(5))
+    assert set(maximal_cliques(shape, chain)) == set(chain)
+    ring = maximal_cliques(shape, chain | {(0, 5)})
+    assert sorted(map(len, ring)) == [3, 3, 3, 3]
+
+
+def test_small_domains_are_one_clique():
+    assert maximal_cliques((2, 3, 4, 5), frozenset({(0, 1), (1, 2), (2, 3)})) == ((0, 1, 2, 3),)
+    assert maximal_cliques((2, 3, 4), frozenset({(0, 1)})) == ((0, 1), (2,))
+    assert maximal_cliques((2, 3), ()) == ((0,), (1,))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_within_is_the_size_compared(seed):
+    shape, groups = random_case(200 + seed)
+    reached = cells(shape, maximal_cliques(shape, groups))
+    assert within(shape, groups, reached)
+    assert within(shape, groups, reached - 1) == (reached <= SMALL)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_groups_may_be_told_in_two_parts(seed):
+    shape, groups = random_case(300 + seed)
+    some = frozenset(sorted(groups)[::2])
+    reached = cells(shape, maximal_cliques(shape, groups))
+    for limit in (reached, reached - 1):
+        assert within(shape, some, limit, groups - some) == within(shape, groups, limit)
+
+
+def test_the_complete_graph_of_many_attributes_is_refused_quickly():
+    assert not within((10,) * 100, frozenset(combinations(range(100), 2)), 2**30)
+    assert cells((10, 3), [(0, 1), (1,)]) == 33

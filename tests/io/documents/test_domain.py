@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpqr.data.attribute import Bins, Codes, Labels, Rule
-from dpqr.data.faults import failing_attributes, unstated_faults
+from dpqr.data.domain import failing_attributes, unstated_faults
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.documents.domain import PLACEHOLDER, read_domain, skeleton_from_schema
 

@@ -91,7 +91,7 @@ def test_facts_over_too_many_cells_are_refused(monkeypatch):
     with pytest.raises(DocumentError, match=r"\$\.totals: totals that share columns tie 'age', 'marital', 'region'"):
         facts(totals=[{"where": f"age < 10 and {other}", "count": 1} for other in ("region = 1", "marital is null")])
     monkeypatch.setattr(public_facts, "MAX_MODEL", 1)
-    monkeypatch.setattr("dpqr.hypotheses.factored.triangulation.SMALL", 1)
+    monkeypatch.setattr("dpqr.hypotheses.factored.junction_tree.SMALL", 1)
     with pytest.raises(DocumentError, match=r"\$\.impossible: together they need a model of more than 1 cells"):
         facts(["age < 10 and region = 1"])
 

@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import make_plan
-from ordered_runs import planned
 from scipy.sparse import csr_array
+from support.handmade_release import make_plan
+from support.ordered_releases import planned
 from support.plan_phases import changed
 
 from dpqr.data.attribute import Attribute, Bins, Labels
@@ -29,8 +29,8 @@ from dpqr.io.journal.fingerprints import (
 from dpqr.io.tables.source import TableSource
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
-from dpqr.workload.merged import Merged
 from dpqr.workload.p_identity import PIdentity
+from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.tree import Tree
 from dpqr.workload.workload import Workload

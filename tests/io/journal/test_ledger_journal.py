@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ledgers import ledger_in, reserve, terms
+from support.ledger_jobs import ledger_in, reserve, terms
 
 from dpqr.construction.journal import Past
 from dpqr.errors import LedgerError, UsageFault

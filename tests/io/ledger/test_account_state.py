@@ -5,7 +5,7 @@ import sqlite3
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, ledger_in, reserve, rows, tamper, terms
+from support.ledger_jobs import draws, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger.account_state import OpenRun

@@ -1,7 +1,7 @@
 """Bytes that rot: `verify` finds each that holds anything; `tests/benchmarks/ledger.py damage` tries them all."""
 
 import pytest
-from ledgers import draws, ledger_in, passed, reserve, terms
+from support.ledger_jobs import draws, ledger_in, passed, reserve, terms
 
 from dpqr.errors import LedgerError
 

@@ -7,7 +7,7 @@ import sqlite3
 import time
 
 import pytest
-from ledgers import draws, ledger_in, reserve, tamper, terms
+from support.ledger_jobs import draws, ledger_in, reserve, tamper, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger import transaction as transaction

@@ -2,7 +2,7 @@ import hashlib
 import json
 from fractions import Fraction
 
-from ledgers import draws, ledger_in, reserve, terms
+from support.ledger_jobs import draws, ledger_in, reserve, terms
 
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
 

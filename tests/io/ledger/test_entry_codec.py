@@ -3,11 +3,11 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, terms
+from support.ledger_jobs import draws, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Entry
 
 TIME = "2030-01-02T03:04:05+00:00"

@@ -2,7 +2,7 @@ import os
 import stat
 
 import pytest
-from disk_calls import recorded
+from support.disk_calls import recorded
 
 from dpqr.errors import UsageFault
 from dpqr.io.ledger import location as place

@@ -5,14 +5,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import UNIT, draws, forge, ledger_in, terms
+from support.ledger_jobs import UNIT, draws, forge, ledger_in, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import record, transaction
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
 from dpqr.io.ledger.ledger_state import decode_state, encode_state
 from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.cost import PURE, Cost, Pricing
+from dpqr.privacy.budget import PURE, Cost, Pricing
 from dpqr.privacy.events import DiscreteGaussianEvent, ExponentialEvent
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from ledgers import ledger_in, reserve, terms
+from support.ledger_jobs import ledger_in, reserve, terms
 
 from dpqr.errors import DpqrError
 

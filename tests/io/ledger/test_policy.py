@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from ledgers import UNIT, draws, forge, ledger_in, reserve, terms
+from support.ledger_jobs import UNIT, draws, forge, ledger_in, reserve, terms
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault

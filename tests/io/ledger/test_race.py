@@ -3,10 +3,10 @@
 from fractions import Fraction
 
 import pytest
-from ledgers import command, draws, ledger_in, publish, reserve, terms, unsound
+from support.ledger_jobs import command, draws, ledger_in, publish, reserve, terms, unsound
 from support.slow_cases import slow_but, slowly
 
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 
 DELTA = "2e-7"
 BUDGETS = {

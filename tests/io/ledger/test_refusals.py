@@ -2,7 +2,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import terms
+from support.ledger_jobs import terms
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused, UsageFault
@@ -15,7 +15,7 @@ from dpqr.io.ledger.refusals import (
     require_text,
     require_unit,
 )
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Account
 
 

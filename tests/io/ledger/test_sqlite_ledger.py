@@ -6,7 +6,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import UNIT, command, draws, forge, ledger_in, reserve, rows, tamper, terms
+from support.ledger_jobs import UNIT, command, draws, forge, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault

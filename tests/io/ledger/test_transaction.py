@@ -6,7 +6,7 @@ from contextlib import closing
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, ledger_in, reserve, rows, tamper, terms
+from support.ledger_jobs import draws, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import database, transaction

@@ -1,5 +1,5 @@
 import pytest
-from handmade import make_plan, make_release
+from support.handmade_release import make_plan, make_release
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from handmade import make_release
+from support.handmade_release import make_release
 from support.plan_phases import changed, first, without
 
 from dpqr import __version__
@@ -12,13 +12,12 @@ from dpqr.construction.certificate import Certificate
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.release_document import plan_document, release_document
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
 
 UNIT = "one row of the table added or removed (the number of rows is private)"
 PLAN = {

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import pyarrow as pa
 import pytest
-from handmade import BLOCKS, WEIGHTS, Stub, TinyHypothesis
+from support.handmade_release import BLOCKS, WEIGHTS, Stub, TinyHypothesis
 
 from dpqr.data.attribute import Attribute, Bins, Labels, Rule
 from dpqr.data.domain import Domain

@@ -3,8 +3,9 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from dpqr.privacy.accountants import advanced, optimal
-from dpqr.privacy.accountants.advanced import composed
+from dpqr.privacy.accountants import advanced
+from dpqr.privacy.accountants.advanced import advanced_epsilon
+from dpqr.privacy.accountants.optimal import optimal_epsilon
 
 BILLIONTH = Fraction(1, 10**9)
 CASES = [
@@ -32,7 +33,7 @@ def textbook(step, draws, delta):
 def test_it_is_the_formula_rounded_up(losses, delta):
     with mpmath.workdps(50):
         exact = formula(losses, mpmath.mpf(delta))
-        found = composed(losses, Fraction(delta))
+        found = advanced_epsilon(losses, Fraction(delta))
         got = mpmath.mpf(found.numerator) / found.denominator
         straight = sum(step * count for step, count in losses)
         assert found == straight or exact < got < exact + mpmath.mpf("3e-24")
@@ -40,16 +41,16 @@ def test_it_is_the_formula_rounded_up(losses, delta):
 
 
 def test_few_draws_are_better_added_up():
-    assert composed(((Fraction(1), 1),), BILLIONTH) == 1
-    assert composed(((Fraction(1, 10), 20),), BILLIONTH) == 2
+    assert advanced_epsilon(((Fraction(1), 1),), BILLIONTH) == 1
+    assert advanced_epsilon(((Fraction(1, 10), 20),), BILLIONTH) == 2
 
 
 @pytest.mark.parametrize("draws", [50, 1000, 10**5])
 @pytest.mark.parametrize("step", [Fraction(1, 10**6), Fraction(1, 1000), Fraction(1, 10), Fraction(1)])
 def test_it_lies_between_the_exact_optimum_and_the_textbook(draws, step):
     delta = Fraction(1, 10**6)
-    found = composed(((step, draws),), delta)
-    assert optimal.composed(((step, draws),), delta) <= found
+    found = advanced_epsilon(((step, draws),), delta)
+    assert optimal_epsilon(((step, draws),), delta) <= found
     assert float(found) <= float(textbook(float(step), draws, float(delta))) * (1 + 1e-12)
 
 
@@ -63,6 +64,6 @@ def test_the_mean_loss_of_tiny_and_of_huge_steps():
 
 
 def test_unequal_draws_cost_less_than_if_all_were_the_largest():
-    mixed = composed(((Fraction(1, 10), 500), (Fraction(1, 100), 500)), BILLIONTH)
-    assert mixed < composed(((Fraction(1, 10), 1000),), BILLIONTH)
-    assert mixed > composed(((Fraction(1, 10), 500),), BILLIONTH)
+    mixed = advanced_epsilon(((Fraction(1, 10), 500), (Fraction(1, 100), 500)), BILLIONTH)
+    assert mixed < advanced_epsilon(((Fraction(1, 10), 1000),), BILLIONTH)
+    assert mixed > advanced_epsilon(((Fraction(1, 10), 500),), BILLIONTH)

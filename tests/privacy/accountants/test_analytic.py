@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
@@ -7,7 +8,8 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.analytic import Analytic, curve, most_rho, smallest
+from dpqr.privacy.accountants.analytic import LEVELS, SPLIT, Analytic, _mills, curve, most_rho, smallest, upper_tail
+from dpqr.privacy.accountants.numerics import sixty_digits
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
@@ -126,3 +128,23 @@ def test_a_cut_never_buys_less_than_rho_does():
     for epsilon, delta in BUDGETS:
         budget = PrivacyBudget.parse(epsilon, delta)
         assert most_rho(budget.epsilon, budget.delta) > largest_rho(budget)
+
+
+PLACES = ("0", "1e-30", "1e-9", "0.3", "1", "2", "4.5", "5.9999", "6", "6.0001", "7.5", "12", "40", "1e3", "1e5")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("place", PLACES)
+def test_the_tail_within_a_relative_ten_to_the_minus_forty(place, sign):
+    with sixty_digits(), mpmath.workdps(100):
+        x = sign * Decimal(place)
+        found, exact = mpmath.mpf(str(upper_tail(x))), mpmath.ncdf(-mpmath.mpf(str(x)))
+        assert abs(found / exact - 1) < mpmath.mpf("1e-40")
+
+
+def test_convergents_on_either_side_are_as_close_as_it_says():
+    with sixty_digits():
+        for place in (SPLIT, 7, 9, 20, 1000):
+            x = Decimal(place)
+            one, other = _mills(x, LEVELS - 1), _mills(x, LEVELS)
+            assert abs(one / other - 1) < Decimal("1e-47")

@@ -8,14 +8,13 @@ import pytest
 from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.accountants.known import PREDICTING
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     ExponentialEvent,
     PermuteAndFlipEvent,
 )
-from dpqr.privacy.price import Price
 
 BUDGETS = [
     ("1", "1e-9"),

@@ -1,10 +1,24 @@
 import random
+from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
 
 from dpqr.errors import BudgetRefused
-from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, beside_other_runs, require_pure
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.filters import (
+    EveryFilter,
+    PlanFilter,
+    SumFilter,
+    beside_other_runs,
+    needs_delta,
+    require_affordable,
+    require_pure,
+    weigh,
+)
+from dpqr.privacy.budget import Cost, PrivacyBudget
+from dpqr.privacy.currency import currency
 from dpqr.privacy.events import (
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
@@ -183,3 +197,54 @@ def test_beside_other_runs_left_out_draws_count_unless_one_kept_draw_covers_the_
     for event, count in added.items():
         assert found[event] == count + (2 if event == laplace(1) else 0)
     assert beside_other_runs(kept) == kept
+
+
+BUDGET = PrivacyBudget.parse("1")
+
+
+def test_the_weight_counts_every_draw():
+    portions = [Portion(share=Fraction(1, 2), count=3), Portion(share=Fraction(2), count=1)]
+    assert weigh(Basic(), BUDGET, portions) == Fraction(7, 2)
+
+
+def test_a_plan_at_the_budget_is_affordable_and_one_above_is_not():
+    require_affordable(Basic(), BUDGET, ((ExponentialEvent(epsilon=Fraction(1, 3)), 3),))
+    with pytest.raises(BudgetRefused):
+        require_affordable(Basic(), BUDGET, ((ExponentialEvent(epsilon=Fraction(10**30 + 1, 3 * 10**30)), 3),))
+
+
+def test_the_refusal_names_the_accountant_and_the_way_out():
+    assert needs_delta("zcdp", PrivacyBudget.parse("1", "1e-9")) is None
+    text = needs_delta("zcdp", BUDGET)
+    assert text.startswith("the zcdp accountant needs a delta above 0")
+    assert "--accountant basic" in text
+
+
+HALF, THIRD = (ExponentialEvent(epsilon=Fraction(1, part)) for part in (2, 3))
+
+
+@dataclass
+class Told:
+    calls: int = 0
+
+    def charge(self, event):
+        self.calls += 1
+        return 77
+
+
+def test_every_filter_is_asked_and_draws_are_numbered_from_zero():
+    one, other = Told(), Told()
+    guard = EveryFilter(filters=(one, other))
+    assert [guard.charge(event) for event in (HALF, THIRD, HALF)] == [0, 1, 2]
+    assert (one.calls, other.calls) == (3, 3)
+    assert dict(guard.events) == {HALF: 2, THIRD: 1}
+
+
+@pytest.mark.parametrize("strict_first", [True, False])
+def test_one_refusal_is_enough(strict_first):
+    strict, loose = currency("basic").guard(Cost(HALF.epsilon)), currency("basic").guard(Cost(Fraction(9)))
+    guard = EveryFilter(filters=(strict, loose) if strict_first else (loose, strict))
+    guard.charge(HALF)
+    with pytest.raises(BudgetRefused):
+        guard.charge(THIRD)
+    assert guard.charged == [HALF]

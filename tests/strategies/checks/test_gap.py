@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import Says, measured
+from support.fakes import Says, measured
 
 from dpqr.strategies.checks.gap import gap
 from dpqr.workload.block import Factor, QueryBlock

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from fakes import Says, measured
+from support.fakes import Says, measured
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.known import CHECKS
 from dpqr.workload.block import Factor, QueryBlock

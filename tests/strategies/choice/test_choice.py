@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import pytest
-from universes import marginal, problem
+from support.small_universes import marginal, problem
 
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.privacy.accountants.advanced import Advanced

@@ -2,15 +2,15 @@
 
 import numpy as np
 import pytest
-from rounding import summed
+from support.rounding_error import summed
 
 from dpqr.strategies.designs import bucket_queries as module
 from dpqr.strategies.designs.axis_queries import AxisQueries
 from dpqr.strategies.designs.bucket_queries import BucketQueries, bucket_queries
 from dpqr.strategies.designs.kronecker import importance
-from dpqr.workload.bisection import Bisection, Boxes
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix
+from dpqr.workload.partition import Bisection, Boxes
 from dpqr.workload.ranges import Ranges
 
 SHAPE = (4, 5)

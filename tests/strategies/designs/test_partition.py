@@ -6,9 +6,9 @@ import pytest
 from dpqr.strategies.designs import partition
 from dpqr.strategies.designs.bucket_queries import bucket_queries
 from dpqr.strategies.designs.partition import Scouted, chosen_partition
-from dpqr.workload.bisection import Bisection
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
+from dpqr.workload.partition import Bisection
 
 
 def chosen(shape, counts, variance, noise, level=None):

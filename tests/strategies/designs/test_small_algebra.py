@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from rounding import solved
+from support.rounding_error import solved
 
 from dpqr.strategies.designs import small_algebra
 from dpqr.strategies.designs.small_algebra import inverse, product

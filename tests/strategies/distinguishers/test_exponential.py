@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 from audits.choices import exponential_law
-from fakes import Says
+from support.fakes import Says
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.privacy.budget import Price
 from dpqr.privacy.events import ExponentialEvent
-from dpqr.privacy.price import Price
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.distinguishers.exponential import Exponential
 from dpqr.strategies.known import DISTINGUISHERS

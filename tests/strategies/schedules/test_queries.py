@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from universes import domain, marginal
+from support.small_universes import domain, marginal
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction

@@ -26,8 +26,7 @@ from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 SIZES = (2, 3, 4, 5)
 APPROXIMATE = PrivacyBudget(Fraction(1), Fraction(1, 10**9))

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from rounding import least_squares
 from scipy.stats import binomtest
-from universes import dense, domain, marginal
+from support.rounding_error import least_squares
+from support.small_universes import dense, domain, marginal
 
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction

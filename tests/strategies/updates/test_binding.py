@@ -3,11 +3,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from universes import marginal, measured, problem
+from support.small_universes import marginal, measured, problem
 
 from dpqr.data.facts import KnownTotal, PublicFacts, Region
 from dpqr.data.unit import Neighbours
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.strategies.updates import multiplicative_weights
 from dpqr.strategies.updates.binding import possible
@@ -91,7 +91,7 @@ def test_rules_that_step_do_not_bind():
 
 
 def test_the_room_for_facts_is_taken_before_any_measurement(monkeypatch):
-    monkeypatch.setattr("dpqr.hypotheses.factored.triangulation.SMALL", 1)
+    monkeypatch.setattr("dpqr.hypotheses.factored.junction_tree.SMALL", 1)
     rule = MultiplicativeWeights(model_size=8 * 25)
     pair = [marginal((1, 2), SHAPE)]
     assert rule.fits(facing(PublicFacts()), (), pair)

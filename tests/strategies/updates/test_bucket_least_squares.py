@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from universes import marginal, measured, problem
+from support.small_universes import marginal, measured, problem
 
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
 from dpqr.workload.recovery import strategy_block
 from dpqr.workload.tree import Tree
 

@@ -2,7 +2,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured
+from support.small_universes import dense, marginal, measured
 
 from dpqr.strategies.updates.cancellations import Cancellations
 from dpqr.strategies.updates.evidence import gather

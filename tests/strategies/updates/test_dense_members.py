@@ -9,7 +9,7 @@ import pytest
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.dense_members import (
     DENSE_LIMIT,

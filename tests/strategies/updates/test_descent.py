@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from rounding import smallest_slope
+from support.rounding_error import smallest_slope
 
 from dpqr.strategies.updates.descent import Descent
 

@@ -2,9 +2,9 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from rounding import summed
 from scipy.optimize import minimize
-from universes import dense, marginal, measured
+from support.rounding_error import summed
+from support.small_universes import dense, marginal, measured
 
 from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.evidence import gather

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from universes import dense, marginal, measured
+from support.small_universes import dense, marginal, measured
 
 from dpqr.strategies.updates.evidence import LEAST, gather, lower_order
 from dpqr.workload.block import QueryBlock

@@ -2,8 +2,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from rounding import least_squares
-from universes import dense, domain, marginal, measured
+from support.rounding_error import least_squares
+from support.small_universes import dense, domain, marginal, measured
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from universes import dense, marginal, measured
+from support.small_universes import dense, marginal, measured
 
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.factored.junction_tree import Clique, JunctionTree

@@ -3,12 +3,11 @@ from math import comb, log2
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.net import Net
-from dpqr.hypotheses.polytope import PolytopeSample
+from dpqr.hypotheses.small_databases import Net, PolytopeSample
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.median import Median
 

@@ -4,10 +4,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from universes import dense, measured, problem
+from support.small_universes import dense, measured, problem
 
 from dpqr.data.unit import Neighbours
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights

@@ -3,12 +3,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
-from dpqr.hypotheses.dense_distribution import DenseDistribution
-from dpqr.hypotheses.factored import triangulation
+from dpqr.hypotheses.dense import DenseDistribution
+from dpqr.hypotheses.factored import junction_tree as triangulation
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import multiplicative_weights

@@ -1,7 +1,7 @@
 """Newton's fit: its optimum's own equations, and what it is worth where the noise is nothing or everything."""
 
 import numpy as np
-from rounding import smallest_slope
+from support.rounding_error import smallest_slope
 
 from dpqr.strategies.updates.newton_fit import NewtonFit
 

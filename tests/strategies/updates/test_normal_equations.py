@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.strategies.updates.normal_equations import Weighed, least_norm
 from dpqr.workload.block import QueryBlock

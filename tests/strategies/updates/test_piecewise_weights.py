@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from universes import dense, measured, problem
+from support.small_universes import dense, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan

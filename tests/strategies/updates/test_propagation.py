@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
-import rounding
 from hypotheses.factored.trees import shaped, summed
+from support import rounding_error as rounding
 
 from dpqr.strategies.updates.propagation import Propagation
 

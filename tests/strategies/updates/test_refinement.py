@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.updates.evidence import Evidence
 from dpqr.strategies.updates.refinement import Refinement, by_interaction

@@ -2,7 +2,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain

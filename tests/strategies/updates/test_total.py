@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
-from universes import dense, marginal, measured, problem
+from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.data.unit import Neighbours
-from dpqr.hypotheses.dense_distribution import DenseDistribution
+from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.strategies.updates.total import matched_total, measured_total, records_total
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpqr.data.arrays import Axes
 from dpqr.data.unit import PrivacyUnit
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.workload.block import QueryBlock

@@ -11,7 +11,7 @@ from itertools import chain
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsened, with_surrogates
@@ -19,7 +19,7 @@ from dpqr.strategies.schedules.marginals.expected_error import ExpectedError, es
 from dpqr.strategies.schedules.marginals.search import Search
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 
 def whole_of(price: Price, share: Fraction) -> Price:

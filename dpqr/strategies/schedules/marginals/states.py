@@ -12,7 +12,7 @@ from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchStat
 from dpqr.strategies.schedules.rounds import LARGEST_PENALTY
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are still to be measured, each with its share of the budget."""

@@ -8,8 +8,7 @@ from functools import reduce
 from itertools import islice
 
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import proved, search_phases
@@ -19,9 +18,8 @@ from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition, unit_error
 from dpqr.strategies.schedules.strategy import Strategy, forecast
 from dpqr.strategies.transcript import Round, Step, Transcript
-from dpqr.workload.groups import by_home
 from dpqr.workload.sensitivity import Norm
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Workload, by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.designs.partition import Partition
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
 from dpqr.strategies.transcript import Step
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.groups import by_home
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement, by_home
 
 RECORDS = QueryBlock(name="number of records")
 

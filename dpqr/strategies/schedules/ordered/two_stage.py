@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.designs.bucket_design import (
     EqualBuckets,
     equal_buckets,
@@ -24,13 +24,12 @@ from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.strategy import strategy_name
-from dpqr.workload.bisection import Bisection
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Bisection, Merged
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree
+from dpqr.workload.workload import Measurement
 
 GRID = 2**20
 """Parts of a record."""

@@ -8,8 +8,7 @@ from fractions import Fraction
 from dpqr.errors import InfeasiblePlan
 from dpqr.plugins import is_builtin
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Promise, Roles
 from dpqr.strategies.problem import Level, Problem, Variant

@@ -1,7 +1,7 @@
 import os
 
 import pytest
-from disk_calls import recorded
+from support.disk_calls import recorded
 
 from dpqr.errors import UsageFault
 from dpqr.io.journal import transcript_file as claim_module

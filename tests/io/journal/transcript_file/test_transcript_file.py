@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from disk_calls import recorded
+from support.disk_calls import recorded
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.journal.transcript_file import LARGEST, held

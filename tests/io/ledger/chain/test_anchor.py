@@ -3,7 +3,7 @@ import os
 from pathlib import Path
 
 import pytest
-from disk_calls import recorded
+from support.disk_calls import recorded
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.chain import Anchor, ChainSegment, Link, Mark, seal

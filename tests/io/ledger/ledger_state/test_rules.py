@@ -2,13 +2,13 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, terms
+from support.ledger_jobs import draws, terms
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, digest, seal
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.privacy.cost import PURE, Cost
+from dpqr.privacy.budget import PURE, Cost
 from dpqr.privacy.ledger import Entry
 
 

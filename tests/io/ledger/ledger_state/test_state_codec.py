@@ -2,11 +2,11 @@ import json
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, ledger_in, reserve, terms
+from support.ledger_jobs import draws, ledger_in, reserve, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.ledger_state import Checkpoint, decode_state, encode_state
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.events import ExponentialEvent
 
 DIGESTS = ("1" * 64, "2" * 64)

@@ -2,14 +2,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from ledgers import draws, terms
+from support.ledger_jobs import draws, terms
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.chain import ChainSegment, Link
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.io.ledger.record import Record, require_proofs
-from dpqr.privacy.cost import Cost
+from dpqr.privacy.budget import Cost
 from dpqr.privacy.events import DiscreteGaussianEvent
 from dpqr.privacy.ledger import Entry
 

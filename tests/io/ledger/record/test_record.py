@@ -4,7 +4,7 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from ledgers import UNIT, draws, ledger_in, reserve, terms
+from support.ledger_jobs import UNIT, draws, ledger_in, reserve, terms
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.privacy.events import DiscreteLaplaceEvent, LeftOutEvent

@@ -3,8 +3,8 @@ import os
 import numpy as np
 import pyarrow as pa
 import pytest
-from forgery import table_bytes
 from pyarrow import parquet
+from support.forged_parquet import table_bytes
 
 from dpqr.errors import DataError
 from dpqr.io.tables import limits

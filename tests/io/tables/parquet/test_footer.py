@@ -4,7 +4,8 @@ import os
 import numpy as np
 import pyarrow as pa
 import pytest
-from forgery import (
+from pyarrow import parquet
+from support.forged_parquet import (
     FIRST_PAGE,
     GROUP_ROWS,
     GROUPS,
@@ -17,7 +18,6 @@ from forgery import (
     table_bytes,
     with_footer,
 )
-from pyarrow import parquet
 
 from dpqr.io.tables.parquet import footer as parquet_footer
 from dpqr.io.tables.parquet.footer import BadParquet, read_footer

@@ -2,7 +2,7 @@ import os
 
 import numpy as np
 import pytest
-from forgery import I32, PACKED, VALUES, chunk_facts, forged, table_bytes, with_page
+from support.forged_parquet import I32, PACKED, VALUES, chunk_facts, forged, table_bytes, with_page
 
 from dpqr.io.tables.parquet.footer import BadParquet, read_footer
 from dpqr.io.tables.parquet.pages import Page, chunk_pages

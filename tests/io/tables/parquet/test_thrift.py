@@ -1,5 +1,5 @@
 import pytest
-from forgery import BINARY, I32, I64, LIST, STRUCT, TRUE, written_struct
+from support.forged_parquet import BINARY, I32, I64, LIST, STRUCT, TRUE, written_struct
 
 from dpqr.io.tables.parquet.thrift import BadThrift, Compact
 

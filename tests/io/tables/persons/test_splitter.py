@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 import pytest
-from scripted import ScriptedNoise
+from support.scripted_noise import ScriptedNoise
 
 from dpqr.io.tables.persons.person import persons
 from dpqr.io.tables.persons.splitter import Splitter

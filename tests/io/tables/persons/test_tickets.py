@@ -7,7 +7,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from scripted import ScriptedNoise, outcomes
+from support.scripted_noise import ScriptedNoise, outcomes
 
 from dpqr.io.tables.persons.tickets import fresh_tickets, smallest_tickets
 from dpqr.noise.source import SeededNoise

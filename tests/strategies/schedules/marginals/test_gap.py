@@ -14,7 +14,7 @@ from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.gap import Gap, largest_gap, shown_gap
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 PAIR = QueryBlock(name="pair", factors=(Factor.identity(0, 10), Factor.identity(1, 10)))
 EVEN = np.full((10, 10), 100.0)

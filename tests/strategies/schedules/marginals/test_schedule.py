@@ -28,8 +28,7 @@ from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 WIDE = (24, 20, 16, 24, 24)
 """More cells than one table may have, in few pairs."""

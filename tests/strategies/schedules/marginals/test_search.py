@@ -15,7 +15,7 @@ from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.search import Search, SearchState
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.measurement import Measurement
+from dpqr.workload.workload import Measurement
 
 COLUMNS, VALUES, RECORDS = 12, 12, 100_000.0
 EVEN = np.full((VALUES, VALUES), RECORDS / VALUES**2)

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ordered_runs import BOTH, CDF, REPLACE, SHAPE, WIDE, names, planned, released, table
+from support.ordered_releases import BOTH, CDF, REPLACE, SHAPE, WIDE, names, planned, released, table
 from support.plan_phases import without
-from universes import dense, marginal
+from support.small_universes import dense, marginal
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
@@ -17,8 +17,7 @@ from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.strategies.choice import unfit
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.interface import Explaining
-from dpqr.strategies.schedules.ordered import sequence
-from dpqr.strategies.schedules.ordered.schedule import RECORDS, Ordered
+from dpqr.strategies.schedules.ordered.schedule import RECORDS, Ordered, sequence
 from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Transcript

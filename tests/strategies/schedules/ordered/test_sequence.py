@@ -7,17 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from ordered_runs import WIDE, crowd, names, planned, released, table
+from support.ordered_releases import WIDE, crowd, names, planned, released, table
 from support.schedule_states import next_step
-from universes import marginal
+from support.small_universes import marginal
 
 from dpqr.data.histogram import DenseHistogram
-from dpqr.strategies.schedules.ordered import sequence
+from dpqr.strategies.schedules.ordered.schedule import sequence
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement
 
 
 def test_many_records_are_told_by_the_strategy_without_bias() -> None:

@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from universes import measured, problem
+from support.small_universes import measured, problem
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountants.known import ACCOUNTANTS
-from dpqr.privacy.price import Price
+from dpqr.privacy.budget import Price
 from dpqr.strategies.checks.gaussian import Gaussian
 from dpqr.strategies.checks.laplace import Laplace
 from dpqr.strategies.distinguishers.exponential import Exponential
@@ -19,7 +19,7 @@ from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
-from dpqr.workload.merged import Merged
+from dpqr.workload.partition import Merged
 from dpqr.workload.recovery import query_variances
 
 SHAPE = (64,)

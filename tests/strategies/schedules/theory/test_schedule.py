@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from ordered_runs import Quiet
-from printed import printed
+from support.ordered_releases import Quiet
+from support.plain_screen import printed
 from support.schedule_states import next_step
 
 from dpqr.construction.draws import Draws
@@ -40,8 +40,7 @@ from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
-from dpqr.workload.measurement import Measurement
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Measurement, Workload
 
 REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
 EPSILON_ONE = PrivacyBudget(Fraction(1))

@@ -1,0 +1,188 @@
+"""Private selections, on neighbours between which some candidates' scores fall and all the others' rise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.audit.case import Case, Draws, Pair, records
+from dpqr.audit.cases.answers import UNITS
+from dpqr.audit.law import Flips, Law, Laws, Selection
+from dpqr.data.arrays import FloatArray
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import UsageFault
+from dpqr.mechanisms.box_scores import BoxScores
+from dpqr.mechanisms.scores import Scores
+from dpqr.privacy.budget import Price
+from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
+from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.box_index import box_index
+from dpqr.workload.matrix import Dense
+from dpqr.workload.ranges import Ranges
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatedAnswers:
+    """Any public guess is allowed, so an attack may choose the one against which a selection tells most.
+
+    answers: by the block's name, in the block's grid.
+    """
+
+    answers: Mapping[str, tuple[int, ...]]
+
+    @property
+    def total(self) -> float:
+        return 0.0
+
+    def answer(self, block: QueryBlock) -> FloatArray:
+        return np.array(self.answers[block.name], dtype=np.float64)
+
+
+DISTINGUISHERS: dict[str, Distinguisher] = {"exponential": Exponential(), "permute-and-flip": PermuteAndFlip()}
+EPSILONS = {"blocks": Fraction(2), "queries": Fraction(2), "boxes": Fraction(2)}
+LEVEL = 5
+"""Everybody's score on the first database."""
+PERSON = {relation: replace(unit, column="person", rows=3) for relation, unit in UNITS.items()}
+"""Persons of at most three rows each."""
+BRIEF, BRIEF_BOXES = 2_500, 1_800
+"""Runs that show a rate that is too large by a quarter."""
+CANDIDATES, FALLING = 4, 3
+"""Why most scores fall: the few that rise are then drawn so often that a rate too large by a quarter shows soonest."""
+BOXES, BITS = (8, 4), 3
+"""Boxes whose score falls, boxes whose score rises, and the grid of the scores."""
+COMPOSED = {"rho": (1, Fraction(1)), "composed": (3, Fraction(3, 4))}
+"""Selections in a row, and the epsilon of each, that are priced in rho."""
+DELTA = Fraction(1, 10)
+"""Where that price is converted. Why so large: of all points of the curve that a rho claims, this one is among the
+easiest to refute in few runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Contest:
+    """Scores that are all alike on the first database of the pair, and as unlike as can be on the second.
+
+    There the first `falling` scores are lower by the sensitivity, and all others higher by it.
+    """
+
+    scores: Scores
+    pair: Pair
+    unit: PrivacyUnit
+    falling: int = 1
+
+    @property
+    def moves(self) -> tuple[FloatArray, FloatArray]:
+        """The scores on both databases, but for a constant, in units of the sensitivity; `falling` of them fall."""
+        second = np.ones(len(self.scores))
+        second[: self.falling] = -1
+        return np.zeros(len(self.scores)), second
+
+
+def choice_cases() -> Iterator[Case]:
+    """Both distinguishers, on blocks, on queries and on searched boxes; and many selections priced together in rho."""
+    for relation, unit in UNITS.items():
+        for name in DISTINGUISHERS:
+            yield choice_case(f"{name}-blocks-{relation}", name, block_contest(unit), EPSILONS["blocks"])
+            yield choice_case(f"{name}-queries-{relation}", name, query_contest(unit), EPSILONS["queries"])
+            whole = PERSON[relation]
+            yield choice_case(f"{name}-blocks-person-{relation}", name, block_contest(whole), EPSILONS["blocks"])
+            yield choice_case(f"{name}-queries-person-{relation}", name, query_contest(whole), EPSILONS["queries"])
+    for name, (relation, unit) in zip(DISTINGUISHERS, UNITS.items(), strict=True):
+        boxes = choice_case(f"{name}-boxes-{relation}", name, box_contest(unit), EPSILONS["boxes"])
+        yield replace(boxes, brief=BRIEF_BOXES)
+    for name in DISTINGUISHERS:
+        for kind in COMPOSED:
+            yield composed_case(kind, name)
+
+
+def choice_case(case: str, distinguisher: str, contest: Contest, epsilon: Fraction) -> Case:
+    """One selection at a pure price."""
+    mechanism = DISTINGUISHERS[distinguisher].mechanism(contest.scores, contest.unit, Price(epsilon=epsilon))
+    what = f"{distinguisher} selection of one of {len(contest.scores)}"
+    trial = Draws(mechanisms=(mechanism,))
+    return Case(name=case, what=what, pair=contest.pair, trial=trial, brief=BRIEF, laws=_laws(contest, trial))
+
+
+def composed_case(kind: str, distinguisher: str) -> Case:
+    """Selections that add up in rho, at a price that buys a bounded-range draw `epsilon`, and any other half of it.
+
+    Two candidates: there permute-and-flip is furthest from bounded range, so that it would be seen if it were priced
+    like the exponential mechanism.
+    """
+    draws, epsilon = COMPOSED[kind]
+    unit = UNITS["add-remove"]
+    contest = query_contest(unit, candidates=2, falling=1)
+    mechanism = DISTINGUISHERS[distinguisher].mechanism(contest.scores, unit, Price(rho=epsilon**2 / 8))
+    trial = Draws(mechanisms=(mechanism,) * draws, delta=DELTA)
+    return Case(
+        name=f"{distinguisher}-{kind}-add-remove",
+        what=f"{distinguisher} selection priced in rho, {draws} in a row",
+        pair=contest.pair,
+        trial=trial,
+        laws=_laws(contest, trial),
+    )
+
+
+def _laws(contest: Contest, trial: Draws) -> tuple[Laws, Laws]:
+    """The law of every choice, at the epsilon of its event and by the scores of the contest."""
+    one, two = (tuple(_selection(moves, event) for event, _ in trial.events) for moves in contest.moves)
+    return one, two
+
+
+def _selection(moves: FloatArray, event: PrivacyEvent) -> Law:
+    if isinstance(event, ExponentialEvent):
+        return Selection(scores=moves, rate=float(event.epsilon) / 2)
+    if isinstance(event, PermuteAndFlipEvent):
+        return Flips(scores=moves, rate=float(event.epsilon) / 2)
+    raise UsageFault(f"an event of type {type(event).__name__} has no law here; write one in dpqr.audit.law")
+
+
+def query_contest(unit: PrivacyUnit, candidates: int = CANDIDATES, falling: int = FALLING) -> Contest:
+    """The same query over and over, which gains a record; expected above the count `falling` times, else below it."""
+    gains = np.tile([1, 0], (candidates, 1))
+    block = QueryBlock(name="queries", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(gains)),))
+    count, rows = 2 * LEVEL, unit.rows
+    expected = (*(count + LEVEL,) * falling, *(count - LEVEL,) * (candidates - falling))
+    scores = QueryCandidates(blocks=(block,)).scores(StatedAnswers(answers={"queries": expected}))
+    moved: dict[tuple[int, ...], int] = {(1,): rows} if unit.neighbours is Neighbours.REPLACE else {}
+    pair = records((2,), {(0,): count, **moved}), records((2,), {(0,): count + rows})
+    return Contest(scores=scores, pair=pair, unit=unit, falling=falling)
+
+
+def box_contest(unit: PrivacyUnit) -> Contest:
+    """The first cell of one column, over and over, and that of another: both gain the record. The first is expected
+    above the count, the other below it. Many boxes, for a search must have something to save."""
+    blocks = tuple(
+        QueryBlock(name=f"{axis}", factors=(Factor(axes=(axis,), sizes=(2,), matrix=_first_cell(boxes)),), rowwise=True)
+        for axis, boxes in enumerate(BOXES)
+    )
+    index = box_index(blocks)
+    assert index is not None
+    expected = np.array([[0, LEVEL], [-LEVEL, 0]]) << BITS
+    scores = BoxScores(blocks=blocks, index=index, expected=expected, bits=BITS)
+    replaced = unit.neighbours is Neighbours.REPLACE
+    pair = records((2, 2), {(1, 1): 1} if replaced else {}), records((2, 2), {(0, 0): 1})
+    return Contest(scores=scores, pair=pair, unit=unit, falling=BOXES[0])
+
+
+def _first_cell(times: int) -> Ranges:
+    return Ranges(np.zeros(times, dtype=np.int64), np.ones(times, dtype=np.int64), 2)
+
+
+def block_contest(unit: PrivacyUnit, candidates: int = CANDIDATES, falling: int = FALLING) -> Contest:
+    """One marginal of two cells for every attribute. A record comes to the first cell of all of them; under replace it
+    leaves the last cell. The first `falling` marginals are expected to have many there, the others none."""
+    blocks = tuple(QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 2),)) for axis in range(candidates))
+    replaced, rows = unit.neighbours is Neighbours.REPLACE, unit.rows
+    far = LEVEL + 2 * rows if replaced else LEVEL
+    answers = {block.name: (LEVEL, 0) if place < falling else (0, far) for place, block in enumerate(blocks)}
+    scores = BlockCandidates(blocks=blocks, unit=unit).scores(StatedAnswers(answers=answers))
+    shape, first, last = (2,) * candidates, (0,) * candidates, (1,) * candidates
+    pair = records(shape, {last: rows} if replaced else {}), records(shape, {first: rows})
+    return Contest(scores=scores, pair=pair, unit=unit, falling=falling)

@@ -1,0 +1,199 @@
+"""Private predictions: votes, one prediction, and a released function evaluated at three points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.audit.case import Case, Pair, Shown, records
+from dpqr.audit.claim import Claim
+from dpqr.audit.law import Coin, IntegerGaussian, Selection, TwoSidedGeometric
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.attribute import Attribute, Bins
+from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.learned_functions import (
+    PREDICTION,
+    Asked,
+    GaussianWeights,
+    LaplacePredictions,
+    squared_sensitivity,
+    step,
+)
+from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
+from dpqr.noise.source import NoiseSource
+from dpqr.prediction.bases import RidgeBase
+from dpqr.prediction.ensemble import PartsEnsemble
+from dpqr.prediction.features import CellFeatures
+from dpqr.prediction.losses import Hinge
+from dpqr.prediction.scale import Scale
+from dpqr.prediction.stable import Examples, LipschitzLearner
+from dpqr.privacy.accountants.analytic import Analytic
+from dpqr.privacy.accountants.filters import SumFilter, require_pure
+from dpqr.privacy.accountants.losses import concentrated_rho
+from dpqr.privacy.accountants.zcdp import total_rho
+from dpqr.privacy.events import Composition
+from dpqr.privacy.gate import Batch, measure_together
+from dpqr.privacy.sealed import Private
+
+DELTA = Fraction(1, 100)
+UNITS = {each.value: PrivacyUnit(neighbours=each) for each in Neighbours}
+EXAMPLES = 4
+"""Records of the smaller database."""
+SHAPE = (2, 2)
+"""Two places that a record may have, and two classes."""
+VOTERS = 2
+VOTES_EPSILON, COIN_SCALE = Fraction(2), Fraction(1, 2)
+BRIEF = 6_000
+"""Runs that show votes, or a coin, whose noise is too narrow by a fifth."""
+Cells = dict[tuple[int, ...], int]
+PLACES = Domain((Attribute(name="place", axis=Bins(edges=(Fraction(0), Fraction(1), Fraction(2)))),))
+POINTS = np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Once:
+    """A mechanism whose one outcome is a list of integers.
+
+    events: of a batch. view: what an attacker makes of the outcome beside it, such as a function's values at points.
+    delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
+    """
+
+    batch: Batch[Counts, IntArray]
+    view: FloatArray | None = None
+    delta: Fraction = Fraction(0)
+
+    @property
+    def claim(self) -> Claim:
+        if not self.delta:
+            return Claim.pure(self.batch.events)
+        claim = Claim.proved(Analytic(), self.batch.events, self.delta)
+        return replace(claim, rho=total_rho(self.batch.events))
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        cost = concentrated_rho if self.delta else require_pure
+        limit = sum((cost(event) * count for event, count in self.batch.events), Fraction(0))
+        guard = SumFilter(limit=limit, cost=cost, unit="rho" if self.delta else "epsilon")
+        drawn = measure_together(database, self.batch, accountant=guard, noise=noise).value
+        seen = () if self.view is None else tuple(np.rint(self.view @ drawn).astype(np.int64).tolist())
+        return (), tuple(drawn.tolist()), seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Function:
+    """A function release as a batch of one draw."""
+
+    weights: GaussianWeights
+
+    @property
+    def events(self) -> Composition:
+        return ((self.weights.event, 1),)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        return self.weights.sample(value, noise)
+
+
+def predict_cases() -> Iterator[Case]:
+    """Both neighbour relations; the learner is the hinge's, whose bound is attained."""
+    for relation, unit in UNITS.items():
+        yield votes_case(relation)
+        yield randomised_case(relation)
+        yield prediction_case(relation, unit)
+        yield function_case(relation, unit)
+
+
+def votes_case(relation: str) -> Case:
+    """One label by votes that all are for the first class, of which one changes sides: that of an empty part, which
+    gets a record of the other class, or that of a part whose record is replaced by one of it."""
+    trial = Once(batch=ExponentialVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
+    one, two = (
+        Selection(scores=np.array(votes), rate=float(VOTES_EPSILON) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
+    )
+    laws, pair = ((one,), (two,)), voters_pair(relation)
+    return Case(
+        name=f"predict-votes-{relation}", what="a label by votes", pair=pair, trial=trial, brief=BRIEF, laws=laws
+    )
+
+
+def randomised_case(relation: str) -> Case:
+    """The same votes, the label by a coin: with none for the second label its probability is q / 2, with one 1 / 2."""
+    trial = Once(batch=RandomisedVotes(ensemble=voters(), scale=COIN_SCALE))
+    one, two = (Coin(votes=votes, parts=VOTERS, scale=float(COIN_SCALE)) for votes in (0, 1))
+    what, laws, pair = "a label by randomised votes", ((one,), (two,)), voters_pair(relation)
+    return Case(name=f"predict-randomised-{relation}", what=what, pair=pair, trial=trial, brief=BRIEF, laws=laws)
+
+
+def voters() -> PartsEnsemble:
+    """At one place."""
+    return PartsEnsemble(
+        features=CellFeatures(domain=PLACES),
+        base=RidgeBase(),
+        axis=1,
+        labels=2,
+        values=None,
+        points=CellFeatures(domain=PLACES).of(np.zeros((1, 1), dtype=np.int64)),
+        parts=VOTERS,
+    )
+
+
+def voters_pair(relation: str) -> Pair:
+    """Of their parts, the first holds nothing, or a record of the first class, and then one of the second."""
+    others: Cells = {(0, 0, part): 1 for part in range(1, VOTERS)}
+    one = others if relation == Neighbours.ADD_REMOVE.value else {(0, 0, 0): 1, **others}
+    return records((*SHAPE, VOTERS), one), records((*SHAPE, VOTERS), {(0, 1, 0): 1, **others})
+
+
+def prediction_case(relation: str, unit: PrivacyUnit) -> Case:
+    """One noisy prediction at the place of the record that changes."""
+    learner = hinge(unit)
+    asked = Asked(learner=learner, points=learner.features.of(np.zeros((1, 1), dtype=np.int64)), limit=None)
+    batch = LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))
+    moved = round(hinge_shift(unit) / asked.step)
+    one, two = (TwoSidedGeometric(answer=answer, scale=float(PREDICTION)) for answer in (0, moved))
+    what, laws, trial = "one prediction of a stable learner", ((one,), (two,)), Once(batch=batch)
+    return Case(name=f"predict-one-{relation}", what=what, pair=hinge_pair(relation), trial=trial, laws=laws)
+
+
+def function_case(relation: str, unit: PrivacyUnit) -> Case:
+    """A released function at three points."""
+    learner = hinge(unit)
+    width = learner.features.width
+    weights = GaussianWeights(learner=learner, width=width, variance=Fraction(squared_sensitivity(width)))
+    trial = Once(batch=Function(weights=weights), view=POINTS, delta=DELTA)
+    direction = learner.features.of(np.zeros((1, 1), dtype=np.int64))[0]
+    moved = np.rint(direction * hinge_shift(unit) / step(learner.bound)).astype(np.int64)
+    one, two = (
+        tuple(IntegerGaussian(answer=int(answer), variance=float(weights.variance)) for answer in answers)
+        for answers in (0 * moved, moved)
+    )
+    what, pair = "a released function, at three points", hinge_pair(relation)
+    return Case(name=f"predict-function-{relation}", what=what, pair=pair, trial=trial, laws=(one, two))
+
+
+def hinge(unit: PrivacyUnit) -> LipschitzLearner:
+    """A support vector machine with so much regularisation that every record counts with its full slope."""
+    examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
+    declared = EXAMPLES if unit.neighbours is Neighbours.REPLACE else EXAMPLES + 1
+    return LipschitzLearner(
+        examples=examples, loss=Hinge(), penalty=Fraction(1), scale=Scale(unit=unit, records=declared)
+    )
+
+
+def hinge_shift(unit: PrivacyUnit) -> float:
+    """How far the function moves between the two databases, worked out by hand: from 0, for there the classes balance.
+
+    Every record pulls by its full slope, 1 / (2 lambda m0), lambda being 1: one record that comes, or two slopes where
+    one takes the place of another.
+    """
+    return 2 / (2 * EXAMPLES) if unit.neighbours is Neighbours.REPLACE else 1 / (2 * (EXAMPLES + 1))
+
+
+def hinge_pair(relation: str) -> Pair:
+    """A record of one class comes, or takes the place of one of the other."""
+    one: Cells = {(0, 0): EXAMPLES // 2, (0, 1): EXAMPLES // 2}
+    left = one[0, 0] - (relation == Neighbours.REPLACE.value)
+    return records(SHAPE, one), records(SHAPE, {(0, 0): left, (0, 1): one[0, 1] + 1})

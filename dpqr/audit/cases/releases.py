@@ -1,0 +1,215 @@
+"""Whole releases of tiny tables: everything that one publishes is part of the outcome, after a crash as well."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from dpqr.audit.case import Case, Numbers, Pair, Shown, numbers, records
+from dpqr.audit.claim import Claim
+from dpqr.construction.draws import Draws
+from dpqr.construction.journal import Blocks, Past, Plain
+from dpqr.construction.loop import iterative_construction
+from dpqr.construction.release import Release, assemble
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.events import PrivacyEvent
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.checks.gaussian import Gaussian
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.updates.median import Median
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.strategies.updates.perceptron import Perceptron
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Workload
+
+
+class Crash(Exception):
+    """Stands for the end of the process."""
+
+
+@final
+@dataclass(slots=True, kw_only=True)
+class Tape:
+    """Keeps draws as the journal of a ledger does.
+
+    lost: the draw, counted from 0, after which the first run dies, before its value is recorded; None: no crash.
+    """
+
+    lost: int | None = None
+    _kept: list[Plain | None] = field(default_factory=list)
+    _read: int = 0
+
+    def rewind(self) -> None:
+        """The run is to be continued: what was kept is read from its beginning."""
+        self._read = 0
+
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
+        if self._read == len(self._kept):
+            return None
+        self._read += 1
+        return Past(value=self._kept[self._read - 1])
+
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
+        self._kept.append(None)
+        self._read += 1
+
+    def record(self, value: Plain) -> None:
+        """Crash, instead, at the draw that shall be lost."""
+        if len(self._kept) - 1 == self.lost:
+            raise Crash
+        self._kept[-1] = value
+
+
+ABSENT = -(2**40)
+"""Stands for a round that an early stop left out."""
+DELTA = Fraction(1, 100)
+RECORDS = 300
+"""Enough for the theory schedule to promise something, and few enough for a schedule of two or three rounds."""
+BRIEF = 500
+"""Runs that show an exact total, a score that is used again or an answer without noise."""
+ADDED = PrivacyUnit(neighbours=Neighbours.ADD_REMOVE)
+REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
+
+
+class Unwatched:
+    """Nobody looks at the rounds."""
+
+    def finished(self, rounds: int, planned: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ReleaseTrial:
+    """One release by `plan`, as `dpqr release` makes it once the table is loaded.
+
+    lost: the draw, counted from 0, that a crash loses after it was made; the release is then continued from what was
+    recorded, by a run of its own. None: no crash.
+    """
+
+    plan: Plan
+    lost: int | None = None
+
+    @property
+    def claim(self) -> Claim:
+        return Claim.planned(self.plan.budget, self.plan.events)
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        tape = Tape(lost=self.lost)
+        try:
+            return self._release(database, noise, tape)
+        except Crash:
+            tape.rewind()
+            return self._release(database, noise, tape)
+
+    def _release(self, database: Private[Counts], noise: NoiseSource, tape: Tape) -> Shown:
+        plan = self.plan
+        draws = Draws(data=database, accountant=guarded(plan), noise=noise, journal=tape)
+        outcome = iterative_construction(draws, plan, Unwatched())
+        return shown(plan, assemble(plan, outcome, {}, private=noise.private))
+
+
+def shown(plan: Plan, release: Release) -> Shown:
+    """The transcript, and the answers and the total of the released hypothesis, rounded to records."""
+    rounds = release.transcript.rounds
+    planned = len(plan.opening) + plan.rounds
+    widest = max(block.rows for block in plan.problem.workload.blocks)
+    choices = tuple(-1 if finished.choice is None else finished.choice for finished in rounds)
+    measured: list[int] = []
+    for finished in rounds:
+        measured += _padded(numbers(finished.measurement) if finished.measurement else (), widest)
+    answers = np.concatenate([answers.estimate for answers in release.answers])
+    derived = np.rint(np.append(answers, release.hypothesis.total)).astype(np.int64)
+    context = (release.transcript.stopped, *_padded(choices, planned))
+    return tuple(map(int, context)), _padded(tuple(measured), planned * widest), tuple(derived.tolist())
+
+
+def _padded(given: Numbers, length: int) -> Numbers:
+    return given + (ABSENT,) * (length - len(given))
+
+
+def release_cases() -> Iterator[Case]:
+    """Both schedules, both neighbour relations, both accountants that a plan is usually charged by."""
+    pure = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic())
+    yield rounds_case("basic-add-remove", ADDED, PrivacyBudget(Fraction(2)), pure)
+    rho = Roles(
+        distinguisher=Exponential(), check=Gaussian(), update=MultiplicativeWeights(), accountant=ZeroConcentrated()
+    )
+    yield rounds_case("zcdp-replace", REPLACED, PrivacyBudget(Fraction(3), DELTA), rho)
+    theory = Roles(distinguisher=Exponential(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic())
+    yield theory_case("replace", REPLACED, theory)
+    signed = Roles(distinguisher=Exponential(), check=Laplace(), update=Perceptron(), accountant=Basic())
+    yield theory_case("add-remove", ADDED, signed)
+    halving = Roles(distinguisher=Exponential(), check=Laplace(), update=Median(), accountant=Basic())
+    yield theory_case("median", REPLACED, halving)
+    yield resumed_case(pure)
+
+
+def rounds_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
+    """One round on three marginals."""
+    pair, plan = _in_rounds(unit, budget, roles, rounds=1)
+    what = f"a release in rounds, {roles.distinguisher.name} and {roles.check.name}"
+    return Case(name=f"release-rounds-{name}", what=what, pair=pair, trial=ReleaseTrial(plan=plan), brief=BRIEF)
+
+
+def resumed_case(roles: Roles) -> Case:
+    """A release that dies with a choice in its hands, and is continued: that choice stays lost, and paid."""
+    pair, plan = _in_rounds(ADDED, PrivacyBudget(Fraction(2)), roles, rounds=2)
+    what = "a release that lost a draw in a crash and was continued"
+    trial = ReleaseTrial(plan=plan, lost=len(plan.opening))
+    return Case(name="release-resumed", what=what, pair=pair, trial=trial, brief=BRIEF)
+
+
+def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
+    """A few rounds at most on a query asked twice, whose gap is the stop test's threshold: it stops by a fair coin."""
+    rows = Dense(np.array([[1, 0], [1, 0]]))
+    block = QueryBlock(name="queries", factors=(Factor(axes=(0,), sizes=(2,), matrix=rows),))
+    problem = Problem(domain=_domain((2,)), workload=Workload((block,)), unit=unit, n=RECORDS)
+    plan = Theory(variant="sharp").plan(problem, PrivacyBudget(Fraction(3)), roles)
+    what = f"a release by theory with its stop test, {roles.update.name}"
+    trial = ReleaseTrial(plan=plan)
+    gap = math.floor(plan.stop.threshold if plan.stop else 0)
+    pair = _crowd(unit, RECORDS // 2 + gap)
+    return Case(name=f"release-theory-{name}", what=what, pair=pair, trial=trial, brief=BRIEF)
+
+
+def _in_rounds(unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles, rounds: int) -> tuple[Pair, Plan]:
+    """Three marginals. The record that comes fills the emptier cell of one of them and the fuller of another."""
+    shape = (2, 2, 2)
+    blocks = tuple(QueryBlock(name=f"{axis}", factors=(Factor.identity(axis, 2),)) for axis in range(3))
+    here: dict[tuple[int, ...], int] = {(1, 0, 0): 9, (0, 1, 1): 3}
+    n, one = None, here
+    if unit.neighbours is Neighbours.REPLACE:
+        n, one = 13, {**here, (1, 1, 0): 1}
+    pair = records(shape, one), records(shape, {**here, (0, 0, 0): 1})
+    problem = Problem(domain=_domain(shape), workload=Workload(blocks), unit=unit, n=n)
+    return pair, Rounds(rounds=rounds, opening=False).plan(problem, budget, roles)
+
+
+def _crowd(unit: PrivacyUnit, first: int) -> Pair:
+    """`first` records in the first cell, and one more there; under replace it comes from the second cell."""
+    others = RECORDS - first - 1
+    left = others + (unit.neighbours is Neighbours.REPLACE)
+    return records((2,), {(0,): first, (1,): left}), records((2,), {(0,): first + 1, (1,): others})
+
+
+def _domain(shape: tuple[int, ...]) -> Domain:
+    return Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(shape)))

@@ -1,0 +1,103 @@
+"""Searches among marginals: the next draw and its price follow from what was released."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from dpqr.audit.case import Case, Shown, numbers, records
+from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, REPLACED, Unwatched
+from dpqr.audit.claim import Claim
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.checks.gaussian import Gaussian
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.updates.entropy_fit import EntropyFit
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Workload
+
+SHAPE = (2, 2, 2)
+WIDEST = 4
+MOST = 16
+"""Draws of one run: single columns three times, three choices, three pairs again; the rest is room."""
+
+WORK = 10
+"""Runs of other cases in the time of one of these."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SearchTrial:
+    """One release by a search of `Marginals`."""
+
+    plan: Plan
+
+    @property
+    def claim(self) -> Claim:
+        return Claim.planned(self.plan.budget, self.plan.events)
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        """Which columns were measured, how exactly (in tenths of a record), what was found, what is answered."""
+        plan = self.plan
+        outcome = iterative_construction(Draws(data=database, accountant=guarded(plan), noise=noise), plan, Unwatched())
+        context: list[int] = []
+        measured: list[int] = []
+        for one in outcome.transcript.measurements:
+            released = numbers(one)
+            context += [sum(1 << axis for axis in one.blocks[0].axes), round(10 * one.law.deviation)]
+            measured += [*released, *(ABSENT,) * (WIDEST - len(released))]
+        context += [ABSENT] * (2 * MOST - len(context))
+        measured += [ABSENT] * (WIDEST * MOST - len(measured))
+        found = outcome.hypothesis
+        answers = np.concatenate([found.answer(block) for block in plan.problem.workload.blocks])
+        derived = np.rint(np.append(answers, found.total)).astype(np.int64)
+        return tuple(context), tuple(measured), tuple(derived.tolist())
+
+
+def search_cases() -> Iterator[Case]:
+    """Both relations, both accountants that may charge it."""
+    update = MultiplicativeWeights(fit=EntropyFit(tolerance=1.0, steps=3))
+    pure = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=update, accountant=Basic())
+    yield search_case("basic-add-remove", ADDED, PrivacyBudget(Fraction(1)), pure)
+    rho = Roles(distinguisher=Exponential(), check=Gaussian(), update=update, accountant=ZeroConcentrated())
+    yield search_case("zcdp-replace", REPLACED, PrivacyBudget(Fraction(3), DELTA), rho)
+
+
+def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
+    """All pairs of three columns, two of which agree but for the record that comes: the search finds and asks them."""
+    blocks = tuple(
+        QueryBlock(name=f"{pair}", factors=tuple(Factor.identity(axis, 2) for axis in pair))
+        for pair in combinations(range(3), 2)
+    )
+    here: dict[tuple[int, ...], int] = {(0, 0, 0): 320, (1, 1, 0): 240, (1, 1, 1): 240}
+    n, one = None, here
+    if unit.neighbours is Neighbours.REPLACE:
+        n, one = 801, {**here, (1, 1, 0): 241}
+    domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(SHAPE)))
+    problem = Problem(domain=domain, workload=Workload(blocks), unit=unit, n=n)
+    return Case(
+        name=f"release-search-{name}",
+        what=f"a search whose prices follow what it releases, {roles.check.name} (a tenth of the runs)",
+        pair=(records(SHAPE, one), records(SHAPE, {**here, (0, 1, 1): 1})),
+        trial=SearchTrial(plan=Marginals(table=0).plan(problem, budget, roles)),
+        work=WORK,
+    )

@@ -1,0 +1,242 @@
+"""Groups of options with the same name and meaning in every command. Each reaches a command as one typed object."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import click
+
+from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered, named, under
+
+if TYPE_CHECKING:
+    from dpqr.app.requests import LedgerRequest
+    from dpqr.io.tables.limits import Limits
+    from dpqr.io.tables.source import TableSource
+
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+_modes = click.Choice(["auto", "json", "none"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Documents:
+    """The public documents of a run."""
+
+    queries: str
+    domain: str | None
+
+
+def documents(command: Decorated) -> Decorated:
+    """--queries and --domain, as `documents`."""
+    option = partial(under("Documents"), metavar="FILE", callback=named)
+    return added(
+        gathered(Documents, "documents")(command),
+        option("--queries", required=True, help="Queries file (JSON)."),
+        option("--domain", help="Domain file; needed unless the queries file holds or names it."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """Whom the guarantee protects, and its delta; epsilon is an argument of its own, which some runs need not state."""
+
+    delta: str | None
+    neighbours: str
+    unit: str | None
+    max_rows: int | None
+    n: int | None
+
+
+def guarantee(command: Decorated, *, required: bool = False) -> Decorated:
+    """--eps, and --delta, --neighbours, --unit, --max-rows, --n as `guarantee`."""
+    option, related = under("Guarantee"), click.Choice(["add-remove", "replace"])
+    return added(
+        gathered(Guarantee, "guarantee")(command),
+        option("--eps", metavar="E", required=required, help="Epsilon, for example 1."),
+        option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
+        option(
+            "--neighbours",
+            type=related,
+            default="add-remove",
+            show_default=True,
+            help="Tables that must look alike: with one row more or less, or with one row replaced.",
+        ),
+        option("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is."),
+        option(
+            "--max-rows",
+            metavar="K",
+            type=Whole(1, MOST_RECORDS),
+            help="Rows of each person that are used, drawn at random where there are more.",
+        ),
+        option(
+            "--n",
+            metavar="N",
+            type=Whole(1, MOST_RECORDS),
+            help="The public number of rows, or persons (replace); a declared one (theory, predict under add-remove).",
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedCount:
+    """The noisy count of rows that are left out."""
+
+    count_dropped: str | None
+    no_count_dropped: bool
+
+
+def dropped_count(command: Decorated) -> Decorated:
+    """--count-dropped and --no-count-dropped, as `dropped`."""
+    option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
+    return added(
+        gathered(DroppedCount, "dropped")(command),
+        option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]"),
+        option("--no-count-dropped", is_flag=True, help="Do not count the rows that are left out."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Strategies:
+    """The roles by name, and their parameters."""
+
+    schedule: str
+    distinguisher: str | None
+    checks: str | None
+    update: str | None
+    accountant: str | None
+    rounds: int | None
+    opening: bool | None
+    alpha: str | None
+    beta: str | None
+    variant: str | None
+    replay: bool | None
+    max_model_size: int | None
+    trust: tuple[str, ...]
+    seed: int
+
+
+def strategies(command: Decorated) -> Decorated:
+    """The roles by name and their parameters, as `strategies`; `dpqr strategies` lists the names."""
+    option, rule = under("Strategies, listed by `dpqr strategies`"), "multiplicative-weights"
+    role, constants = partial(option, metavar="NAME"), click.Choice(["printed", "sharp"])
+    count, seed = Whole(min=1), Whole(min=0)
+    return added(
+        gathered(Strategies, "strategies")(command),
+        role("--schedule", default="auto", show_default=True, help="How the budget is cut."),
+        role("--distinguisher", help="How to choose what to measure. [default: least noise]"),
+        role("--check", "checks", help="The noise of measurements. [default: least noise]"),
+        role("--update", help=f"How the hypothesis learns. [default: {rule}; strategy: least-squares]"),
+        role("--accountant", help="The composition theorem. [default: least noise]"),
+        option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
+        option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
+        option("--alpha", metavar="A", help="theory: accuracy, a fraction of n. [default: smallest feasible]"),
+        option("--beta", metavar="B", help="theory: failure probability. [default: 0.05]"),
+        option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
+        option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
+        option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),
+        role("--trust", multiple=True, help="Vouch for a third party's strategy, by its name."),
+        option("--seed", metavar="N", type=seed, default=0, help="Public seed of sampled hypotheses and rows."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """How the private table is read, and the declared limits; None: not stated."""
+
+    delimiter: str | None
+    counts: str | None
+    max_cells: int | None
+    max_records: int | None
+    max_columns: int | None
+    max_bytes: int | None
+    max_memory: int | None
+
+    def source(self, paths: tuple[str, ...]) -> TableSource:
+        """The private table in these files."""
+        from dpqr.io.tables.source import TableSource
+
+        return TableSource(paths=paths, delimiter=self.delimiter, count_column=self.counts)
+
+    @property
+    def limits(self) -> Limits:
+        """The stated limits; the others keep their defaults."""
+        from dpqr.io.tables.limits import Limits
+
+        usual = Limits()
+        return Limits(
+            cells=usual.cells if self.max_cells is None else self.max_cells,
+            records=usual.records if self.max_records is None else self.max_records,
+            columns=usual.columns if self.max_columns is None else self.max_columns,
+            bytes=usual.bytes if self.max_bytes is None else self.max_bytes,
+            memory=usual.memory if self.max_memory is None else self.max_memory,
+        )
+
+
+def table(command: Decorated) -> Decorated:
+    """How the private table is read, and the declared limits, as `table`."""
+    option = under("Table")
+    limit, count = partial(option, metavar="N"), Whole(min=1)
+    records = Whole(1, MOST_RECORDS)
+    return added(
+        gathered(Table, "table")(command),
+        delimiter(option),
+        option("--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."),
+        limit("--max-cells", type=count, help="Most cells of the universe kept one by one. [default: 2^24]"),
+        limit("--max-records", type=records, help="Most rows. [default, and at most: 2^36]"),
+        limit("--max-columns", type=count, help="Most columns, with those that are not read. [default: 2^14]"),
+        limit("--max-bytes", type=count, help="Most bytes to read, and to unpack to. [default: 2^40]"),
+        limit("--max-memory", type=count, help="Most bytes of memory to draw persons' rows in. [default: 2^32]"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payer:
+    """Whose budget pays: a dataset in a ledger, and what finds rollbacks of it."""
+
+    dataset: str | None
+    ledger: str | None
+    anchor: str | None
+
+    def request(self, resume: bool = False) -> LedgerRequest | None:
+        """Who pays; None: no ledger is named or configured. UsageFault for a ledger without a dataset."""
+        from dpqr.app.paid_run import ledger_request
+
+        return ledger_request(self.dataset, self.ledger, self.anchor, resume)
+
+
+def payer(
+    command: Decorated, *, dataset: str = "Pay from the budget of this dataset (`dpqr budget init`)."
+) -> Decorated:
+    """--dataset, --ledger and --anchor, as `payer`. dataset: the first one's help."""
+    option = under("Budget for life")
+    file = partial(option, metavar="FILE", callback=named)
+    return added(
+        gathered(Payer, "payer")(command),
+        option("--dataset", metavar="NAME", help=dataset),
+        file("--ledger", help="The ledger. [DPQR_LEDGER, else this user's own]"),
+        file("--anchor", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Display:
+    """What stdout and stderr show of a run."""
+
+    as_json: bool
+    progress: Literal["auto", "json", "none"]
+    no_color: bool
+
+
+def display(command: Decorated) -> Decorated:
+    """--json, --progress and --no-color, as `display`."""
+    option = under("Screen")
+    return added(
+        gathered(Display, "display")(command),
+        option("--json", "as_json", is_flag=True, help="JSON on stdout."),
+        option(
+            "--progress", type=_modes, default="auto", show_default=True, help="On stderr; auto: if it is a terminal."
+        ),
+        option("--no-color", is_flag=True, help="No colours (as with NO_COLOR)."),
+    )

@@ -1,0 +1,50 @@
+"""The guide's topics, by name and by line."""
+
+from __future__ import annotations
+
+import pytest
+from support.guide_pages import GUIDE
+
+from dpqr.app.guide import TOPICS, Hit, read_topic, search_guide, summary
+from dpqr.errors import UsageFault
+
+TEXT = "# audit: a line\n\n```sh\n# sought first\n```\n\n## After\n\nsought again\n"
+
+
+def test_files_and_list_of_topics_agree():
+    assert {page.name for page in GUIDE} == set(TOPICS)
+    for page in GUIDE:
+        assert page.text.startswith(f"# {page.name}: ")
+
+
+@pytest.mark.parametrize("page", GUIDE, ids=lambda page: page.name)
+def test_an_example_stands_before_the_first_section(page):
+    assert "\n```" in page.text.partition("\n## ")[0]
+
+
+def test_a_summary_is_what_stands_after_the_name():
+    assert summary("audit") == read_topic("audit").split("\n")[0].removeprefix("# audit: ")
+
+
+@pytest.mark.parametrize("name", ["", "README", "domain.md", "../errors", "/etc/passwd"])
+def test_only_topics_are_read(name):
+    with pytest.raises(UsageFault, match="no topic"):
+        read_topic(name)
+
+
+def test_a_line_comes_with_its_heading_and_a_comment_in_code_is_none(monkeypatch):
+    monkeypatch.setattr("dpqr.app.guide.read_topic", lambda name: TEXT)
+    assert list(search_guide("SOUGHT", ("audit",))) == [
+        Hit(topic="audit", heading="audit: a line", line="# sought first"),
+        Hit(topic="audit", heading="After", line="sought again"),
+    ]
+
+
+def test_search_goes_through_all_topics_in_their_order():
+    found = [hit.topic for hit in search_guide("the")]
+    assert list(dict.fromkeys(found)) == list(TOPICS)
+
+
+def test_nothing_to_search_for():
+    with pytest.raises(UsageFault, match="is empty"):
+        list(search_guide("  "))

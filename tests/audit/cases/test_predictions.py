@@ -1,0 +1,114 @@
+"""What the audit attacks of predictions; and that it refutes what the sources print."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.audit.attack import attack
+from dpqr.audit.cases.predictions import (
+    POINTS,
+    UNITS,
+    Once,
+    function_case,
+    hinge,
+    predict_cases,
+    prediction_case,
+    randomised_case,
+    votes_case,
+)
+from dpqr.audit.run import ALARM
+from dpqr.data.unit import Neighbours
+from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
+from dpqr.noise.selection import draw_exponential
+from dpqr.noise.source import SeededNoise
+
+CASES = {case.name: case for case in predict_cases()}
+RELATION = Neighbours.ADD_REMOVE.value
+RUNS = 1200
+
+
+def breach(case, trial, runs=RUNS, laws=None):
+    found = replace(case, trial=trial)
+    one, two = (found.outcomes(side, runs, SeededNoise(side + 1)) for side in (0, 1))
+    return attack(one, two, trial.claim, float(ALARM), laws).breach
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_one_record_comes_or_takes_the_place_of_another(case):
+    one, two = (database.counts for database in case.pair)
+    moved = (two - one)[two != one].tolist()
+    assert sorted(moved) == ([-1, 1] if case.name.endswith("replace") else [1])
+
+
+@pytest.mark.parametrize("relation", UNITS)
+def test_the_learners_bound_is_nearly_reached_by_the_pair(relation):
+    learner = hinge(UNITS[relation])
+    one, two = (learner.fit(database) for database in prediction_case(relation, UNITS[relation]).pair)
+    assert 0.95 * float(learner.bound) <= np.linalg.norm(one - two) <= float(learner.bound)
+
+
+class Halved:
+    """A learner that says half its bound: the scale kappa^2 C_L / (lambda gamma m eps) that is printed."""
+
+    def __init__(self, learner):
+        self.bound, self.fit = learner.bound / 2, learner.fit
+
+
+def test_the_printed_scale_of_convex_risk_minimisation_is_refuted():
+    unit = UNITS[RELATION]
+    case, learner = prediction_case(RELATION, unit), hinge(unit)
+    asked = Asked(learner=Halved(learner), points=case.trial.batch.asked.points, limit=None)
+    assert breach(case, Once(batch=LaplacePredictions(asked=asked, scale=Fraction(PREDICTION))))
+
+
+class WholeEpsilon:
+    """Votes with the weight exp(eps c) that is printed."""
+
+    def __init__(self, votes):
+        self.events, self.ensemble, self.epsilon = votes.events, votes.ensemble, votes.epsilon
+
+    def sample(self, value, noise):
+        votes = self.ensemble.votes(value, noise)
+        return np.array([draw_exponential(row, self.epsilon, noise) for row in votes])
+
+
+@pytest.mark.slow
+def test_the_printed_soft_majority_is_refuted():
+    case = votes_case(RELATION)
+    assert breach(case, Once(batch=WholeEpsilon(case.trial.batch)), 2 * RUNS)
+
+
+class HalfSensitivity:
+    """Randomised votes that take one vote for half of one."""
+
+    def __init__(self, votes):
+        self.events, self.sample = votes.events, replace(votes, scale=votes.scale / 2).sample
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("relation", UNITS)
+def test_randomised_votes_with_half_their_sensitivity_are_refuted(relation):
+    case = randomised_case(relation)
+    assert breach(case, Once(batch=HalfSensitivity(case.trial.batch)), laws=case.laws)
+
+
+class OneScalar:
+    """A function with one draw of noise added to all its values, as the sources print."""
+
+    def __init__(self, batch):
+        self.events, self.weights = batch.events, batch.weights
+
+    def sample(self, value, noise):
+        learner = self.weights.learner
+        values = POINTS @ rounded(learner.fit(value), step(learner.bound))
+        return np.rint(values).astype(np.int64) + self.weights.law.sample(1, noise)
+
+
+def test_one_scalar_of_noise_for_a_whole_function_is_refuted():
+    case = function_case(RELATION, UNITS[RELATION])
+    trial = Once(
+        batch=OneScalar(case.trial.batch), view=np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]), delta=Fraction(1, 100)
+    )
+    assert breach(case, trial)

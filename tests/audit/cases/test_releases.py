@@ -1,0 +1,87 @@
+from fractions import Fraction
+
+import pytest
+
+from dpqr.audit.cases.releases import ABSENT, RECORDS, Crash, Tape, release_cases
+from dpqr.construction.journal import Past
+from dpqr.data.unit import Neighbours
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.sealed import Private
+
+CASES = {case.name: case for case in release_cases()}
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+@every_case
+def test_one_record_comes_or_takes_the_place_of_another(case):
+    one, two = (database.counts for database in case.pair)
+    assert (one >= 0).all()
+    moved = (two - one)[two != one].tolist()
+    replaced = case.trial.plan.problem.unit.neighbours is Neighbours.REPLACE
+    assert sorted(moved) == ([-1, 1] if replaced else [1])
+    if replaced:
+        assert one.sum() == two.sum() == case.trial.plan.problem.n
+
+
+@every_case
+def test_every_run_has_the_same_columns_and_at_most_the_planned_rounds(case):
+    noise = SeededNoise(4)
+    seen = case.outcomes(0, 60, noise)
+    plan = case.trial.plan
+    planned = len(plan.opening) + plan.rounds
+    assert seen.context.shape == (60, 1 + planned)
+    assert (seen.measured[:, 0] != ABSENT).all()
+    assert seen.derived.shape[1] == plan.problem.workload.rows + 1
+
+
+def test_the_stop_test_is_a_coin():
+    """Both faces come; one of chance 1/8 stays away with probability (7/8)^200 < 1e-11."""
+    for relation in ("replace", "add-remove"):
+        case = CASES[f"release-theory-{relation}"]
+        assert case.trial.plan.rounds in {2, 3}
+        stopped_at_once = (case.outcomes(0, 200, SeededNoise(5)).context[:, 2] == ABSENT).mean()
+        assert 0 < stopped_at_once < 1
+        assert abs(int(case.pair[0].counts.sum()) - RECORDS) <= 1
+
+
+def test_claims_are_the_plans_budgets():
+    pure = CASES["release-rounds-basic-add-remove"].trial
+    assert pure.claim.epsilon == pure.plan.budget.epsilon
+    assert pure.claim.rho is None
+    priced = CASES["release-rounds-zcdp-replace"].trial
+    assert priced.claim.epsilon <= priced.plan.budget.epsilon
+    assert priced.claim.rho > 0
+
+
+def test_what_is_derived_follows_what_was_measured():
+    case = CASES["release-rounds-zcdp-replace"]
+    assert case.trial.run(Private(case.pair[0]), SeededNoise(6))[2][-1] == case.trial.plan.problem.n
+
+
+EVENT = ExponentialEvent(epsilon=Fraction(1))
+
+
+def drawn(tape, value):
+    assert tape.past(EVENT, ()) is None
+    tape.begin(EVENT, ())
+    tape.record(value)
+
+
+def test_what_was_recorded_is_read_again_and_what_a_crash_took_is_lost():
+    tape = Tape(lost=1)
+    drawn(tape, 7)
+    with pytest.raises(Crash):
+        drawn(tape, 8)
+    tape.rewind()
+    assert tape.past(EVENT, ()) == Past(value=7)
+    assert tape.past(EVENT, ()) == Past(value=None)
+    drawn(tape, 9)
+
+
+def test_nothing_is_lost_without_a_crash():
+    tape = Tape()
+    drawn(tape, 7)
+    drawn(tape, 8)
+    tape.rewind()
+    assert [tape.past(EVENT, ()), tape.past(EVENT, ()), tape.past(EVENT, ())] == [Past(value=7), Past(value=8), None]

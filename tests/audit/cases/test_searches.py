@@ -1,0 +1,41 @@
+import pytest
+
+from dpqr.audit.cases.releases import ABSENT
+from dpqr.audit.cases.searches import MOST, search_cases
+from dpqr.data.unit import Neighbours
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.events import PureSumEvent, RhoSumEvent
+
+CASES = {case.name: case for case in search_cases()}
+every_case = pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+
+
+@every_case
+def test_one_record_comes_or_takes_the_place_of_another(case):
+    one, two = (database.counts for database in case.pair)
+    replaced = case.trial.plan.problem.unit.neighbours is Neighbours.REPLACE
+    assert sorted((two - one)[two != one].tolist()) == ([-1, 1] if replaced else [1])
+    assert not replaced or one.sum() == two.sum() == case.trial.plan.problem.n
+
+
+@every_case
+def test_what_a_run_draws_follows_what_it_released(case):
+    seen = case.outcomes(0, 25, SeededNoise(4))
+    assert seen.context.shape == (25, 2 * MOST)
+    draws = (seen.context[:, ::2] != ABSENT).sum(axis=1)
+    assert 6 < draws.max() < MOST
+    pairs = seen.context[:, ::2][:, 3:]
+    assert ((pairs == 3).sum(axis=1) == 2).any(), "the two columns that agree are chosen, and measured again"
+    assert len({tuple(row) for row in seen.context.tolist()}) > 1
+
+
+@every_case
+def test_the_claim_is_the_sum_that_the_filter_allows(case):
+    plan, claim = case.trial.plan, case.trial.claim
+    ((event, count),) = plan.events
+    assert count == 1
+    if isinstance(event, PureSumEvent):
+        assert claim.epsilon == event.epsilon == plan.budget.epsilon
+    else:
+        assert isinstance(event, RhoSumEvent)
+        assert claim.rho == event.rho

@@ -1,0 +1,83 @@
+"""The pairs are neighbours, and as far apart as the claimed sensitivity allows."""
+
+import numpy as np
+import pytest
+
+from dpqr.audit.case import Case, worst_pair
+from dpqr.audit.cases.answers import PERSON, UNITS, answer_cases, block
+from dpqr.audit.cases.choices import LEVEL, StatedAnswers, block_contest, choice_cases, query_contest
+from dpqr.audit.cases.choices import PERSON as PERSONS
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.noisy_answers import GaussianAnswers
+from dpqr.noise.source import SeededNoise
+from dpqr.workload.sensitivity import Norm, sensitivity
+
+CASES = [*answer_cases(), *choice_cases()]
+
+
+def change(case: Case) -> np.ndarray:
+    one, two = (database.counts for database in case.pair)
+    return two - one
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_the_pair_are_neighbours(case):
+    unit = case.trial.mechanisms[0].unit
+    moved = change(case)
+    come, gone = int(moved[moved > 0].sum()), int(-moved[moved < 0].sum())
+    allowed = {(unit.rows, 0), (0, unit.rows)}
+    if unit.neighbours is Neighbours.REPLACE:
+        allowed.add((unit.rows, unit.rows))
+    assert (come, gone) in allowed
+    assert min(int(database.counts.min()) for database in case.pair) >= 0
+
+
+@pytest.mark.parametrize("case", [*answer_cases()], ids=lambda case: case.name)
+def test_answers_move_by_their_sensitivity(case):
+    one, two = case.pair
+    for mechanism in case.trial.mechanisms:
+        norm = Norm.L2_SQUARED if isinstance(mechanism, GaussianAnswers) else Norm.L1
+        moves = [np.abs(asked.answer(one) - asked.answer(two)) ** norm.value for asked in mechanism.blocks]
+        assert sum(int(each.sum()) for each in moves) == sensitivity(mechanism.blocks, norm, mechanism.unit)
+
+
+@pytest.mark.parametrize("unit", [*UNITS.values(), *PERSONS.values()], ids=str)
+@pytest.mark.parametrize("contest", [query_contest, block_contest])
+def test_scores_are_alike_and_then_as_unlike_as_can_be(unit, contest):
+    found = contest(unit, candidates=4, falling=1)
+    here, there = (found.scores.evaluate(database) for database in found.pair)
+    step = found.scores.sensitivity(unit)
+    assert len(set(here.tolist())) == 1
+    assert here[0] >= LEVEL
+    assert (there - here).tolist() == [-step, step, step, step]
+    assert [move.tolist() for move in found.moves] == [[0] * 4, [-1, 1, 1, 1]]
+
+
+def test_a_person_brings_all_rows_to_one_cell():
+    one, two = worst_pair((block("prefix"),), (4,), PERSON, power=1)
+    assert np.abs(two.counts - one.counts).tolist() == [PERSON.rows, 0, 0, 0]
+
+
+def test_under_replace_a_row_may_come_from_nowhere():
+    """A query of ones only sees a record where it replaces one that the domain drops."""
+    total = block("prefix").row(3)
+    unit = PrivacyUnit(neighbours=Neighbours.REPLACE)
+    one, two = worst_pair((total,), (4,), unit, power=1)
+    assert abs(int(total.answer(one)[0] - total.answer(two)[0])) == 1
+
+
+def test_outcomes_are_fresh_runs_on_the_side_that_was_asked_for():
+    case = next(case for case in CASES if case.name == "laplace-marginal-add-remove")
+    far = Case(name="", what="", pair=(case.pair[0], DenseHistogram(np.full(4, 10**6))), trial=case.trial)
+    noise = SeededNoise(1)
+    assert far.outcomes(0, 5, noise).measured.max() < 1000
+    high = far.outcomes(1, 5, noise).measured
+    assert high.min() > 999_000
+    assert len(np.unique(high, axis=0)) > 1
+
+
+def test_a_told_hypothesis_answers_what_it_was_told():
+    told = StatedAnswers(answers={"predicate": (3,)})
+    assert told.answer(block("predicate")).tolist() == [3.0]
+    assert told.total == 0.0

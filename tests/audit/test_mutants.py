@@ -1,0 +1,202 @@
+"""Planted faults are found in few runs. That sound cases pass, `tests/app/test_audit.py` shows for all of them."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from audit.mutants import (
+    BareBoxes,
+    Billed,
+    ExactCheck,
+    Greedy,
+    OneLess,
+    PlannedOnData,
+    Restarted,
+    RoundsOfData,
+    ScoreLeaks,
+    StartsAtTotal,
+    Stuck,
+    Twice,
+    with_mechanism,
+    with_trial,
+)
+
+from dpqr.audit.attack import attack
+from dpqr.audit.case import Case, Draws
+from dpqr.audit.cases.releases import ReleaseTrial
+from dpqr.audit.cases.schedules import PartitionTrial
+from dpqr.audit.run import ALARM, known_cases
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.noisy_answers import LeftOut
+from dpqr.mechanisms.selection import PermuteAndFlipChoice
+from dpqr.noise.source import SeededNoise
+from dpqr.strategies.checks.gaussian import Gaussian
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.workload.block import Factor, QueryBlock
+
+KNOWN = known_cases()
+
+
+def mechanism(name):
+    return KNOWN[name].trial.mechanisms[0]
+
+
+def share(case: Case, runs: int = 3_000) -> float:
+    """The share of the claim that is proved lost, with the confidence that the whole command has."""
+    noise = SeededNoise(20_250_101)
+    one, two = case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
+    return attack(one, two, case.trial.claim, float(ALARM) / len(KNOWN)).share
+
+
+def refuted(case: Case, runs: int) -> bool:
+    """Whether a breach is found, by the law of the draws as well, with the confidence that the whole command has."""
+    noise = SeededNoise(20_250_101)
+    one, two = case.outcomes(0, runs, noise), case.outcomes(1, runs, noise)
+    return attack(one, two, case.trial.claim, float(ALARM) / len(KNOWN), case.laws).breach
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "factor"),
+    [
+        ("laplace-marginal-add-remove", "scale", Fraction(1, 2)),
+        ("laplace-predicate-replace", "scale", Fraction(1, 2)),
+        ("gaussian-marginal-add-remove", "variance", Fraction(1, 4)),
+    ],
+)
+def test_half_the_noise(name, field, factor):
+    right = mechanism(name)
+    half = replace(right, **{field: getattr(right, field) * factor})
+    assert refuted(with_mechanism(KNOWN[name], Billed(half, right)), 300)
+    assert not refuted(KNOWN[name], 300)
+
+
+def test_half_the_noise_shows_in_events_alone():
+    """Without any knowledge of the law."""
+    name = "laplace-marginal-add-remove"
+    right = mechanism(name)
+    half = replace(right, scale=right.scale / 2)
+    assert share(with_mechanism(KNOWN[name], Billed(half, right)), 2_500) > 1
+
+
+@pytest.mark.parametrize(
+    ("name", "moves"),
+    [("laplace-marginal-person", 3), ("laplace-marginal-replace", 2)],
+)
+def test_answers_with_a_sensitivity_smaller_by_one(name, moves):
+    """Three rows of a person, counted as two; a replaced record, counted as one that only comes."""
+    case, right = KNOWN[name], mechanism(name)
+    assert right.event.sensitivity == moves
+    less = replace(right, scale=right.scale * Fraction(moves - 1, moves))
+    assert refuted(with_mechanism(case, Billed(less, right)), 600)
+
+
+@pytest.mark.parametrize("name", ["exponential-blocks-replace", "permute-and-flip-blocks-replace"])
+def test_a_selection_with_a_sensitivity_smaller_by_one(name):
+    case, right = KNOWN[name], mechanism(name)
+    faulty = replace(right, scores=OneLess(right.scores))
+    assert faulty.rate == 2 * right.rate
+    assert refuted(with_mechanism(case, faulty), 600)
+
+
+@pytest.mark.parametrize("name", ["exponential-boxes-add-remove", "permute-and-flip-boxes-replace"])
+def test_a_search_that_ends_in_the_best_box(name):
+    case = KNOWN[name]
+    assert refuted(with_mechanism(case, Greedy(mechanism(name))), 150)
+    assert not refuted(case, 150)
+
+
+def test_permute_and_flip_priced_as_bounded_range():
+    case = KNOWN["exponential-rho-add-remove"]
+    right = mechanism("exponential-rho-add-remove")
+    flips = PermuteAndFlipChoice(scores=right.scores, unit=right.unit, epsilon=right.epsilon)
+    assert refuted(with_mechanism(case, Billed(flips, right)), 1_600)
+    assert not refuted(case, 1_600)
+
+
+@pytest.mark.slow
+def test_a_selection_against_the_exact_total():
+    """A start of n / 8 in each of eight cells moves with n, and the scores by more than they say."""
+    blocks = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 8),)) for axis in range(2))
+    here = np.zeros((8, 8), dtype=np.int64)
+    here[0, 1:] = [2, 2, 2, 2, 2, 1, 0]
+    there = here.copy()
+    there[0, 0] += 1
+    exact = StartsAtTotal(blocks, PrivacyUnit(), Fraction(1, 4))
+    pair = DenseHistogram(here), DenseHistogram(there)
+    case = Case(name="start", what="", pair=pair, trial=Draws(mechanisms=(exact,)))
+    assert share(case, 4_000) > 1
+    declared = replace(exact, public=int(here.sum()))
+    assert share(with_mechanism(case, declared), 4_000) < 1
+
+
+@pytest.mark.slow
+def test_a_release_planned_on_the_exact_total():
+    case = KNOWN["release-rounds-basic-add-remove"]
+    assert share(with_trial(case, PlannedOnData(case.trial)), 500) > 1
+
+
+def test_answers_drawn_twice_for_one_charge():
+    name = "laplace-marginal-add-remove"
+    assert share(with_mechanism(KNOWN[name], Twice(mechanism(name))), 2_500) > 1
+
+
+@pytest.mark.slow
+def test_a_release_whose_check_reuses_the_score():
+    case = KNOWN["release-rounds-basic-add-remove"]
+    plan = case.trial.plan
+    roles = replace(plan.roles, check=ExactCheck(Laplace()))
+    assert share(with_trial(case, ReleaseTrial(plan=replace(plan, roles=roles))), 500) > 1
+
+
+def test_a_selection_that_tells_the_score():
+    name = "exponential-queries-add-remove"
+    assert share(with_mechanism(KNOWN[name], ScoreLeaks(mechanism(name))), 1_000) > 1
+
+
+def test_noise_that_starts_again_at_every_draw():
+    case = KNOWN["laplace-two-draws-add-remove"]
+    assert share(with_trial(case, Restarted(case.trial)), 1_000) > 1
+
+
+@pytest.mark.parametrize("name", ["laplace-marginal-replace", "exponential-queries-replace"])
+def test_noise_that_starts_again_at_every_run(name):
+    assert share(with_trial(KNOWN[name], Stuck(KNOWN[name].trial)), 500) > 1
+
+
+@pytest.mark.slow
+def test_buckets_chosen_by_counts_without_noise():
+    case = KNOWN["release-partition-basic-add-remove"]
+    plan = case.trial.plan
+    bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
+    assert share(with_trial(case, PartitionTrial(plan=bare)), 250) > 1
+
+
+@pytest.mark.parametrize("name", ["left-out-replace", "left-out-person", "left-out-rho-replace"])
+def test_left_out_records_that_are_free_where_a_unit_moves_both_parts(name):
+    case = KNOWN[name]
+    count, answer = case.trial.mechanisms
+    free = replace(count, inner=LeftOut(inner=count.inner))
+    assert refuted(with_mechanism(case, free, answer), 100)
+    assert not refuted(case, 100)
+
+
+@pytest.mark.slow
+def test_a_search_that_knows_the_number_of_records():
+    case = KNOWN["release-search-basic-add-remove"]
+    assert share(with_trial(case, PlannedOnData(case.trial)), 150) > 1
+
+
+@pytest.mark.slow
+def test_a_number_of_rounds_that_the_records_tell():
+    case = KNOWN["release-queries-basic-add-remove"]
+    assert share(with_trial(case, RoundsOfData(case.trial)), 135) > 1
+
+
+@pytest.mark.slow
+def test_boxes_counted_without_noise_under_rho():
+    case = KNOWN["release-ordered-zcdp-add-remove"]
+    roles = replace(case.trial.plan.roles, check=BareBoxes(Gaussian(), field="variance"))
+    faulty = replace(case.trial, plan=replace(case.trial.plan, roles=roles))
+    assert share(with_trial(case, faulty), 90) > 1

@@ -1,0 +1,188 @@
+"""The whole build made wrong, one fault at a time, for as long as a `with` lasts: what `dpqr audit` must find."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+from dpqr.mechanisms import noisy_answers, selection, votes
+from dpqr.mechanisms.box_scores import BoxScores
+from dpqr.mechanisms.scores import BlockScores, QueryScores
+from dpqr.mechanisms.votes import ExponentialVotes
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.rounded_gaussian import RoundedGaussian
+
+DRAWS = (
+    (selection, "draw_exponential"),
+    (selection, "search_exponential"),
+    (selection, "draw_permute_and_flip"),
+    (selection, "search_permute_and_flip"),
+    (votes, "draw_exponential"),
+)
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """made: a context manager in which the build is wrong. cases: patterns of the audit's cases that may see it."""
+
+    name: str
+    made: Callable[[], Any]
+    cases: tuple[str, ...]
+
+
+def wrong_builds(width: Fraction) -> Iterator[Wrong]:
+    """Noise of `width` times its width, one law or draw after the other; a factor forgotten; a bound switched off."""
+    yield Wrong(f"Laplace noise x {float(width):g}", lambda: narrower(DiscreteLaplace, "scale", width), ("laplace-*",))
+    squared = width**2
+    yield Wrong(
+        f"Gaussian noise x {float(width):g}",
+        lambda: narrower(DiscreteGaussian, "variance", squared),
+        ("gaussian-*",),
+    )
+    yield Wrong(
+        f"rounded Gaussian noise x {float(width):g}",
+        lambda: narrower(RoundedGaussian, "variance", squared),
+        ("predict-function-*",),
+    )
+    yield Wrong(
+        f"Laplace predictions x {float(width):g}",
+        lambda: narrower(DiscreteLaplace, "scale", width),
+        ("predict-one-*", "predict-randomised-*"),
+    )
+    for module, draw in DRAWS:
+        where = "predict-votes-*" if module is votes else _cases_of(draw)
+        yield Wrong(
+            f"{draw} of {module.__name__.rsplit('.', 1)[-1]}, rate / {float(width):g}",
+            lambda module=module, draw=draw: steeper(module, draw, width),
+            (where,),
+        )
+
+
+def forgotten_factors() -> Iterator[Wrong]:
+    """What a sensitivity or a rate must not leave out."""
+    yield Wrong("the 2 of a selection", doubled_choice, ("exponential-*", "permute-and-flip-*"))
+    yield Wrong("the 2 of votes", doubled_votes, ("predict-votes-*",))
+    for scores in (BlockScores, QueryScores):
+        yield Wrong(f"K in {scores.__name__}", lambda scores=scores: of_one_row(scores), ("*-person-*",))
+    yield Wrong("K in noisy answers", of_one_row_answers, ("laplace-marginal-person",))
+    yield Wrong("the 2 of replace", of_added_rows, ("laplace-*-replace", "gaussian-*-replace"))
+    yield Wrong("K in the count of rows left out", of_one_row_answers, ("laplace-left-out-*",))
+
+
+def hidden_leaks() -> Iterator[Wrong]:
+    """What only the published files show."""
+    yield Wrong("an exact n in the answers' decimals", exact_total_in_decimals, ("file-csv-row",))
+    yield Wrong("person bounding switched off", unbounded_persons, ("file-parquet-person",))
+
+
+def _cases_of(draw: str) -> str:
+    rule = "exponential" if draw.endswith("exponential") else "permute-and-flip"
+    return f"{rule}-boxes-*" if draw.startswith("search") else f"{rule}-*"
+
+
+@contextmanager
+def narrower(law: Any, parameter: str, factor: Fraction) -> Iterator[None]:
+    """Draws come from the law with a smaller parameter; what is charged and published stays."""
+    sound = law.sample
+
+    def sample(self: Any, count: int, noise: Any) -> Any:
+        return sound(replace(self, **{parameter: getattr(self, parameter) * factor}), count, noise)
+
+    with patch.object(law, "sample", sample):
+        yield
+
+
+@contextmanager
+def steeper(module: Any, draw: str, width: Fraction) -> Iterator[None]:
+    """A selection at a larger rate than it was paid for."""
+    sound = getattr(module, draw)
+    with patch.object(module, draw, lambda scores, rate, noise: sound(scores, rate / width, noise)):
+        yield
+
+
+@contextmanager
+def doubled_choice() -> Iterator[None]:
+    sound = selection.choice_rate
+    with ExitStack() as stack:
+        for module in (selection,):
+            stack.enter_context(patch.object(module, "choice_rate", lambda *given: 2 * sound(*given)))
+        yield
+
+
+@contextmanager
+def doubled_votes() -> Iterator[None]:
+    with patch.object(ExponentialVotes, "rate", property(lambda self: self.epsilon / self.ensemble.touched)):
+        yield
+
+
+@contextmanager
+def of_one_row(scores: type[BlockScores | QueryScores | BoxScores]) -> Iterator[None]:
+    """Scores that state the sensitivity of a single row, whatever K is."""
+    sound = scores.sensitivity
+    with patch.object(scores, "sensitivity", lambda self, unit: sound(self, replace(unit, column=None, rows=1))):
+        yield
+
+
+@contextmanager
+def of_one_row_answers() -> Iterator[None]:
+    sound = noisy_answers.answers_sensitivity
+    with _answers(lambda blocks, norm, unit: sound(blocks, norm, replace(unit, column=None, rows=1))):
+        yield
+
+
+@contextmanager
+def of_added_rows() -> Iterator[None]:
+    from dpqr.data.unit import Neighbours
+
+    sound = noisy_answers.answers_sensitivity
+    with _answers(lambda blocks, norm, unit: sound(blocks, norm, replace(unit, neighbours=Neighbours.ADD_REMOVE))):
+        yield
+
+
+@contextmanager
+def _answers(wrong: Callable[..., int]) -> Iterator[None]:
+    from dpqr.strategies.checks import gaussian, laplace
+
+    with ExitStack() as stack:
+        for module in (noisy_answers, gaussian, laplace):
+            stack.enter_context(patch.object(module, "answers_sensitivity", wrong))
+        yield
+
+
+@contextmanager
+def exact_total_in_decimals() -> Iterator[None]:
+    """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
+    from dpqr.app import release
+    from dpqr.io.tables.tally import DenseTally
+
+    totals: list[int] = []
+    counted, written = DenseTally.histogram, release.write_release
+
+    def histogram(self: DenseTally) -> Any:
+        found = counted(self)
+        totals.append(int(found.counts.sum()))
+        return found
+
+    def write(finished: Any, *given: Any, **named: Any) -> Any:
+        answers = tuple(
+            replace(one, estimate=np.maximum(np.round(one.estimate, 2), 0.01) + totals[-1] * 1e-8)
+            for one in finished.answers
+        )
+        return written(replace(finished, answers=answers), *given, **named)
+
+    with patch.object(DenseTally, "histogram", histogram), patch.object(release, "write_release", write):
+        yield
+
+
+@contextmanager
+def unbounded_persons() -> Iterator[None]:
+    """All rows of every person are kept."""
+    from dpqr.io.tables.persons import bounding
+
+    with patch.object(bounding, "smallest_tickets", lambda owners, tickets, most, noise: (owners >= 0, tickets)):
+        yield

@@ -1,0 +1,65 @@
+"""Its rate, its event, what it refuses."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from support import brute_force_persons as persons
+from support.fakes import Given
+
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import InfeasiblePlan
+from dpqr.mechanisms import selection as permute_and_flip_choice
+from dpqr.mechanisms.scores import QueryScores
+from dpqr.mechanisms.selection import PermuteAndFlipChoice
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.events import PermuteAndFlipEvent
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+
+
+@pytest.mark.parametrize(("moves", "rate"), [(1, Fraction(3, 8)), (5, Fraction(3, 40)), (0, Fraction(3, 8))])
+def test_rate_and_event_follow_from_epsilon_and_sensitivity(moves, rate) -> None:
+    made = PermuteAndFlipChoice(scores=Given((1, 2), moves), unit=PrivacyUnit(), epsilon=Fraction(3, 4))
+    assert made.rate == rate
+    assert made.event == PermuteAndFlipEvent(epsilon=Fraction(3, 4))
+
+
+def test_a_large_budget_finds_the_largest_score() -> None:
+    """Larger is worse answered, and the worst answered is what the loop wants."""
+    made = PermuteAndFlipChoice(scores=Given((3, -40, 60, 59)), unit=PrivacyUnit(), epsilon=Fraction(200))
+    counts = DenseHistogram(np.zeros(1, dtype=np.int64))
+    assert [made.sample(counts, SeededNoise(seed)) for seed in range(10)] == [2] * 10
+
+
+def test_nothing_to_select_and_nothing_to_pay_with_are_refused() -> None:
+    with pytest.raises(InfeasiblePlan, match="nothing to select"):
+        PermuteAndFlipChoice(scores=Given(()), unit=PrivacyUnit(), epsilon=Fraction(1))
+    for epsilon in (Fraction(0), Fraction(-1)):
+        with pytest.raises(InfeasiblePlan, match="positive epsilon"):
+            PermuteAndFlipChoice(scores=Given((1,)), unit=PrivacyUnit(), epsilon=epsilon)
+
+
+def test_the_rate_is_that_of_its_own_unit() -> None:
+    block = QueryBlock(name="q", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(np.array([[-3, 2]]))),))
+    scored = QueryScores(blocks=(block,), ratios=(1,), expected=np.array([0]))
+    for unit, moved in (
+        (PrivacyUnit(), 3),
+        (PrivacyUnit(neighbours=Neighbours.REPLACE), 5),
+        (persons.person(Neighbours.ADD_REMOVE, 4), 12),
+        (persons.person(Neighbours.REPLACE, 4), 20),
+    ):
+        assert PermuteAndFlipChoice(scores=scored, unit=unit, epsilon=Fraction(1)).rate == Fraction(1, 2 * moved)
+
+
+def test_a_draw_is_made_by_the_stated_rate_with_and_without_a_search(monkeypatch) -> None:
+    asked = []
+    for draw in ("draw_permute_and_flip", "search_permute_and_flip"):
+        monkeypatch.setattr(permute_and_flip_choice, draw, lambda scores, rate, noise: asked.append(rate) or 0)
+    searched = Given((1, 2), 5)
+    searched.search = lambda counts: None
+    counts = DenseHistogram(np.zeros(1, dtype=np.int64))
+    for scored in (Given((1, 2), 5), searched):
+        PermuteAndFlipChoice(scores=scored, unit=PrivacyUnit(), epsilon=Fraction(3, 4)).sample(counts, SeededNoise(1))
+    assert asked == [Fraction(3, 40)] * 2

@@ -1,0 +1,251 @@
+"""Ledgers for tests, and jobs that race for them or are killed at them.
+
+As a command (`python tests/ledgers.py race|kills DIRECTORY ...`) it forks the jobs from a small process of its own and
+prints what happened as JSON; the caller then looks at the ledger itself.
+"""
+
+import argparse
+import json
+import os
+import random
+import resource
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import DpqrError
+from dpqr.io.ledger.chain import Anchor, seal
+from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.noise.source import SystemNoise
+from dpqr.privacy.budget import PURE, Pricing, PrivacyBudget
+from dpqr.privacy.currency import currency
+from dpqr.privacy.events import ExponentialEvent
+from dpqr.privacy.ledger import DataKind, Terms
+from dpqr.privacy.pair_currency import PAIR
+from support.process_races import race
+
+UNIT = PrivacyUnit()
+PAGE = 4096
+LONGEST_LIFE = 0.06
+"""Seconds until a job is killed, at most."""
+
+
+def terms(dataset="survey", epsilon="5", delta="0", accountant="basic", cap=None, unit=UNIT):
+    budget = PrivacyBudget(Fraction(epsilon), Fraction(delta))
+    money = currency(accountant, pure=budget.pure)
+    return Terms(
+        dataset=dataset,
+        budget=budget,
+        accountant=accountant,
+        limit=money.limit(budget),
+        cap=None if cap is None else money.limit(PrivacyBudget(Fraction(cap), budget.delta)),
+        neighbours=unit.neighbours,
+        unit=unit.whom,
+        kind=DataKind.PRIVATE,
+    )
+
+
+def draws(epsilon, count=1):
+    """`count` selections of `epsilon` each."""
+    return ((ExponentialEvent(epsilon=Fraction(epsilon)), count),)
+
+
+def ledger_in(directory, *, anchored=True, **options):
+    anchor = Anchor(path=directory / "outside.anchor") if anchored else None
+    return SqliteLedger(path=directory / "ledger.sqlite", anchor=anchor, unanchored=not anchored, **options)
+
+
+def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE):
+    unit = PrivacyUnit(neighbours=neighbours)
+    return ledger.reserve(dataset, draws(epsilon), unit=unit, note=note, pricing=pricing)
+
+
+def by(delta):
+    """What proves a run: advanced composition at this delta, or without one the pure sum."""
+    return Pricing(accountant="advanced", delta=Fraction(delta)) if delta else PURE
+
+
+def rows(path):
+    """All stored rows, read past the ledger's own code."""
+    with closing(sqlite3.connect(path)) as connection:
+        return connection.execute("SELECT number, entry, seal FROM entries ORDER BY number").fetchall()
+
+
+def content(path):
+    """All that an SQLite file holds, read past the ledger's own code: rows, tables and the program's mark."""
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)) as connection:
+        connection.text_factory = bytes
+        asked = ["entries", "keys", "state", "sqlite_master"]
+        found = [connection.execute(f"SELECT rowid, * FROM {table} ORDER BY rowid").fetchall() for table in asked]
+        found.append(connection.execute("PRAGMA application_id").fetchall())
+    return found
+
+
+def passed(ledger, position, change):
+    """Whether `verify` passes a file with one byte changed, and if so, whether it still holds the same."""
+    sound = ledger.path.read_bytes()
+    before = content(ledger.path)
+    ledger.path.write_bytes(sound[:position] + bytes([sound[position] ^ change]) + sound[position + 1 :])
+    try:
+        ledger.verify()
+        return "same" if content(ledger.path) == before else "CHANGED"
+    except DpqrError as error:
+        return error.exit_code
+    finally:
+        ledger.path.write_bytes(sound)
+
+
+def tamper(path, *statements):
+    """Change the file as somebody with any SQLite tool would."""
+    with closing(sqlite3.connect(path)) as connection:
+        for statement, values in statements:
+            connection.execute(statement, values)
+        connection.commit()
+
+
+def forge(path, make):
+    """Rewrite all entries and chain them anew, as an owner who knows the format can."""
+    previous, forged = "", []
+    for number, text, _ in rows(path):
+        text = make(number, text)
+        previous = seal(previous, text)
+        forged.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (text, previous, number)))
+    tamper(path, *forged)
+
+
+def command(*arguments):
+    """Run this file as a command; its JSON."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "support.ledger_jobs", *map(str, arguments)],
+        capture_output=True,
+        env=os.environ
+        | {"PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")])},
+        text=True,
+        check=True,
+    )
+    return json.loads(done.stdout)
+
+
+def payments(directory, jobs, pricing=PURE):
+    """All jobs ask for one unit at the same moment. Exit codes, counted."""
+    return Counter(str(code) for code in race(jobs, lambda number: attempt(directory, f"job {number}", pricing)))
+
+
+def attempt(directory, note, pricing):
+    """Pay one unit, then publish a file; the exit code that a command would end with."""
+    try:
+        paid = reserve(ledger_in(directory), 1, note=note, pricing=pricing)
+    except DpqrError as error:
+        return error.exit_code
+    except BaseException:
+        return 1
+    publish(directory, paid)
+    return 0
+
+
+def publish(directory, paid):
+    (directory / "published" / str(paid.number)).write_text(paid.receipt)
+
+
+def kills(directory, count, seed, crowd, pricing=PURE):
+    """Kill at least `count` jobs that reserve, publish and settle without end, `crowd` of them racing.
+
+    Every fifth of them, on average, meets a full disk.
+    """
+    moments = random.Random(seed)
+    done = {"killed": 0, "ended": 0, "unsound": []}
+    while done["killed"] < count:
+        children = [start(directory, full=moments.random() < 0.2, pricing=pricing) for _ in range(crowd)]
+        for child in children:
+            time.sleep(moments.uniform(0, LONGEST_LIFE))
+            os.kill(child, signal.SIGKILL)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            done["killed" if code == -signal.SIGKILL else "ended"] += 1
+        if fault := unsound(directory):
+            done["unsound"].append(fault)
+    return done
+
+
+def start(directory, *, full, pricing):
+    child = os.fork()
+    if child:
+        return child
+    if full:
+        fill(directory)
+    while True:
+        try:
+            cycle(directory, pricing)
+        except DpqrError as error:
+            if error.exit_code != 7:
+                os._exit(error.exit_code)
+        except BaseException:
+            os._exit(1)
+
+
+def fill(directory):
+    """From now on no file of this process grows beyond the ledger's size by a page: a disk that is about to be full."""
+    size = (directory / "ledger.sqlite").stat().st_size + PAGE
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+
+def full(directory):
+    """Go on with a full disk until the ledger gives up; what it says."""
+    fill(directory)
+    while True:
+        try:
+            cycle(directory)
+        except DpqrError as error:
+            return {"exit": error.exit_code, "said": str(error)}
+
+
+def cycle(directory, pricing=PURE):
+    ledger = ledger_in(directory)
+    paid = reserve(ledger, "0.001", pricing=pricing)
+    publish(directory, paid)
+    ledger.settle(paid, draws("0.0005"), note="released")
+
+
+def unsound(directory):
+    """What is wrong with the ledger after a kill: nothing, or a sentence."""
+    try:
+        ledger = ledger_in(directory)
+        ledger.verify()
+        paid = {str(entry.number): entry.hash for entry in ledger.entries() if entry.kind == "reserve"}
+    except DpqrError as error:
+        return str(error)
+    for path in (directory / "published").iterdir():
+        if path.name not in paid or path.read_text() not in {paid[path.name], ""}:
+            return f"{path.name} was published and not paid"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["race", "kills", "full"])
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--jobs", type=int, default=24)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--crowd", type=int, default=2)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--delta", type=by, default=PURE)
+    given = parser.parse_args()
+    SystemNoise().words(1)  # numpy is here before the jobs are forked, whose lives are short
+    PAIR.price(draws("0.001"), given.delta)  # and so are the accountants
+    (given.directory / "published").mkdir(exist_ok=True)
+    if given.what == "race":
+        print(json.dumps(payments(given.directory, given.jobs, given.delta)))
+    elif given.what == "full":
+        print(json.dumps(full(given.directory)))
+    else:
+        print(json.dumps(kills(given.directory, given.count, given.seed, given.crowd, given.delta)))
+
+
+if __name__ == "__main__":
+    main()

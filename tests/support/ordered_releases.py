@@ -1,0 +1,74 @@
+"""Small releases of ordered columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
+from dpqr.construction.release import assemble
+from dpqr.data.histogram import DenseHistogram
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.noise.source import SeededNoise
+from dpqr.privacy.accountants.filters import EveryFilter
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.checks.gaussian import Gaussian
+from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.plan import Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.ordered.schedule import Ordered
+from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.workload import Workload
+from support.small_universes import domain
+
+SHAPE = (16, 3)
+CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(16,), matrix=Prefix(16)),))
+BOTH = QueryBlock(name="cdf by kind", factors=(*CDF.factors, Factor.identity(1, 3)))
+REPLACE = PrivacyUnit(neighbours=Neighbours.REPLACE)
+WIDE = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(256,), matrix=Prefix(256)),))
+
+
+def planned(*blocks, epsilon="1", delta="0", schedule=None, shape=SHAPE, **more):
+    settings = {"unit": PrivacyUnit()} | more
+    problem = Problem(domain=domain(shape), workload=Workload(blocks or (CDF,)), **settings)
+    pure = delta == "0"
+    roles = Roles(
+        distinguisher=Exponential(),
+        check=Laplace() if pure else Gaussian(),
+        update=BucketLeastSquares(),
+        accountant=ACCOUNTANTS["basic" if pure else "zcdp"],
+    )
+    return (schedule or Ordered()).plan(problem, PrivacyBudget.parse(epsilon, delta), roles)
+
+
+class Quiet:
+    def finished(self, rounds, planned):
+        pass
+
+
+def released(plan, counts, seed=1):
+    noise, guard = SeededNoise(seed), EveryFilter(filters=(guarded(plan),))
+    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=noise)
+    release = assemble(plan, iterative_construction(draws, plan, Quiet()), {}, private=noise.private)
+    return release, guard
+
+
+def table(records):
+    counts = np.zeros(SHAPE, dtype=np.int64)
+    counts[3, 1] = records
+    return counts
+
+
+def names(release):
+    return [one.blocks[0].name for one in release.transcript.measurements]
+
+
+def crowd(cells) -> np.ndarray:
+    """Very many records, evenly in the first `cells` of 256."""
+    return np.where(np.arange(256) < cells, 10**5 // cells, 0)
