@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
@@ -45,18 +46,9 @@ class Auto:
     from rounds, of single queries where they are very many.
     """
 
-    @property
-    def name(self) -> str:
-        return "auto"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        """Some of the schedules that it names are."""
-        return True
+    name: ClassVar[str] = "auto"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True  # some of the schedules that it names are
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The plan of the schedule that `choose` names; the plan names that one, too."""

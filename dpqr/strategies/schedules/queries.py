@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -54,13 +55,8 @@ class Queries:
 
     rounds: int | None = None
 
-    @property
-    def name(self) -> str:
-        return "queries"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
+    name: ClassVar[str] = "queries"
+    distinguisher: ClassVar[str | None] = None
 
     @property
     def adaptive(self) -> bool:
@@ -165,8 +161,4 @@ def _spread(price: Price, planned: int, rounds: int) -> Price:
     """The price of one draw where the planned draws' sum is spread over another number of them."""
     if rounds == planned:
         return price
-    times = Fraction(planned, rounds) * SLACK
-    return Price(
-        epsilon=None if price.epsilon is None else price.epsilon * times,
-        rho=None if price.rho is None else price.rho * times,
-    )
+    return price.times(Fraction(planned, rounds) * SLACK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
@@ -47,17 +48,9 @@ class Rounds:
     rounds: int | None = None
     opening: bool = True
 
-    @property
-    def name(self) -> str:
-        return "rounds"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        return False
+    name: ClassVar[str] = "rounds"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Shares: an opening (if any), then per round a selection and a measurement; see `_portions`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -47,17 +48,9 @@ class Strategy:
     Machanavajjhala 2018); every matrix is integer before sensitivity and inverse are derived from it.
     """
 
-    @property
-    def name(self) -> str:
-        return "strategy"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        return False
+    name: ClassVar[str] = "strategy"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Errors: InfeasiblePlan where a query spans columns in one predicate, or a group has too many cells."""

@@ -95,8 +95,8 @@ FAULTS = (
             "half of what the count costs is set aside",
         ),
         (
-            'if phase.noun != "search"]',
-            'if phase.noun not in ("search", "measurement")]',
+            'if phase.noun != "search")',
+            'if phase.noun not in ("search", "measurement"))',
             "the count's price leaves measurements out",
         ),
         (
@@ -109,13 +109,8 @@ FAULTS = (
             "counting = plan",
             "the free count is not charged",
         ),
-        ("return Price(rho=whole.rho * share) if", "return Price(rho=whole.rho) if", "all of the budget for the count"),
-        ("Price(epsilon=whole.pure * share)", "Price(epsilon=whole.pure)", "all of epsilon for the count"),
-        (
-            "return Price(rho=rho * odds) if rho",
-            "return Price(rho=rho) if rho",
-            "as much for the count as for all else",
-        ),
+        ("return whole.times(share)", "return whole", "all of the budget for the count"),
+        ("reduce(Price.plus, draws).times(odds)", "reduce(Price.plus, draws)", "as much for the count as for all else"),
         (
             "        if accountant.homogeneous:",
             "        if accountant is None:",
@@ -126,8 +121,8 @@ FAULTS = (
             "",
             "draws that a theorem does not know are planned",
         ),
-        ('if phase.noun != "search"]', 'if phase.noun not in ("search", "stage")]', "stages are left out of its share"),
-        ('if phase.noun != "search"]', "]", "the sum of a search is counted beside its draws"),
+        ('if phase.noun != "search")', 'if phase.noun not in ("search", "stage"))', "stages are left out of its share"),
+        ('if phase.noun != "search")', ")", "the sum of a search is counted beside its draws"),
     ),
     *planted_in(
         "strategies/checks/laplace.py",

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
-from fractions import Fraction
 from itertools import chain
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsened, with_surrogates
@@ -20,11 +18,6 @@ from dpqr.strategies.schedules.marginals.search import Search
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
-
-
-def whole_of(price: Price, share: Fraction) -> Price:
-    """What `price` is `share` of."""
-    return Price(epsilon=price.pure / share) if price.rho is None else Price(rho=price.rho / share)
 
 
 def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search, tuple[tuple[QueryBlock, float], ...]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
@@ -18,7 +18,6 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.remeasurement import whole_of
 from dpqr.strategies.schedules.marginals.states import MarginalsState, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import Round, Step
@@ -86,17 +85,9 @@ class Marginals:
 
     table: int = TUNING.table
 
-    @property
-    def name(self) -> str:
-        return "marginals"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        return True
+    name: ClassVar[str] = "marginals"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         searching = self._searching(problem, budget, roles)
@@ -127,7 +118,7 @@ class Marginals:
             Phase(noun="selection", count=rounds, price=cut[1]),
             Phase(noun="measurement", count=rounds, price=cut[2]),
         )
-        phases = search_phases(draws, whole_of(cut[0], TUNING.opening / len(opening)))
+        phases = search_phases(draws, cut[0].times(len(opening) / TUNING.opening))
         return Plan(
             problem=problem,
             budget=budget,

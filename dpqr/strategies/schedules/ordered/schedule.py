@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
 from itertools import islice
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
@@ -45,17 +46,9 @@ class Ordered:
     draws.
     """
 
-    @property
-    def name(self) -> str:
-        return "ordered"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        return True
+    name: ClassVar[str] = "ordered"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Errors: InfeasiblePlan where `Strategy` has no plan either."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import ClassVar
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
@@ -56,17 +57,9 @@ class Theory:
 
     variant: Variant = "printed"
 
-    @property
-    def name(self) -> str:
-        return "theory"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return "exponential"
-
-    @property
-    def adaptive(self) -> bool:
-        return False
+    name: ClassVar[str] = "theory"
+    distinguisher: ClassVar[str | None] = "exponential"
+    adaptive: ClassVar[bool] = False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         n = _declared(problem)

@@ -12,7 +12,7 @@ from support.schedule_states import next_step
 from support.small_universes import marginal
 
 from dpqr.data.histogram import DenseHistogram
-from dpqr.strategies.schedules.ordered.schedule import sequence
+from dpqr.strategies.schedules.ordered import sequence
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
