@@ -158,7 +158,7 @@ def _answers(wrong: Callable[..., int]) -> Iterator[None]:
 def exact_total_in_decimals() -> Iterator[None]:
     """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
     from dpqr.app import release
-    from dpqr.io.tables.tally import DenseTally
+    from dpqr.io.tables.intake import DenseTally
 
     totals: list[int] = []
     counted, written = DenseTally.histogram, release.write_release

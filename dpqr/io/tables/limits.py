@@ -1,13 +1,16 @@
-"""Limits: the declared caps under which a table is read. All are public; none is learnt from the table.
+"""Limits: the declared caps under which a table is read, what a failure may say, and how progress is told.
 
-Whether a table keeps to them is private, but for the number of columns: it is asked when the run is paid for.
+Caps are public and never learnt from the table. Whether a table keeps to them is private, but for the number of
+columns: it is asked when the run is paid for.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
+from typing import Generic, TypeVar
 
-from dpqr.errors import DataError, UsageFault
+from dpqr.errors import DataError, DpqrError, UsageFault
 from dpqr.mechanisms.noisy_answers import RECORDS
 
 LARGEST_ROW_BYTES = 2**30
@@ -73,3 +76,75 @@ class Limits:
     def is_crowd(self, packed: int, rows: int) -> bool:
         """The same of a file of `packed` bytes that declares so many rows, and of a limit on records."""
         return self.records == RECORDS and rows > _FREE_ROWS and rows > _ROWS_A_BYTE * packed
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Done(Generic[T]):
+    value: T
+
+
+def discreetly(work: Callable[[], T], explain: Callable[[Exception], str]) -> T:
+    """What `work` returns; its failure becomes a DataError that says `explain(failure)` and remembers nothing.
+
+    explain: chooses one of a few constant messages; it must not quote the failure. A DpqrError keeps its own words,
+    which are public already, but loses its history.
+
+    **Privacy**: raised outside the handler, so neither `__cause__`, `__context__` nor a frame of the failed call
+    (whose locals are private) reaches whoever prints the error.
+    """
+    outcome = _attempt(work, explain)
+    if isinstance(outcome, _Done):
+        return outcome.value
+    raise outcome
+
+
+def _attempt(work: Callable[[], T], explain: Callable[[Exception], str]) -> _Done[T] | DpqrError:
+    try:
+        return _Done(work())
+    except DpqrError as failure:
+        return type(failure)(*failure.args)
+    except Exception as failure:
+        return DataError(explain(failure))
+
+
+STEP = 10
+
+
+@dataclass(slots=True, kw_only=True)
+class Percent:
+    """Tells 0, 10, 20, ..., 100, each once and in this order, however large the table is and however reading ends.
+
+    total: bytes of all passes; None: not known, then 0 is told and 100.
+
+    **Privacy** The sizes of a table's files are functions of its rows. What is told is not: always the same numbers.
+    When each of them is told follows from the reading's speed, which is not padded.
+    """
+
+    total: int | None
+    tell: Callable[[int], None]
+    _read: int = 0
+    _next: int = 0
+
+    def begin(self) -> None:
+        """Nothing is read yet."""
+        self._reach(0)
+
+    def read(self, count: int) -> None:
+        """So many bytes more."""
+        self._read += count
+        if self.total:
+            self._reach(min(100 - STEP, 100 * self._read // self.total))
+
+    def end(self) -> None:
+        """Reading is over, to whatever end."""
+        if self.total is None:
+            self._next = max(self._next, 100)
+        self._reach(100)
+
+    def _reach(self, percent: int) -> None:
+        while self._next <= percent:
+            self.tell(self._next)
+            self._next += STEP

@@ -1,10 +1,17 @@
-"""load_table: a private table becomes a sealed histogram database over a public domain."""
+"""load_table: a private table becomes a sealed histogram database over a public domain.
+
+How many passes are made and whether the histogram is dense follows from file sizes, which are private. It decides how
+the work is done, never its result, and nobody is shown it. Standard input can be read once only, so there all persons
+must fit together.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -14,20 +21,91 @@ from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
-from dpqr.io.tables.batches import Batches
-from dpqr.io.tables.discreet import discreetly
-from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parts import Parts
-from dpqr.io.tables.passes import bytes_on_disk, dense_cells, group_count
-from dpqr.io.tables.percent import Percent
-from dpqr.io.tables.persons.slots import Slots
-from dpqr.io.tables.persons.splitter import Splitter
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import require_single_rows
-from dpqr.io.tables.tally import Tally, tally
+from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake, Tally, tally
+from dpqr.io.tables.last_axis import Parts, Slots
+from dpqr.io.tables.limits import Limits, Percent, discreetly
+from dpqr.io.tables.parquet.table import Accepts, parquet_batches
+from dpqr.io.tables.persons.bounding import PEAK
+from dpqr.io.tables.persons.person import Splitter
+from dpqr.io.tables.row_encoder import Records, RowEncoder
+from dpqr.io.tables.source import TableFile, TableSource
+from dpqr.io.tables.structure import require_single_rows, wanted_columns
+from dpqr.io.tables.text.csv_table import csv_batches
+from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batches:
+    """A table that can be walked over. progress: is given newly read bytes, never rows."""
+
+    source: TableSource
+    domain: Domain
+    unit: PrivacyUnit
+    limits: Limits
+    progress: Callable[[int], None] = lambda _: None
+
+    def walk(self) -> Iterator[tuple[Records, RowEncoder]]:
+        """Every batch of every file, with what encodes it: the domain's columns, then the count or unit column."""
+        wanted = wanted_columns(self.source, self.domain, self.unit)
+        cap = None if self.source.count_column is None else RECORDS
+        for file in self.source.files():
+            rows = RowEncoder.of(self.domain, text=file.kind == "csv", count_cap=cap)
+            with closing(self._of_file(file, wanted)) as batches:
+                for batch in batches:
+                    yield batch, rows
+
+    def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
+        if file.kind == "csv":
+            return csv_batches(file, tuple(wanted), self.limits, self.progress)
+        return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.column)
+
+
+_PACKED = 4
+_PERSON_WORDS = 4
+_ROW_WORDS = 2
+_CELLS_A_ROW = 16
+_SMALL = 2**16
+
+
+def bytes_on_disk(files: Sequence[TableFile]) -> int | None:
+    """Of all files together; None for standard input, whose size is not known."""
+    sizes = [file.bytes for file in files]
+    return None if None in sizes else sum(size or 0 for size in sizes)
+
+
+def group_count(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
+    """Groups of persons, one pass each.
+
+    It allows for a person of their own in every row, for as many rows as the files can well hold (two bytes a cell
+    and four more a row; a quarter of that in packed files), or `limits.records` where that is less; and for a quarter
+    more in one group than in another. A table that needs more all the same ends in a DataError.
+    """
+    if any(file.bytes is None for file in files):
+        return 1
+    columns, words = len(domain.attributes) + 1, len(Packing(domain.shape).groups)
+    rows = min(limits.records, sum(_rows(file, columns) for file in files))
+    needed = PEAK * rows * 8 * (words + _ROW_WORDS + _PERSON_WORDS)
+    return 1 if needed <= limits.memory else -(-5 * needed // (4 * limits.memory))
+
+
+def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> int:
+    """Most cells of a histogram that is kept dense: `limits.cells`, or fewer where the files can well hold so few rows
+    that nearly all of them would be empty. Then the occupied ones take less room; a packed file that holds many more
+    rows than that, nearly all different, may take several times more.
+    """
+    if any(file.bytes is None for file in files):
+        return limits.cells
+    rows = sum(_rows(file, len(domain.attributes)) for file in files)
+    return min(limits.cells, max(_SMALL, _CELLS_A_ROW * rows))
+
+
+def _rows(file: TableFile, columns: int) -> int:
+    packed = file.kind == "parquet" or file.path.lower().endswith(".gz")
+    width = 2 * columns + 4
+    return (file.bytes or 0) // (max(1, width // _PACKED) if packed else width)
+
 
 Progress = Callable[[int], None]
 

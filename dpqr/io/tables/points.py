@@ -10,9 +10,8 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
-from dpqr.io.tables.batches import Batches
-from dpqr.io.tables.discreet import discreetly
-from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.limits import Limits, discreetly
+from dpqr.io.tables.load import Batches
 from dpqr.io.tables.source import STDIN, TableFile, TableSource
 from dpqr.io.tables.structure import check_table
 

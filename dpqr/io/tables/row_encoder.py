@@ -1,21 +1,40 @@
-"""RowEncoder: batches of cells become rows of codes; the rules are applied row by row."""
+"""RowEncoder: batches of records become rows of codes; the rules are applied row by row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, IntArray
-from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
-from dpqr.io.tables.fault_codes import FAILED, Encoded
-from dpqr.io.tables.parquet.column import TypedColumn
-from dpqr.io.tables.records import NONE, mask
-from dpqr.io.tables.text.cells import numbers
-from dpqr.io.tables.text.column import TextColumn
+from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present
+from dpqr.io.tables.cell_values import FAILED, Encoded, numbers
+from dpqr.io.tables.encoders import Column
+
+NONE: IntArray = np.zeros(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """Some records of a table, in the table's order. Private.
+
+    rows: the well-formed ones, an Arrow batch. malformed: the places of the others among all of them,
+    in rising order.
+
+    **Privacy** Whether a record is malformed depends on that record alone: on what the grammar of the format makes of
+    it. So neighbouring tables, whose lists of records differ in one record, differ in one place.
+    """
+
+    rows: Any = field(repr=False)
+    malformed: IntArray = field(default_factory=lambda: NONE, repr=False)
+
+    @property
+    def count(self) -> int:
+        """All of them."""
+        return int(self.rows.num_rows) + len(self.malformed)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,12 +68,6 @@ class CodedRows:
         return self.rows if self.counts is None else _total(self.counts)
 
 
-class Column(Protocol):
-    """Encodes the cells of one attribute."""
-
-    def encode(self, cells: Any) -> Encoded: ...
-
-
 @dataclass(frozen=True, slots=True)
 class RowEncoder:
     """Encodes batches whose columns are the domain's, in its order, then the count column where there is one.
@@ -70,8 +83,8 @@ class RowEncoder:
     @classmethod
     def of(cls, domain: Domain, *, text: bool, count_cap: int | None) -> RowEncoder:
         """text: the cells come from a text table, where the attribute's missing texts stand for null."""
-        column: Callable[[Attribute], Column] = TextColumn.of if text else TypedColumn.of
-        return cls(domain.names, tuple(column(attribute) for attribute in domain.attributes), count_cap)
+        columns = tuple(Column.of(attribute, text=text) for attribute in domain.attributes)
+        return cls(domain.names, columns, count_cap)
 
     def encode(self, batch: Any, malformed: IntArray = NONE) -> CodedRows:
         """Codes of one batch of well-formed rows, which stood among the malformed ones at these places."""
@@ -109,9 +122,9 @@ class RowEncoder:
 def record_counts(cells: Any, cap: int) -> tuple[IntArray, AnyArray]:
     """Records a row, int64, and which cells hold such a count: a whole number from 0 to `cap`. The others count 0.
 
-    cells: texts, or an Arrow array.
+    cells: an Arrow array, of texts or numbers.
     """
-    values, good = numbers(cells) if isinstance(cells, list) else _counted(cells)
+    values, good = numbers(cells) if is_text(cells.type) else _counted(cells)
     if values.dtype.kind == "f":
         good = good & (np.floor(values) == values)
     good = good & (values >= 0) & (values <= cap)
@@ -126,7 +139,7 @@ def _counted(cells: Any) -> tuple[AnyArray, AnyArray]:
         cells = cells.dictionary_decode()
     if types.is_null(cells.type):
         cells = cells.cast("int64")
-    return cells.fill_null(0).to_numpy(), cells.is_valid().to_numpy(zero_copy_only=False)
+    return numpy_values(cells), present(cells)
 
 
 def count_refusal(kind: Any) -> str | None:

@@ -12,8 +12,8 @@ from typing import Any
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
+from dpqr.io.tables.encoders import encoder
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet.encoders import encoder
 from dpqr.io.tables.parquet.table import Accepts, parquet_schema
 from dpqr.io.tables.persons.person import person_refusal
 from dpqr.io.tables.row_encoder import count_refusal

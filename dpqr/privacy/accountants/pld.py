@@ -181,7 +181,7 @@ LEVELS = 700.0
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyLossDistribution:
     """The curve delta(epsilon) of the planned draws together, from the law of their summed privacy losses (Meiser and
-    Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw replaced by its dominating pair; or advanced
+    Mohammadi 2018; Koskela, Jalko and Honkela 2020), each draw standing for its dominating pair; or advanced
     composition where that is less.
 
     The exponential mechanism counts by its bounded range, Laplace noise on one changed integer by its own curve, every

@@ -67,8 +67,8 @@ FAULTS = (
     *planted_in(
         "io/tables/persons/person.py",
         (
-            "present = compute.fill_null(compute.greater(compute.binary_length(found), 0), False)",
-            "present = compute.fill_null(compute.greater(compute.binary_length(found), -1), False)",
+            "named = numpy_values(compute.binary_length(found)) > 0",
+            "named = numpy_values(compute.binary_length(found)) > -1",
             "an empty text is a person",
         ),
         ("    return numbers if same else found", "    return numbers", "07 and 7 are one person"),
@@ -83,13 +83,13 @@ FAULTS = (
             "a person is another one as a number and as text",
         ),
         (
-            "return None if text or types.is_integer(kind) else",
-            "return None if text or types.is_integer(kind) or types.is_floating(kind) else",
+            "return None if is_text(kind) or types.is_integer(kind) else",
+            "return None if is_text(kind) or types.is_integer(kind) or types.is_floating(kind) else",
             "a person may be a float",
         ),
     ),
     *planted_in(
-        "io/tables/persons/slots.py",
+        "io/tables/last_axis.py",
         (
             "        self._read += coded.read\n",
             "        self._read += len(coded.origins)\n",
@@ -123,7 +123,7 @@ FAULTS = (
         ("        if len(np.unique(keys)) == count:\n", "        if True:\n", "ties decide a permutation"),
     ),
     *planted_in(
-        "io/tables/persons/splitter.py",
+        "io/tables/persons/person.py",
         (
             "noise.words(_WORDS + 2 if groups > 1 else 0) | np.uint64(1)",
             "np.arange(1, _WORDS + 3, dtype=np.uint64) * np.uint64(2**61 - 1)",
@@ -147,7 +147,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/tables/persons/tickets.py",
+        "io/tables/persons/bounding.py",
         ("kept[ordered[rank >= most]] = False", "kept[ordered[rank > most]] = False", "a person has one row too many"),
         (
             "np.bincount(owners)[owners] > most)",

@@ -32,7 +32,7 @@ SIZES = (packed(), packed(0), packed(4000, form={"row_group_size": 50}))
 GZIPPED = (usual(name="t.csv.gz"), usual(4000, name="t.csv.gz"))
 NONE_KEPT = (usual(), csv(*(row(number, sex="X") for number in range(ROWS))), csv())
 PARTS = tuple(Table(name="parts", parts=(usual(rows), usual(ROWS - rows))) for rows in (0, 1, ROWS))
-SEVERAL_PASSES = (("dpqr.io.tables.passes.PEAK", 2**17),)
+SEVERAL_PASSES = (("dpqr.io.tables.load.PEAK", 2**17),)
 OUT = ("--out", "out")
 FORMS = {
     "csv": OUT,
@@ -56,7 +56,7 @@ SCHEDULES = {
 FACTS = {
     "facts.json": over({**DROPPING, "impossible": [{"where": "sex = 'F' and age < 75"}], "totals": [{"count": ROWS}]})
 }
-SPARSE = (("dpqr.io.tables.passes._SMALL", 1), ("dpqr.io.tables.passes._CELLS_A_ROW", 1))
+SPARSE = (("dpqr.io.tables.load._SMALL", 1), ("dpqr.io.tables.load._CELLS_A_ROW", 1))
 ONLINE = ("--learner", "online", "--neighbours", "replace", "--n", str(ROWS))
 EVALUATE = ("evaluate", "DATA", "out/synthetic.parquet", "--rows", "--queries", "q.json")
 THEORY = ("--schedule", "theory", "--n", "100000", "--alpha", "0.9")

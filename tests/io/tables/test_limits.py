@@ -1,7 +1,13 @@
-import pytest
+"""What is told of reading a table: always the same numbers, for a file's size is private."""
 
-from dpqr.errors import UsageFault
-from dpqr.io.tables.limits import Limits
+import traceback
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dpqr.errors import BudgetRefused, DataError, UsageFault
+from dpqr.io.tables.limits import Limits, Percent, discreetly
 
 
 def test_defaults() -> None:
@@ -37,3 +43,93 @@ def test_bombs(packed, unpacked, bomb) -> None:
 def test_crowds(packed, rows, crowd) -> None:
     assert Limits().is_crowd(packed, rows) == crowd
     assert not Limits(records=2**36 - 1).is_crowd(packed, rows)
+
+
+SECRET = "4711-secret"
+
+
+def leak() -> None:
+    cell = SECRET
+    try:
+        raise KeyError(cell)
+    except KeyError:
+        raise ValueError(f"row 7: {cell}") from None
+
+
+def constant(_: Exception) -> str:
+    return "the table cannot be read"
+
+
+def frames(error: BaseException) -> list[str]:
+    return [repr(frame.f_locals) for frame, _ in traceback.walk_tb(error.__traceback__)]
+
+
+def test_a_result_passes() -> None:
+    assert discreetly(lambda: 3, constant) == 3
+    assert discreetly(lambda: None, constant) is None
+
+
+def test_a_failure_leaves_nothing_behind() -> None:
+    with pytest.raises(DataError) as caught:
+        discreetly(leak, constant)
+    error = caught.value
+    assert str(error) == "the table cannot be read"
+    assert error.__cause__ is None
+    assert error.__context__ is None
+    assert SECRET not in "".join(traceback.format_exception(error))
+    assert not any(SECRET in local for local in frames(error))
+
+
+def test_an_own_error_keeps_its_words_and_loses_its_history() -> None:
+    def refuse() -> None:
+        try:
+            leak()
+        except ValueError:
+            raise BudgetRefused("too much") from ValueError(SECRET)
+
+    with pytest.raises(BudgetRefused, match="too much") as caught:
+        discreetly(refuse, constant)
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert not any(SECRET in local for local in frames(caught.value))
+
+
+def test_an_interrupt_is_no_fault_of_the_table() -> None:
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        discreetly(interrupt, constant)
+
+
+ALL = list(range(0, 101, 10))
+
+
+@given(total=st.integers(0, 1000), pieces=st.lists(st.integers(0, 300)))
+def test_every_table_is_told_alike(total, pieces) -> None:
+    told: list[int] = []
+    watch = Percent(total=total, tell=told.append)
+    watch.begin()
+    for piece in pieces:
+        watch.read(piece)
+    assert 100 not in told
+    watch.end()
+    assert told == ALL
+
+
+def test_what_is_read_shows_on_the_way() -> None:
+    told: list[int] = []
+    watch = Percent(total=1000, tell=told.append)
+    watch.begin()
+    watch.read(251)
+    assert told == [0, 10, 20]
+
+
+@pytest.mark.parametrize("pieces", [[], [5, 10**9]])
+def test_of_standard_input_only_beginning_and_end_are_told(pieces) -> None:
+    told: list[int] = []
+    watch = Percent(total=None, tell=told.append)
+    watch.begin()
+    for piece in pieces:
+        watch.read(piece)
+    watch.end()
+    assert told == [0, 100]

@@ -5,7 +5,6 @@ import pytest
 from dpqr.data.attribute import Attribute, Codes, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.io.tables.row_encoder import RowEncoder, record_counts
-from dpqr.io.tables.text.batch import TextBatch
 
 
 def domain(null_a: Rule = Rule.DROP, null_b: Rule = Rule.CELL) -> Domain:
@@ -18,8 +17,7 @@ def domain(null_a: Rule = Rule.DROP, null_b: Rule = Rule.CELL) -> Domain:
 
 
 def encode(batch: dict, declared: Domain, *, text: bool = False, cap: int | None = None):
-    rows = TextBatch(tuple(batch), list(batch.values())) if text else pa.record_batch(batch)
-    return RowEncoder.of(declared, text=text, count_cap=cap).encode(rows)
+    return RowEncoder.of(declared, text=text, count_cap=cap).encode(pa.record_batch(batch))
 
 
 def rows(coded) -> list[tuple[int, ...]]:
@@ -72,7 +70,7 @@ def test_a_column_without_any_value() -> None:
 
 @pytest.mark.parametrize(
     "cells",
-    [pa.array([0, 3, 10]), pa.array([0, 3, 10], pa.uint8()), pa.array([0.0, 3.0, 10.0]), ["0", "3", "1e1"]],
+    [pa.array([0, 3, 10]), pa.array([0, 3, 10], pa.uint8()), pa.array([0.0, 3.0, 10.0]), pa.array(["0", "3", "1e1"])],
 )
 def test_record_counts(cells) -> None:
     found, good = record_counts(cells, 10)
@@ -96,7 +94,7 @@ def test_cells_that_are_no_record_counts(cells) -> None:
 
 @pytest.mark.parametrize("cell", ["x", "", "-1", "2.5", "11", "nan"])
 def test_texts_that_are_no_record_counts(cell) -> None:
-    assert [each.tolist() for each in record_counts(["1", cell], 10)] == [[1, 0], [True, False]]
+    assert [each.tolist() for each in record_counts(pa.array(["1", cell]), 10)] == [[1, 0], [True, False]]
     coded = encode({"a": ["0", ""], "b": ["x", "y"], "n": ["4", cell]}, domain(Rule.FAIL), text=True, cap=10)
     assert (rows(coded), coded.counts.tolist(), coded.failed) == ([(0, 0)], [4], frozenset())
 

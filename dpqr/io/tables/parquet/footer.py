@@ -1,20 +1,121 @@
 """Parquet footer: rows, and sizes of the column chunks that will be read, from the file's last bytes.
 
-Why not through pyarrow's objects: making one of a chunk ends the whole process where some lists in a damaged footer
-disagree (pyarrow 26), and a release that dies so keeps what it reserved. Chunks go with the schema's columns by their
-order, as in the decoder; the name that a chunk gives itself is not looked at.
-Source: the Parquet format's FileMetaData (parquet.thrift).
+Chunks go with the schema's columns by their order, as in the decoder; the name that a chunk gives itself is not looked
+at. Thrift is read more strictly than in the decoder: a field that stands twice, or has another type than the format
+gives it, is refused and not passed over, for then the two could read one text in two ways.
+Sources: Thrift's compact protocol specification; the Parquet format's FileMetaData (parquet.thrift).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Set
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from dpqr.io.tables.parquet.thrift import I32, I64, LIST, STRUCT, BadThrift, Compact, Take
+TRUE, FALSE, BYTE, I16, I32, I64, DOUBLE, BINARY, LIST, SET, STRUCT = (*range(1, 11), 12)
+_FIXED = {TRUE: 0, FALSE: 0, BYTE: 1, DOUBLE: 8}
+_VARYING = (I16, I32, I64)
+_MOST_FIELDS = 100
+_DEEPEST = 16
+
+
+class BadThrift(Exception):
+    """The bytes are no sound Thrift. (That they end too early is an IndexError.)"""
+
+
+Take = tuple[int, Callable[["Compact"], Any]]
+"""The type that a field must have, and what reads its value."""
+
+
+@dataclass(slots=True)
+class Compact:
+    """A cursor over `data`, which stands at `at`. Its methods raise IndexError where the bytes end too early."""
+
+    data: bytes
+    at: int = 0
+
+    def struct(self, taken: Mapping[int, Take]) -> dict[int, Any]:
+        """The fields that are `taken`, by number; all others are passed over."""
+        found: dict[int, Any] = {}
+        number = 0
+        for _ in range(_MOST_FIELDS):
+            mark = self._byte()
+            if mark == 0:
+                return found
+            number = number + (mark >> 4) if mark >> 4 else self.whole()
+            take = taken.get(number)
+            if take is None:
+                self._pass(mark & 15, _DEEPEST)
+            elif take[0] != mark & 15 or number in found:
+                raise BadThrift
+            else:
+                found[number] = take[1](self)
+        raise BadThrift
+
+    def whole(self) -> int:
+        """A whole number of 16, 32 or 64 bits."""
+        coded = self._varint()
+        return (coded >> 1) ^ -(coded & 1)
+
+    def list_of(self, kind: int) -> int:
+        """The head of a list of that kind: how many elements follow."""
+        found, count = self._list()
+        if found != kind and count:
+            raise BadThrift
+        return count
+
+    def _byte(self) -> int:
+        found = self.data[self.at]
+        self.at += 1
+        return found
+
+    def _varint(self) -> int:
+        value, shift = 0, 0
+        while shift <= 63:
+            byte = self._byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            shift += 7
+        raise BadThrift
+
+    def _list(self) -> tuple[int, int]:
+        mark = self._byte()
+        return mark & 15, self._varint() if mark >> 4 == 15 else mark >> 4
+
+    def _skip(self, count: int) -> None:
+        self.at += count
+        if self.at > len(self.data):
+            raise IndexError
+
+    def _pass(self, kind: int, depth: int) -> None:
+        """Over one value of this type."""
+        if kind in _VARYING:
+            self._varint()
+        elif kind in _FIXED:
+            self._skip(_FIXED[kind])
+        elif kind == BINARY:
+            self._skip(self._varint())
+        elif kind in (LIST, SET) and depth:
+            self._pass_list(depth)
+        elif kind == STRUCT and depth:
+            while mark := self._byte():
+                if not mark >> 4:
+                    self._varint()
+                self._pass(mark & 15, depth - 1)
+        else:  # neither a footer nor a page header holds maps
+            raise BadThrift
+
+    def _pass_list(self, depth: int) -> None:
+        kind, count = self._list()
+        if kind in _FIXED:  # a truth value takes a byte where it stands in a list
+            self._skip(count * max(1, _FIXED[kind]))
+            return
+        for _ in range(count):
+            self._pass(kind, depth - 1)
+
 
 MOST_BYTES = 2**27
 MOST_CHUNKS = 2**20

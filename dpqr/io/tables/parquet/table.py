@@ -2,6 +2,7 @@
 
 Types and names are public by declaration. The footer's statistics and the dictionaries are private and decide
 nothing; its sizes and row counts are private too, and are compared with the declared caps once the run is paid for.
+Rows that cannot be read are malformed, as they are in CSV.
 """
 
 from __future__ import annotations
@@ -12,14 +13,83 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+import numpy as np
+
+from dpqr.data.arrays import AnyArray
 from dpqr.errors import DataError
-from dpqr.io.tables.discreet import discreetly
-from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.parquet.budget import ParquetBudget
+from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values
+from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.parquet.footer import BadParquet, Footer, read_footer
-from dpqr.io.tables.parquet.sifting import sifted
-from dpqr.io.tables.records import Records
+from dpqr.io.tables.parquet.pages import ParquetBudget
+from dpqr.io.tables.row_encoder import Records
 from dpqr.io.tables.source import TableFile
+
+
+def sifted(batch: Any, unit: str | None, longest: int) -> Records:
+    """The rows of an Arrow batch all of whose texts are UTF-8, and whose text in column `unit` has at most `longest`
+    bytes. Arrow itself takes any bytes for a text, and some of its functions fail on others than UTF-8."""
+    good = np.ones(batch.num_rows, dtype=bool)
+    for place, name in enumerate(batch.schema.names):
+        unreadable = _unreadable(batch.column(place), longest if name == unit else None)
+        if unreadable is not None:
+            good &= ~unreadable
+    return Records(batch) if good.all() else Records(batch.filter(mask(good)), np.flatnonzero(~good))
+
+
+def _unreadable(cells: Any, longest: int | None) -> AnyArray | None:
+    """Which rows hold such a text, shape (rows,); None: none does. A dictionary's entries count where rows use them."""
+    from pyarrow import types
+
+    if not types.is_dictionary(cells.type):
+        return _bad_texts(cells, longest)
+    bad = _bad_texts(cells.dictionary, longest)
+    if bad is None:
+        return None
+    found: AnyArray = np.append(bad, False)[numpy_values(cells.indices.cast("int64"), len(bad))]
+    return found
+
+
+def _bad_texts(texts: Any, longest: int | None) -> AnyArray | None:
+    """Which of these values are no UTF-8 or too long; None: none is, or they are no texts."""
+    from pyarrow import compute
+
+    if not is_text(texts.type):
+        return None
+    bad = np.zeros(len(texts), dtype=bool)
+    if longest is not None:
+        bad |= numpy_values(compute.binary_length(texts)) > longest
+    if not _is_utf8(texts):
+        bad |= np.array([value is not None and not _decodes(value) for value in _bytes(texts)], dtype=bool)
+    return bad if bad.any() else None
+
+
+def _is_utf8(texts: Any) -> bool:
+    """Whether Arrow finds nothing else in all of them."""
+    import pyarrow as pa
+
+    try:
+        texts.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _bytes(texts: Any) -> list[bytes | None]:
+    import pyarrow as pa
+    from pyarrow import types
+
+    wide = pa.binary_view() if types.is_string_view(texts.type) else pa.large_binary()
+    found: list[bytes | None] = texts.cast(wide).to_pylist()
+    return found
+
+
+def _decodes(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
 
 _BUFFER = 2**20
 _TYPE_WIDTH = 60

@@ -17,7 +17,8 @@ from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.strategies.choice import unfit
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.interface import Explaining
-from dpqr.strategies.schedules.ordered.schedule import RECORDS, Ordered, sequence
+from dpqr.strategies.schedules.ordered import sequence
+from dpqr.strategies.schedules.ordered.schedule import RECORDS, Ordered
 from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Transcript

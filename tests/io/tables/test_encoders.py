@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from dpqr.data.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule
-from dpqr.io.tables.fault_codes import DROPPED, FAILED
-from dpqr.io.tables.parquet.encoders import encoder
+from dpqr.io.tables.cell_values import DROPPED, FAILED
+from dpqr.io.tables.encoders import Column, encoder
 
 NAN, INF = float("nan"), float("inf")
 OWN: dict[Fault, Rule] = dict.fromkeys(("null", "unparsable", "nan", "infinite", "outside"), Rule.CELL)  # type: ignore[misc]
@@ -177,3 +177,95 @@ def test_typed_columns_that_may_and_may_not_be_read(axis, good, bad) -> None:
 )
 def test_no_cells(axis, kind) -> None:
     assert codes(axis, pa.array([], kind)) == []
+
+
+DAYS = Bins(tuple(map(Fraction, range(4))), kind="date")
+MOMENTS = Bins(tuple(map(Fraction, (0, 60 * 10**6, 3600 * 10**6, 86400 * 10**6))), kind="datetime")
+FLOAT_TEXTS = ["0", "9.99", "10", "30.0", "30.5", "-.1", "nan", "inf", "-Infinity"]
+
+
+def text_codes(axis: Axis, texts: list[str], rules: dict[Fault, Rule] = OWN) -> list[int]:
+    return codes(axis, pa.array(texts, pa.large_string()), rules)
+
+
+def test_labels_of_a_text_table() -> None:
+    assert text_codes(LABELS, ["7", "b", " b", "B", "", "07", "7.0"]) == [1, 0, 7, 7, 7, 7, 7]
+
+
+def test_folded_labels_of_a_text_table() -> None:
+    texts = ["True", "FALSE", "true", "fAlse", "1", " true", "t"]
+    assert text_codes(Labels(("false", "true"), folded=True), texts) == [1, 0, 1, 0, 6, 6, 6]
+    assert text_codes(Labels(("i", "k"), folded=True), ["I", "\u0130", "\u212a"]) == [0, 6, 6]
+
+
+def test_texts_of_codes_are_whole_numbers() -> None:
+    texts = ["1.0", "1.5", "nan", "inf", "-inf", "-0", "1e300", "-.5", "3.5", "2", "two", "0x1"]
+    assert text_codes(Codes(3), texts) == [1, 4, 5, 6, 6, 0, 7, 4, 4, 2, 4, 4]
+
+
+def test_texts_of_numbers_and_their_faults() -> None:
+    assert text_codes(TENS, FLOAT_TEXTS) == [0, 0, 1, 2, 7, 7, 5, 6, 6]
+    assert text_codes(TENS, ["5", "five", " 15 ", "1,5"]) == [0, 4, 1, 4]
+
+
+def test_clip_sends_texts_of_numbers_to_the_nearest_bin() -> None:
+    rules: dict[Fault, Rule] = {"outside": Rule.CLIP, "infinite": Rule.CLIP, "nan": Rule.FAIL}
+    assert text_codes(TENS, FLOAT_TEXTS, rules) == [0, 0, 1, 2, 2, 0, FAILED, 2, 0]
+
+
+def test_texts_of_days_and_moments() -> None:
+    """A zoned moment counts by its instant in UTC."""
+    assert text_codes(
+        DAYS, ["1970-01-02", "yesterday", "1970-01-03T23:59", "1970-01-03T01:00+02:00", "1971-01-01"]
+    ) == [
+        1,
+        4,
+        2,
+        1,
+        7,
+    ]
+    assert text_codes(MOMENTS, ["1970-01-01", "1970-01-01T00:01Z", "1970-01-01T03:00", "soon"]) == [0, 1, 2, 4]
+
+
+@pytest.mark.parametrize("axis", [LABELS, Codes(3), TENS, DAYS])
+def test_no_texts(axis) -> None:
+    assert text_codes(axis, []) == []
+
+
+def column(**rules) -> Column:
+    return Column.of(Attribute(name="x", axis=Codes(9), rules=rules, missing=("", "NA")), text=True)
+
+
+def test_missing_texts_are_null_and_others_are_encoded() -> None:
+    encoded = column(null=Rule.CELL).encode(pa.array(["3", "", "8", "NA", "3"]))
+    assert encoded.codes.tolist() == [3, 9, 8, 9, 3]
+    assert (encoded.codes >= 0).all()
+
+
+def test_rows_that_a_rule_drops_or_refuses_are_not_clean() -> None:
+    encoded = column(null=Rule.DROP, outside=Rule.FAIL).encode(pa.array(["3", "", "11"]))
+    assert encoded.codes.tolist() == [3, DROPPED, FAILED]
+    assert not encoded.clean
+
+
+def test_codes_do_not_depend_on_what_came_before() -> None:
+    cells = ["1", "2", "", "x", "1e0", " 7", "NA", "9"]
+    alone = [column(null=Rule.CELL).encode(pa.array([cell])).codes.tolist()[0] for cell in cells]
+    together = column(null=Rule.CELL)
+    assert together.encode(pa.array(cells)).codes.tolist() == alone
+    assert together.encode(pa.array(cells * 9)).codes.tolist() == alone * 9
+    assert together.encode(pa.array(cells[::-1])).codes.tolist() == alone[::-1]
+
+
+def test_codes_do_not_depend_on_the_form_of_the_column() -> None:
+    cells = pa.array(["1", "2", "", "x", "1e0", " 7", "NA", "9"])
+    plain = column(null=Rule.CELL).encode(cells).codes.tolist()
+    for form in (cells.cast(pa.large_string()), cells.dictionary_encode()):
+        assert column(null=Rule.CELL).encode(form).codes.tolist() == plain
+
+
+def test_missing_texts_are_texts_like_others_in_typed_columns() -> None:
+    axis = Labels(("NA",))
+    for text, code in ((True, DROPPED), (False, 0)):
+        attribute = Attribute(name="x", axis=axis, missing=("NA",), rules={"null": Rule.DROP})
+        assert Column.of(attribute, text=text).encode(pa.array(["NA"])).codes.tolist() == [code]

@@ -8,11 +8,9 @@ import pyarrow as pa
 from dpqr.data.attribute import Attribute, Bins, Codes, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.packing import Packing
-from dpqr.io.tables.intake import PersonIntake, RowIntake
-from dpqr.io.tables.persons.splitter import Splitter
-from dpqr.io.tables.records import Records
-from dpqr.io.tables.row_encoder import RowEncoder
-from dpqr.io.tables.tally import DenseTally
+from dpqr.io.tables.intake import DenseTally, PersonIntake, RowIntake
+from dpqr.io.tables.persons.person import Splitter
+from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.noise.source import SeededNoise
 
 DOMAIN = Domain(

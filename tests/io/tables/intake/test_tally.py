@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpqr.data.histogram import DenseHistogram, SparseHistogram
-from dpqr.io.tables import tally as module
-from dpqr.io.tables.tally import DenseTally, SparseTally, tally
+from dpqr.io.tables import intake as module
+from dpqr.io.tables.intake import DenseTally, SparseTally, tally
 
 SHAPE = (3, 2, 4)
 ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpqr.io.tables.text import csv_rows
-from dpqr.io.tables.text.csv_rows import CsvRows
+from dpqr.io.tables.text import csv_table as csv_rows
+from dpqr.io.tables.text.csv_table import CsvRows
 
 
 class Pieces:
@@ -29,9 +29,10 @@ def rows(text: bytes, width: int = 2, *, piece: int = 2**20, most: int = 2**20) 
     header = b",".join(b"%d" % place for place in range(width)) + b"\n"
     read, found = CsvRows(Pieces(header + text, piece), ",", most, "the table"), []
     assert read.header() == [str(place) for place in range(width)]
-    for columns, malformed in read.columns(width, range(width)):
-        good, count = zip(*columns, strict=True), len(columns[0]) + len(malformed)
-        found += [None if place in malformed else next(good) for place in range(count)]
+    names = [str(place) for place in range(width)]
+    for batch in read.records(names, names):
+        good = zip(*(column.to_pylist() for column in batch.rows.columns), strict=True)
+        found += [None if place in batch.malformed else next(good) for place in range(batch.count)]
     return found
 
 
@@ -52,7 +53,9 @@ def _is_utf8(text: str) -> bool:
     return not any("\udc80" <= sign <= "\udcff" for sign in text)
 
 
-TEXTS = st.lists(st.sampled_from([b"a", b"b", b",", b",", b'"', b'"', b"\n", b"\r", b" ", b"\xff", "é".encode()]))
+SIGNS = [b"a", b"07", b",", b",", b'"', b'"', b"\n", b"\n", b"\r", b"\r\n", b" ", b"\xff", "é".encode()]
+RARE = [b"\0", b"\x7f", "\ufffd".encode(), b"\n\n", b"1.0", b"NA", b"true", b'""']
+TEXTS = st.lists(st.sampled_from(SIGNS)) | st.lists(st.sampled_from([*SIGNS, *RARE]))
 
 
 @settings(max_examples=400)
@@ -111,7 +114,8 @@ def test_other_text_than_utf8_is_malformed_where_it_is_asked_for() -> None:
     for row in (b"1,\xff,\xc3\xa9", b'1,"\xff","\xc3\xa9"'):
         read = CsvRows(Pieces(b"a,\xfe,c\n" + row), ",", 99, "it")
         assert read.header() == ["a", "\ufffd", "c"]
-        assert [found for found in read.columns(3, [2, 0]) if found[0][0]] == [([["é"], ["1"]], [])]
+        found = [batch for batch in read.records(["a", "b", "c"], ["c", "a"]) if batch.count]
+        assert [batch.rows.to_pydict() for batch in found] == [{"c": ["é"], "a": ["1"]}]
         assert rows(row, 3) == [None]
 
 
@@ -123,12 +127,12 @@ def test_a_long_cell_is_one_piece_of_work() -> None:
 
 @pytest.mark.slow
 def test_memory_follows_the_piece_and_not_the_table() -> None:
-    text = b"12,34\n" * 10**6
+    text = b"12,34\n" * 10**7
     read = CsvRows(Pieces(b"a,b\n" + text), ",", 2**20, "it")
-    width = len(read.header())
+    header = read.header()
     tracemalloc.start()
-    count = sum(len(columns[0]) for columns, _ in read.columns(width, range(width)))
+    count = sum(batch.count for batch in read.records(header, header))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert count == 10**6
-    assert peak < 100 * csv_rows._PIECE
+    assert count == 10**7
+    assert peak < 20 * csv_rows.PIECE_BYTES

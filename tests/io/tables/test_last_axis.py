@@ -1,8 +1,8 @@
 import numpy as np
 
-from dpqr.io.tables.persons import slots as slots_module
+from dpqr.io.tables import last_axis as slots_module
+from dpqr.io.tables.last_axis import Slots
 from dpqr.io.tables.persons.bounding import Bounded
-from dpqr.io.tables.persons.slots import Slots
 from dpqr.io.tables.row_encoder import CodedRows
 from dpqr.noise.source import SeededNoise
 

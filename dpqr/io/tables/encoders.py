@@ -1,21 +1,33 @@
-"""Encoders: the cells of one column become codes of one attribute.
+"""Encoders: the cells of one column, an Arrow array, become codes of one attribute.
 
-Total functions: whatever a cell holds, it gets a code by the declared rules. These are for typed columns (Parquet), as
-Arrow arrays of the types that `refusal` lets pass; for text see `text.encoders`.
+Total functions: whatever a cell holds, it gets a code by the declared rules. Columns of Parquet have the types that
+`refusal` lets pass; columns of CSV are text, whatever the attribute's kind.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
-from dpqr.io.tables import cuts
-from dpqr.io.tables.fault_codes import Encoded, FaultCodes
+from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present, text_array
+from dpqr.io.tables.cell_values import (
+    Encoded,
+    FaultCodes,
+    day,
+    float_cuts,
+    moment,
+    numbers,
+    parsed,
+    place_decimals,
+    place_floats,
+    place_whole,
+    whole_cuts,
+)
 
 _MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
 _DAY = Fraction(24 * 3600 * 10**6)
@@ -29,7 +41,7 @@ class Encoder(Protocol):
         ...
 
     def encode(self, cells: Any) -> Encoded:
-        """Codes of an Arrow array without nulls, whose type was let pass."""
+        """Codes of an Arrow array without nulls, of texts or of a type that was let pass."""
         ...
 
 
@@ -44,7 +56,7 @@ class LabelEncoder:
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
 
-        fits = _is_text(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_date(kind)
+        fits = is_text(kind) or types.is_boolean(kind) or types.is_integer(kind) or types.is_date(kind)
         return None if fits else "text, whole numbers, booleans or dates (labels)"
 
     def encode(self, cells: Any) -> Encoded:
@@ -57,13 +69,13 @@ class LabelEncoder:
             cells = cells.cast(pa.string())
         if self.axis.folded:
             cells = compute.ascii_lower(cells)
-        found = compute.index_in(cells, value_set=pa.array(self.axis.values, type=cells.type))
-        places = found.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        found = compute.index_in(cells, value_set=text_array(self.axis.values, cells.type))
+        places = numpy_values(found, -1).astype(np.int64)
         return self.faults.settle(places, self.axis.size, places)
 
     def _integers(self, cells: Any) -> Encoded:
         """By value: of the labels, those that are the decimal text of a number of this type."""
-        values = cells.to_numpy()
+        values = numpy_values(cells)
         bounds = np.iinfo(values.dtype)
         numbers = {int(text): place for place, text in enumerate(self.axis.values) if _is_whole(text)}
         known = sorted(value for value in numbers if bounds.min <= value <= bounds.max)
@@ -91,7 +103,10 @@ class CodeEncoder:
         return None if fits else "whole numbers (codes), in an integer or floating-point type"
 
     def encode(self, cells: Any) -> Encoded:
-        values = cells.to_numpy()
+        if is_text(cells.type):
+            values, good = numbers(cells)
+            return self.faults.whole(values, self.axis.size).spoilt(~good, self.faults.unparsable)
+        values = numpy_values(cells)
         return self.faults.whole(values, self.axis.size) if values.dtype.kind == "f" else self._integers(values)
 
     def _integers(self, values: AnyArray) -> Encoded:
@@ -123,13 +138,19 @@ class NumberEncoder:
         from pyarrow import types
 
         if types.is_decimal(cells.type):
-            places = cuts.place_decimals(cells, self.axis)
+            places = place_decimals(cells, self.axis)
             return self.faults.settle(places, self.axis.size, places)
-        values = cells.to_numpy()
+        if is_text(cells.type):
+            values, good = numbers(cells)
+            return self._floats(values).spoilt(~good, self.faults.unparsable)
+        values = numpy_values(cells)
         if values.dtype.kind == "f":
-            places = cuts.place_floats(values, cuts.float_cuts(self.axis, values.dtype))
-            return self.faults.settle(places, self.axis.size, values)
-        places = cuts.place_whole(values, cuts.whole_cuts(self.axis))
+            return self._floats(values)
+        places = place_whole(values, whole_cuts(self.axis))
+        return self.faults.settle(places, self.axis.size, values)
+
+    def _floats(self, values: AnyArray) -> Encoded:
+        places = place_floats(values, float_cuts(self.axis, values.dtype))
         return self.faults.settle(places, self.axis.size, values)
 
 
@@ -152,14 +173,65 @@ class MomentEncoder:
         import pyarrow as pa
         from pyarrow import types
 
+        if is_text(cells.type):
+            return self._texts(cells)
         unit = _DAY if types.is_date32(cells.type) else _MICROSECONDS[getattr(cells.type, "unit", "ms")]
-        values = cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()).to_numpy()
+        values = numpy_values(cells.view(pa.int32() if types.is_date32(cells.type) else pa.int64()))
         if self.axis.kind == "date":
-            return self._placed(values, [int(cut * _DAY / unit) for cut in cuts.whole_cuts(self.axis)])
-        return self._placed(values, cuts.whole_cuts(self.axis, unit))
+            return self._placed(values, [int(cut * _DAY / unit) for cut in whole_cuts(self.axis)])
+        return self._placed(values, whole_cuts(self.axis, unit))
+
+    def _texts(self, cells: Any) -> Encoded:
+        values, good = parsed(cells, day if self.axis.kind == "date" else moment, np.int64)
+        return self._placed(values, whole_cuts(self.axis)).spoilt(~good, self.faults.unparsable)
 
     def _placed(self, values: AnyArray, thresholds: list[int]) -> Encoded:
-        return self.faults.settle(cuts.place_whole(values, thresholds), self.axis.size, values)
+        return self.faults.settle(place_whole(values, thresholds), self.axis.size, values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One attribute's encoder, with what every kind shares: nulls and dictionaries. missing: texts that stand for
+    null."""
+
+    encoder: Encoder
+    null: int
+    missing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, attribute: Attribute, *, text: bool) -> Column:
+        """text: of a text table, where the attribute's missing texts stand for null."""
+        missing = tuple(attribute.missing) if text else ()
+        return cls(encoder=encoder(attribute), null=FaultCodes.of(attribute).null, missing=missing)
+
+    def encode(self, cells: Any) -> Encoded:
+        """Codes of an Arrow array, shape (rows,)."""
+        from pyarrow import types
+
+        if types.is_dictionary(cells.type):
+            return self._looked_up(self.encode(cells.dictionary), cells.indices)
+        known = self._known(cells)
+        if known.all():
+            return self.encoder.encode(cells)
+        codes = np.full(len(cells), self.null, dtype=np.int64)
+        if known.any():
+            codes[known] = self.encoder.encode(cells.filter(mask(known))).codes
+        return Encoded(codes, clean=False)
+
+    def _known(self, cells: Any) -> AnyArray:
+        """Which cells do not stand for null."""
+        from pyarrow import compute
+
+        if not self.missing:
+            return present(cells)
+        missing = compute.is_in(cells, value_set=text_array(self.missing, cells.type))
+        return present(cells) & ~numpy_values(missing)
+
+    def _looked_up(self, table: Encoded, indices: Any) -> Encoded:
+        """Rows by their dictionary entries. An entry that no row uses has no effect on any row's code."""
+        codes = np.append(table.codes.astype(np.int64), self.null)
+        places = numpy_values(indices.cast("int64"), len(table.codes))
+        return Encoded(codes[places], clean=table.clean and indices.null_count == 0)
 
 
 def encoder(attribute: Attribute) -> Encoder:
@@ -170,12 +242,6 @@ def encoder(attribute: Attribute) -> Encoder:
     if isinstance(axis, Codes):
         return CodeEncoder(axis, faults)
     return NumberEncoder(axis, faults) if axis.kind == "number" else MomentEncoder(axis, faults)
-
-
-def _is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return cast(bool, types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def _is_whole(text: str) -> bool:

@@ -1,5 +1,7 @@
 """Every placing is compared with exact rational arithmetic on the cell's value."""
 
+import math
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 
@@ -9,8 +11,105 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.data.attribute import Bins
-from dpqr.io.tables.cuts import float_cuts, place_decimals, place_floats, place_whole, whole_cuts
+from dpqr.data.attribute import Attribute, Bins, Codes, Rule
+from dpqr.io.tables.cell_values import (
+    DROPPED,
+    FAILED,
+    FaultCodes,
+    day,
+    float_cuts,
+    moment,
+    number,
+    numbers,
+    parsed,
+    place_decimals,
+    place_floats,
+    place_whole,
+    whole_cuts,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("12", 12), (" 12 ", 12), ("1e3", 1000), ("+5", 5), ("-0.5", -0.5), ("1.", 1), (".5", 0.5), ("0012", 12)],
+)
+def test_decimal_text_is_a_number(text, value) -> None:
+    assert number(text) == value
+
+
+@pytest.mark.parametrize("text", ["", "0x10", "1_000", "1,5", "٣", "1d", "--1", "+-1", "1e", "e5", "1 2", "infin", "n"])
+def test_other_text_is_not(text) -> None:
+    assert number(text) is None
+
+
+def test_special_spellings() -> None:
+    assert math.isnan(number(" -NaN ") or 0)
+    assert (number("INF"), number("-infinity"), number("1e999")) == (math.inf, -math.inf, math.inf)
+
+
+ODD = st.sampled_from(
+    ["1e400", "-1e400", "1e-400", "nan", "+Inf", "0x1p3", "+-5", "5e", "1__0", "1.5.", "\t5", "nan(1)"]
+)
+PLAIN = st.one_of(
+    st.floats().map(repr), st.integers().map(str), st.from_regex(r"\A[+-]?[0-9.]{1,25}(e[+-]?[0-9]{1,3})?\Z")
+)
+CELLS = st.lists(st.one_of(PLAIN, PLAIN, ODD, st.text("0123456789.+-eE xnaif_", max_size=6)), max_size=8)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+@given(cells=CELLS)
+def test_a_whole_column_is_read_as_its_cells_one_by_one(kind, cells) -> None:
+    values, good = numbers(pa.array(cells, kind))
+    alone = [number(cell) for cell in cells]
+    assert good.tolist() == [value is not None for value in alone]
+    expected = np.array([0.0 if value is None else value for value in alone])
+    np.testing.assert_array_equal(values, expected)
+
+
+def test_each_distinct_text_is_parsed_once() -> None:
+    seen: list[str] = []
+
+    def noted(text):
+        seen.append(text)
+        return None if text == "x" else int(text)
+
+    values, good = parsed(pa.array(["4", "x", "5"] * 50), noted, np.int64)
+    assert (values.tolist(), good.tolist()) == ([4, 0, 5] * 50, [True, False, True] * 50)
+    assert sorted(seen) == ["4", "5", "x"]
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [
+        ("1970-01-02", 1),
+        ("1969-12-31", -1),
+        (" 1970-01-02 ", 1),
+        ("1970-01-02T23:59:59", 1),
+        ("1970-01-03T01:00+02:00", 1),
+    ],
+)
+def test_days(text, days) -> None:
+    assert day(text) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "when"),
+    [
+        ("2024-02-29", datetime(2024, 2, 29)),
+        ("2024-02-29 12:34:56.000001", datetime(2024, 2, 29, 12, 34, 56, 1)),
+        ("2024-02-29T12:00:00Z", datetime(2024, 2, 29, 12)),
+        ("2024-02-29T12:00:00+05:30", datetime(2024, 2, 29, 6, 30)),
+    ],
+)
+def test_moments_are_microseconds_in_utc(text, when) -> None:
+    assert moment(text) == round(when.replace(tzinfo=UTC).timestamp()) * 10**6 + when.microsecond
+
+
+@pytest.mark.parametrize("text", ["", "2023-02-29", "soon", "31.12.2024", "2024", "0001-01-01T00:00+23:00", "12:00"])
+def test_text_that_is_no_date(text) -> None:
+    assert day(text) is None
+    assert moment(text) is None
+
 
 SIDES = st.sampled_from(["left", "right"])
 FINE = st.fractions(min_value=-300, max_value=300, max_denominator=8)
@@ -94,3 +193,38 @@ def test_decimals_are_placed_exactly(closed, kind) -> None:
     texts = ["-9999999.99", "-0.02", "-0.01", "0", "0.01", "0.30", "0.31", "9999999.99"]
     found = place_decimals(pa.array([Decimal(text) for text in texts], type=kind), bins)
     assert found.tolist() == [place(Fraction(text), bins) for text in texts]
+
+
+NAN, INF = float("nan"), float("inf")
+
+
+def codes(**rules: Rule) -> FaultCodes:
+    return FaultCodes.of(Attribute(name="x", axis=Codes(2), rules=rules))  # type: ignore[arg-type]
+
+
+def test_each_rule_has_its_code() -> None:
+    found = codes(null=Rule.CELL, unparsable=Rule.FAIL, infinite=Rule.CLIP, outside=Rule.CELL)
+    assert (found.null, found.unparsable, found.nan, found.infinite, found.outside) == (2, FAILED, DROPPED, None, 3)
+
+
+def test_places_that_all_fit_are_left_as_they_are() -> None:
+    places = np.array([0, 1, 1])
+    settled = codes(outside=Rule.FAIL).settle(places, 2, places)
+    assert settled.clean
+    assert settled.codes is places
+
+
+@pytest.mark.parametrize(
+    ("rules", "expected"),
+    [
+        ({}, [0, -1, -1, -1, -1, -1]),
+        ({"outside": Rule.CLIP}, [0, 0, 1, -1, -1, -1]),
+        ({"infinite": Rule.CLIP}, [0, -1, -1, 0, 1, -1]),
+        ({"nan": Rule.CELL, "outside": Rule.FAIL}, [0, -2, -2, -1, -1, 2]),
+    ],
+)
+def test_numbers_astray_get_the_code_of_their_fault(rules, expected) -> None:
+    values = np.array([0.5, -3, 7, -INF, INF, NAN])
+    settled = codes(**rules).settle(np.array([0, -1, 2, -1, 2, 2]), 2, values)
+    assert settled.codes.tolist() == expected
+    assert not settled.clean

@@ -1,0 +1,221 @@
+"""Cell values: what the text of a cell stands for, between which bin edges a value lies, and the code of each fault.
+
+A cell's meaning depends on its own text alone, never on its neighbours, so rows may be cut into batches anywhere.
+
+Bin edges become thresholds in a column's own units and type, so that placing a cell never rounds it. Bin k holds the
+values at or above threshold k and below threshold k + 1. Edge e is turned into the smallest value of the column's type
+that lies on the right side of it: v >= e where e belongs to the bin above, v > e where it belongs to the bin below
+(every inner edge closed on the right, and the last edge, which belongs to the last bin).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray
+from dpqr.data.attribute import Attribute, Bins, Fault, Rule
+from dpqr.io.tables.arrow_arrays import numpy_values
+
+_DECIMAL = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_EPOCH = datetime(1970, 1, 1)
+_MICROSECOND = timedelta(microseconds=1)
+
+
+def number(text: str) -> float | None:
+    """Decimal text as the nearest float64; "nan" and "inf" in any case and sign; None: no number (hex, "1,5")."""
+    cleaned = text.strip()
+    if _DECIMAL.fullmatch(cleaned) or _NAN.fullmatch(cleaned) or _INFINITE.fullmatch(cleaned):
+        return float(cleaned)
+    return None
+
+
+def moment(text: str) -> int | None:
+    """ISO 8601 text as microseconds since 1970-01-01T00:00 (UTC where the text has an offset); None: not a moment."""
+    try:
+        parsed = datetime.fromisoformat(text.strip())
+        if parsed.tzinfo is not None:
+            parsed = parsed.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        return None
+    return (parsed - _EPOCH) // _MICROSECOND
+
+
+def day(text: str) -> int | None:
+    """ISO 8601 text as days since 1970-01-01; of a moment its date. None: not a date."""
+    try:
+        return (date.fromisoformat(text.strip()) - _EPOCH.date()).days
+    except ValueError:
+        found = moment(text)
+    return None if found is None else found // (24 * 3600 * 10**6)
+
+
+def parsed(cells: Any, parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:
+    """Values of an Arrow array of texts without nulls, shape (rows,), and which of them parsed. Each distinct text is
+    parsed once."""
+    encoded = cells.dictionary_encode()
+    found = [parse(text) for text in encoded.dictionary.to_pylist()]
+    known: AnyArray = np.array([0 if value is None else value for value in found], dtype=dtype)
+    places, good = numpy_values(encoded.indices), np.array([value is not None for value in found], dtype=bool)
+    return known[places], good[places]
+
+
+def numbers(cells: Any) -> tuple[AnyArray, AnyArray]:
+    """The same as float64. Arrow converts texts that are all plain and finite numbers, and agrees with `number`."""
+    import pyarrow as pa
+
+    try:
+        found = numpy_values(cells.cast(pa.float64()))
+    except pa.ArrowInvalid:
+        return parsed(cells, number, np.float64)
+    if not np.isfinite(found).all():
+        return parsed(cells, number, np.float64)
+    return found, np.ones(len(found), dtype=bool)
+
+
+def edges(bins: Bins) -> list[tuple[Fraction, bool]]:
+    """Each edge, and whether values must lie strictly above it to pass."""
+    inner = bins.closed == "right"
+    last = bins.size
+    return [(edge, inner if 0 < place < last else place == last) for place, edge in enumerate(bins.edges)]
+
+
+def whole_cuts(bins: Bins, unit: Fraction = Fraction(1)) -> list[int]:
+    """Thresholds for whole numbers of `unit`: exact."""
+    return [math.floor(edge / unit) + 1 if strict else math.ceil(edge / unit) for edge, strict in edges(bins)]
+
+
+def place_whole(values: AnyArray, cuts: list[int]) -> AnyArray:
+    """Places of integers, int64: -1 below the first cut, len(cuts) - 1 from the last cut on."""
+    bounds = np.iinfo(values.dtype)
+    reachable = [max(cut, int(bounds.min)) for cut in cuts if cut <= int(bounds.max)]
+    return _places(np.array(reachable, dtype=values.dtype), values)
+
+
+def float_cuts(bins: Bins, dtype: np.dtype[Any]) -> AnyArray:
+    """Thresholds for floating-point numbers of that type.
+
+    Edges are first rounded to the column's type, as its cells were when they were written, so that a cell that
+    reads 0.3 lies on the edge 0.3. Exact with respect to those rounded edges.
+    """
+    with np.errstate(over="ignore"):
+        rounded = np.array([_float(edge) for edge in bins.edges]).astype(dtype)
+    strict = [above for _, above in edges(bins)]
+    found: AnyArray = np.where(strict, np.nextafter(rounded, dtype.type(np.inf)), rounded)
+    return found
+
+
+def place_floats(values: AnyArray, cuts: AnyArray) -> AnyArray:
+    """Places of floating-point numbers among `float_cuts` of their type; NaN comes last."""
+    return _places(cuts, values)
+
+
+def place_decimals(column: Any, bins: Bins) -> AnyArray:
+    """Places of an Arrow decimal column without nulls: exact, by comparisons in its own type."""
+    import pyarrow as pa
+    from pyarrow import compute
+
+    scale, largest = column.type.scale, 10**column.type.precision - 1
+    places = np.full(len(column), -1, dtype=np.int64)
+    for cut in whole_cuts(bins, Fraction(10) ** -scale):
+        if cut <= largest:
+            threshold = pa.scalar(_unscaled(max(cut, -largest), scale), type=column.type)
+            places += numpy_values(compute.greater_equal(column, threshold))
+    return places
+
+
+def _places(thresholds: AnyArray, values: AnyArray) -> AnyArray:
+    return np.searchsorted(thresholds, values, side="right").astype(np.int64, copy=False) - 1
+
+
+def _unscaled(cut: int, scale: int) -> Decimal:
+    """cut / 10^scale, exact whatever the precision of the current decimal context."""
+    return Decimal((int(cut < 0), tuple(int(digit) for digit in str(abs(cut))), -scale))
+
+
+def _float(edge: Fraction) -> float:
+    try:
+        return float(edge)
+    except OverflowError:
+        return math.inf if edge > 0 else -math.inf
+
+
+DROPPED = -1
+FAILED = -2
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """One code a row: a cell of the attribute, or DROPPED or FAILED. `clean`: certainly none of the latter two."""
+
+    codes: AnyArray
+    clean: bool
+
+    def spoilt(self, where: AnyArray, code: int) -> Encoded:
+        """The same codes with `code` wherever `where` is true."""
+        if not where.any():
+            return self
+        return Encoded(np.where(where, code, self.codes), clean=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultCodes:
+    """The code of each fault of one attribute; None for `outside` and `infinite` means the nearest cell (clip)."""
+
+    null: int
+    unparsable: int
+    nan: int
+    infinite: int | None
+    outside: int | None
+
+    @classmethod
+    def of(cls, attribute: Attribute) -> FaultCodes:
+        def code(fault: Fault) -> int:
+            rule = attribute.rule(fault)
+            if rule is Rule.CELL:
+                return attribute.own_cell(fault)
+            return FAILED if rule is Rule.FAIL else DROPPED
+
+        def nearest(fault: Fault) -> int | None:
+            return None if attribute.rule(fault) is Rule.CLIP else code(fault)
+
+        return cls(
+            null=code("null"),
+            unparsable=code("unparsable"),
+            nan=code("nan"),
+            infinite=nearest("infinite"),
+            outside=nearest("outside"),
+        )
+
+    def settle(self, places: AnyArray, size: int, values: AnyArray) -> Encoded:
+        """Replace every place below 0 or from `size` on by the code of its fault.
+
+        places: int64, changed in place. values: what the places were found for; only floats can be NaN or infinite.
+        """
+        astray = np.flatnonzero(places.view(np.uint64) >= size)
+        if not astray.size:
+            return Encoded(places, clean=True)
+        ends = np.where(places[astray] < 0, 0, size - 1)
+        codes = ends if self.outside is None else np.full(astray.size, self.outside)
+        if values.dtype.kind == "f":
+            codes = np.where(np.isinf(values[astray]), ends if self.infinite is None else self.infinite, codes)
+            codes = np.where(np.isnan(values[astray]), self.nan, codes)
+        places[astray] = codes
+        return Encoded(places, clean=False)
+
+    def whole(self, values: AnyArray, size: int) -> Encoded:
+        """Codes 0 .. size - 1 that are written as floating-point numbers; fractions are unparsable."""
+        values = values.astype(np.float64, copy=False)
+        fraction = (np.floor(values) != values) & ~np.isnan(values)
+        places = np.where(np.isnan(values), -1, values).clip(-1, size).astype(np.int64)
+        return self.settle(places, size, values).spoilt(fraction, self.unparsable)

@@ -1,0 +1,52 @@
+import io
+
+import pytest
+
+from dpqr.io.tables.text.csv_table import CsvRows
+from dpqr.io.tables.text.pandas_pieces import PandasPieces
+
+
+def rows(text: bytes) -> list[tuple[str, ...] | None]:
+    """All rows of two cells, of at most 32 bytes; None for the malformed ones."""
+    read, names = CsvRows(io.BytesIO(b"0,1\n" + text), ",", 32, "the table"), ["0", "1"]
+    assert read.header() == names
+    found = []
+    for batch in read.records(names, names):
+        good = zip(*(column.to_pylist() for column in batch.rows.columns), strict=True)
+        found += [None if place in batch.malformed else next(good) for place in range(batch.count)]
+    return found
+
+
+REGULAR = {
+    "plain": (b"1,2\n3,4\n", [("1", "2"), ("3", "4")]),
+    "quoted": (b'"1","2"\r\n"x ""y""",", z"\r\n"",\r\n', [("1", "2"), ('x "y"', ", z"), ("", "")]),
+    "texts that look like numbers": (b"07,1.0\n7,1\nnan,\n", [("07", "1.0"), ("7", "1"), ("nan", "")]),
+    "quotes in the middle": (b'5" by 3",2\n"a"b"c,3\n', [('5" by 3"', "2"), ('ab"c', "3")]),
+    "empty lines": (b"\n\n1,2\n\r\n\n3,4\n\n", [("1", "2"), ("3", "4")]),
+    "line ends of all kinds": (b"1,2\r3,4\r\n5,6\n", [("1", "2"), ("3", "4"), ("5", "6")]),
+    "ragged": (b"1\n1,2,3\n1,2,3,4\n,\n1,2\n ,\n", [None, None, None, ("", ""), ("1", "2"), (" ", "")]),
+    "too long": (b"1,2\n" + b"x" * 40 + b",2\n3,4\n", [("1", "2"), None, ("3", "4")]),
+    "no UTF-8": (b"1,2\n\xff,2\n\xc3,\xa9\n1,\xed\xa0\x80\n\xc3\xa9,4\n", [("1", "2"), None, None, None, ("é", "4")]),
+    "a sign for what is no UTF-8": ("\ufffd,2\n".encode(), [("\ufffd", "2")]),
+}
+IRREGULAR = {
+    "a line end in quotes": (b'"1\n",2\n3,4\n', [("1\n", "2"), ("3", "4")]),
+    "a NUL": (b"a\0b,2\n", [("a\0b", "2")]),
+    "the mark": (b"\x7f,2\n3\x7f\n", [("\x7f", "2"), None]),
+    "no UTF-8 and the sign for it": (b"\xff,2\n\xef\xbf\xbd,4\n", [None, ("\ufffd", "4")]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), [*REGULAR.values(), *IRREGULAR.values()], ids=[*REGULAR, *IRREGULAR])
+def test_pandas_reads_what_is_regular_and_the_library_the_rest(monkeypatch, text, expected) -> None:
+    left: list[bytes] = []
+    read = PandasPieces.read
+
+    def noted(self, piece):
+        found = read(self, piece)
+        left.extend([piece] if found is None else [])
+        return found
+
+    monkeypatch.setattr(PandasPieces, "read", noted)
+    assert rows(text) == expected
+    assert bool(left) == ((text, expected) in IRREGULAR.values())
