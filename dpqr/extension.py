@@ -13,8 +13,10 @@ from dpqr.privacy.accountant import Accountant
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.footprint import Footprint
+from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.schedules.interface import Progress, Released, Schedule
+from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.dense_members import (
     any_block,
     dense_footprint,
@@ -37,10 +39,18 @@ __all__ = [
     "InfeasiblePlan",
     "Level",
     "Measurement",
+    "Phase",
+    "Plan",
     "Problem",
+    "Progress",
     "QueryBlock",
+    "Released",
+    "Roles",
+    "Round",
     "Sampleable",
     "Schedule",
+    "Step",
+    "StopTest",
     "UpdateRule",
     "any_block",
     "dense_footprint",

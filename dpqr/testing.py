@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from dpqr.conformance.mechanisms import check_faults, distinguisher_faults
+from dpqr.conformance.schedules import schedule_faults
 from dpqr.conformance.update_rules import update_rule_faults
 
 
@@ -52,6 +53,22 @@ def check_check(check: Any) -> None:
         AssertionError: one line for each fault.
     """
     _require_none(check_faults(check))
+
+
+def check_schedule(schedule: Any) -> None:
+    """Plan and run a schedule on tiny universes, under add-remove and replace.
+
+    It has every method of the protocol and is a frozen value; the same inputs give the same plan, within the budget;
+    start, next and after are functions, so the same rounds lead to the same steps; a run charges no more than its plan,
+    whether draws are lost or not, and ends.
+
+    Args:
+        schedule: an instance, with the options that it shall be used with.
+
+    Raises:
+        AssertionError: one line for each fault, with the first universe that shows it.
+    """
+    _require_none(schedule_faults(schedule))
 
 
 def _require_none(faults: Iterable[str]) -> None:

@@ -30,7 +30,7 @@ from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import DEFAULT, Ledger, Reservation
 from dpqr.privacy.policy import Policy
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.plan import Plan
 
 ENDING = ".transcript"

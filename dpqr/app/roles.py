@@ -12,9 +12,9 @@ from typing import Any
 from dpqr.app.requests import PlanRequest
 from dpqr.errors import UsageFault
 from dpqr.plugins import HOUSE, Registry
+from dpqr.strategies.choice import Wishes
 from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
 from dpqr.strategies.schedules.auto import Auto, Chosen
-from dpqr.strategies.schedules.choice import Wishes
 from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.workload import Workload
 

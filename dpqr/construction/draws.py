@@ -21,7 +21,7 @@ from dpqr.privacy.gate import Mechanism, measure
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.step import Step
+from dpqr.strategies.transcript import Step
 from dpqr.workload.workload import Measurement
 
 Out = TypeVar("Out")

@@ -20,8 +20,7 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.soundness import started, updated
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round, Transcript
+from dpqr.strategies.transcript import Round, Step, Transcript
 
 
 class Observer(Protocol):

@@ -114,6 +114,12 @@ class Price:
         if len(stated) != 1 or not isinstance(stated[0], Fraction) or stated[0] <= 0:
             raise InfeasiblePlan("a price is one exact positive fraction, of epsilon or of rho")
 
+    def times(self, factor: Fraction) -> Price:
+        """So many times this price; factor: above 0."""
+        if self.epsilon is not None:
+            return Price(epsilon=self.epsilon * factor)
+        return Price(rho=self.concentrated * factor)
+
     def plus(self, other: Price) -> Price:
         """Return the sum. InfeasiblePlan for prices in two currencies."""
         if self.epsilon is not None and other.epsilon is not None:

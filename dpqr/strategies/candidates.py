@@ -1,4 +1,7 @@
-"""Candidates: what a selection may choose from, and how it is scored against a hypothesis."""
+"""Scores of very many boxes against a hypothesis' table of cells.
+
+Candidates: what a selection may choose from, and how it is scored against a hypothesis.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.mechanisms.box_scores import BoxScores
-from dpqr.mechanisms.noisy_answers import RECORDS, largest_answer, refuse_beyond
+from dpqr.mechanisms.noisy_answers import CEILING, RECORDS, largest_answer, refuse_beyond
 from dpqr.mechanisms.scores import (
     BlockScores,
     QueryScores,
@@ -28,11 +31,32 @@ from dpqr.mechanisms.scores import (
     row_by_row,
     scores_sensitivity,
 )
-from dpqr.strategies.box_candidates import box_scores
-from dpqr.workload.block import QueryBlock
+from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.box_index import BoxIndex, box_index
 from dpqr.workload.stacking import all_answers, stacked
 from dpqr.workload.workload import common_grid, rounded
+
+MOST_BITS = 20
+"""Cells are rounded to 2^-20 records at the finest: 2^20 of them are off by less than one record together."""
+
+
+def box_scores(blocks: tuple[QueryBlock, ...], index: BoxIndex, hypothesis: Hypothesis, records: int) -> BoxScores:
+    """The recipe, with the hypothesis' table rounded to the finest grid that leaves every score below 2^62."""
+    room = CEILING // (2 * records + 1)
+    bits = max(0, min(MOST_BITS, room.bit_length() - 2))
+    expected = _rounded_cells(index, hypothesis, records, bits)
+    return BoxScores(blocks=blocks, index=index, expected=expected, bits=bits, records=records)
+
+
+def _rounded_cells(index: BoxIndex, hypothesis: Hypothesis, records: int, bits: int) -> IntArray:
+    """The hypothesis' cells in units of 2^-bits records, shrunk where they stand for more than any table could hold."""
+    factors = tuple(Factor.identity(axis, size) for axis, size in zip(index.axes, index.sizes, strict=True))
+    answers = hypothesis.answer(QueryBlock(name="table", factors=factors))
+    known = np.nan_to_num(answers, nan=0.0, posinf=records, neginf=-records)
+    total = float(np.abs(known / records).sum())
+    cells = rounded(known / max(total, 1.0) * float(1 << bits), records << bits)
+    return cells.reshape(index.sizes or (1,))
+
 
 FEWEST_SEARCHED = 2**16
 """Fewer queries are scored one by one, which takes no longer."""

@@ -41,12 +41,12 @@ SCHEDULES = Registry(
     protocol="dpqr.strategies.schedules.interface:Schedule",
     builtins={
         "auto": "dpqr.strategies.schedules.auto:Auto",
-        "marginals": "dpqr.strategies.schedules.marginals:Marginals",
+        "marginals": "dpqr.strategies.schedules.marginals.schedule:Marginals",
         "rounds": "dpqr.strategies.schedules.rounds:Rounds",
         "queries": "dpqr.strategies.schedules.queries:Queries",
-        "theory": "dpqr.strategies.schedules.theory:Theory",
+        "theory": "dpqr.strategies.schedules.theory.schedule:Theory",
         "strategy": "dpqr.strategies.schedules.strategy:Strategy",
-        "ordered": "dpqr.strategies.schedules.ordered:Ordered",
+        "ordered": "dpqr.strategies.schedules.ordered.schedule:Ordered",
     },
 )
 ACCOUNTANTS = Registry(

@@ -26,7 +26,7 @@ from dpqr.strategies.checks import Laplace
 from dpqr.strategies.designs.bucket_design import merged_block
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.scouting import Scouting
+from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -44,9 +44,9 @@ CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Pref
 BOXES = merged_block("scouting", (0,), SHAPE, Tree(2, (1,), (1,)), Bisection(SHAPE).places(1))
 
 
-def scouting(unit) -> Scouting:
+def scouting(unit) -> TwoStagePartition:
     roles = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=BucketLeastSquares(), accountant=Basic())
-    return Scouting(problem=replace(problem(SHAPE, [CDF]), unit=unit), roles=roles, axes=(0,), blocks=(CDF,))
+    return TwoStagePartition(problem=replace(problem(SHAPE, [CDF]), unit=unit), roles=roles, axes=(0,), blocks=(CDF,))
 
 
 @cache

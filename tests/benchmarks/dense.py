@@ -31,8 +31,8 @@ from dpqr.construction.loop import iterative_construction
 from dpqr.data.histogram import DenseHistogram
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.designs.kronecker import designs
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan
 from dpqr.workload.sensitivity import Norm
 

@@ -32,7 +32,7 @@ from dpqr.construction.release import assemble
 from dpqr.data.histogram import DenseHistogram
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.choice import guarded
 
 
 @dataclass

@@ -35,7 +35,7 @@ from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies import candidates
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.guard import guarded
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.plan import Plan
 
 KINDS = {"exponential": ExponentialChoice, "permute-and-flip": PermuteAndFlipChoice}

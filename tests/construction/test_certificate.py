@@ -22,7 +22,7 @@ from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock

@@ -26,7 +26,7 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.step import Step
+from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload

@@ -30,8 +30,8 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory import Theory
-from dpqr.strategies.step import Step
+from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron

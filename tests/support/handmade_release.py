@@ -22,7 +22,7 @@ from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteA
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix

@@ -15,11 +15,11 @@ from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix

@@ -27,12 +27,12 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron

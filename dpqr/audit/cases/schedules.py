@@ -26,13 +26,12 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Laplace
+from dpqr.strategies.choice import guarded, least_noise
 from dpqr.strategies.distinguishers import PermuteAndFlip
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.choice import least_noise
-from dpqr.strategies.schedules.course import parts
-from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.schedules.ordered.schedule import Ordered
+from dpqr.strategies.schedules.ordered.sequence import groups
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
@@ -102,7 +101,7 @@ def ordered_case(name: str, budget: PrivacyBudget) -> Case:
     As many records as decide what is looked at first: the noise of their count is a coin.
     """
     plan = automatic(_problem(CELLS, Prefix(CELLS)), budget, accountant="zcdp", check="gaussian")
-    (part,) = parts(plan)
+    (part,) = groups(plan)
     here: dict[tuple[int, ...], int] = {(2,): math.floor(part.limit)}
     return Case(
         name=f"release-ordered-{name}",

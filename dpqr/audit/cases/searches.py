@@ -25,11 +25,11 @@ from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals import Marginals
+from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload

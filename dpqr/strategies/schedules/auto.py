@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import ClassVar
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
@@ -13,13 +14,19 @@ from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.workload import Workload
 
-MOST_JOINED = 2
-"""Columns that an ordered workload may join in one block: a strategy is measured on all their cells together."""
 
-MANY_BLOCKS, KEPT_CELLS = 256, 2**18
-"""From so many blocks on, over at most so many cells, single queries are asked and not blocks. (20,000 conjunctions of
-16 two-valued columns at epsilon 1, 680 blocks: half the error of `rounds` in a seventh of the time; up to 26 blocks
-neither is better everywhere.)"""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
+
+    most_joined: int = (
+        2  # columns that an ordered workload joins in one block: a strategy is measured on all their cells
+    )
+    many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
+    kept_cells: int = 2**18  # over at most so many cells
+
+
+TUNING = Tuning()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,18 +46,9 @@ class Auto:
     from rounds, of single queries where they are very many.
     """
 
-    @property
-    def name(self) -> str:
-        return "auto"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        """Some of the schedules that it names are."""
-        return True
+    name: ClassVar[str] = "auto"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True  # some of the schedules that it names are
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The plan of the schedule that `choose` names; the plan names that one, too."""
@@ -62,7 +60,7 @@ class Auto:
             return Chosen("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
         if _ordered(workload):
             return Chosen("ordered", "--schedule auto: ordered, for every query is over one or two ordered columns")
-        if len(workload.blocks) >= MANY_BLOCKS and _cells(workload) <= KEPT_CELLS:
+        if len(workload.blocks) >= TUNING.many_blocks and _cells(workload) <= TUNING.kept_cells:
             many = f"the workload has {len(workload.blocks):,} blocks of queries that are no marginals"
             return Chosen("queries", f"--schedule auto: queries, for {many}")
         return Chosen("rounds", "")
@@ -71,7 +69,7 @@ class Auto:
 def _ordered(workload: Workload) -> bool:
     """Whether every block has a factor of prefixes, ranges or a tree, each on one column, and joins few of them."""
     return all(
-        len(block.axes) <= MOST_JOINED
+        len(block.axes) <= TUNING.most_joined
         and all(len(factor.axes) == 1 for factor in block.factors)
         and any(not isinstance(factor.matrix, Dense | Identity) for factor in block.factors)
         for block in workload.blocks

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import reduce
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan
@@ -120,7 +121,7 @@ def dropped_event(check: Check, unit: PrivacyUnit, price: Price) -> PrivacyEvent
 def _part(accountant: Accountant, budget: PrivacyBudget, share: Fraction) -> Price:
     """`share` of what one draw alone may cost."""
     (whole,) = accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
-    return Price(rho=whole.rho * share) if whole.rho is not None else Price(epsilon=whole.pure * share)
+    return whole.times(share)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +160,5 @@ class _Rest:
 
 def _times(plan: Plan, odds: Fraction) -> Price:
     """The price that was set aside: `odds` times all that the plan's draws cost, since prices go with shares."""
-    draws = [(phase.price, phase.count) for phase in plan.phases if phase.noun != "search"]
-    epsilon = sum((price.epsilon * count for price, count in draws if price.epsilon is not None), Fraction(0))
-    rho = sum((price.rho * count for price, count in draws if price.rho is not None), Fraction(0))
-    return Price(rho=rho * odds) if rho else Price(epsilon=epsilon * odds)
+    draws = (phase.price.times(Fraction(phase.count)) for phase in plan.phases if phase.noun != "search")
+    return reduce(Price.plus, draws).times(odds)

@@ -1,4 +1,7 @@
-"""Schedule: turns a budget into a plan, and a plan into steps."""
+"""Schedule: turns a budget into a plan, and a plan into steps.
+
+States that several schedules share: values that grow by one round at a time.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,13 @@ from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round, Transcript
+from dpqr.strategies.transcript import Round, Step, Transcript
 
 if TYPE_CHECKING:
     from dpqr.strategies.plan import Plan, Roles
+from dataclasses import dataclass
+
+from dpqr.workload.workload import Measurement
 
 S = TypeVar("S")
 
@@ -66,3 +71,31 @@ class Explaining(Protocol):
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
         """Sentences, from public and released figures only."""
         ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How many rounds there were, and what the first one released.
+
+    first: None before it, and where it was lost in a crash.
+    """
+
+    rounds: int = 0
+    first: Measurement | None = None
+
+    def after(self, finished: Round) -> Progress:
+        return Progress(rounds=self.rounds + 1, first=self.first if self.rounds else finished.measurement)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """What every round released, in order; None for one that was lost in a crash."""
+
+    rounds: tuple[Measurement | None, ...] = ()
+
+    @property
+    def measurements(self) -> tuple[Measurement, ...]:
+        return tuple(measured for measured in self.rounds if measured is not None)
+
+    def after(self, finished: Round) -> Released:
+        return Released(rounds=(*self.rounds, finished.measurement))

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,18 +17,25 @@ from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.state import Progress
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
-ROUNDS = {1.0: 2, 1e2: 4, 1e3: 8, 1e4: 12, 1e5: 60, 1e6: 80, 1e7: 140}
-"""T by n times epsilon, straight between on both logarithms. (Ranges over 1,024 and 4,096 cells of public histograms: a
-T that is off by a factor of two costs a fifth of the error, T = 3 everywhere nearly triples it.)"""
 
-FEWEST, MOST = min(ROUNDS.values()), max(ROUNDS.values())
-OPENING_SHARE = Fraction(1, 10)
-SELECTION_SHARE = Fraction(1, 2)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
+
+    opening: Fraction = Fraction(1, 10)  # share of the budget of the noisy total
+    selection: Fraction = Fraction(1, 2)  # part of a round's share that its selection gets
+    signals: tuple[float, ...] = (1.0, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7)  # n times epsilon
+    rounds: tuple[int, ...] = (2, 4, 8, 12, 60, 80, 140)  # T at these signals; between them linear in logarithms
+
+
+TUNING = Tuning()
+FEWEST, MOST = min(TUNING.rounds), max(TUNING.rounds)
+
+
 SLACK = 1 - Fraction(1, 2**40)
 """Prices of another number of rounds than planned are lower by it, for each is rounded down by itself."""
 
@@ -38,7 +46,7 @@ TOTAL = QueryBlock(name="opening(total)")
 class Queries:
     """T rounds: the distinguisher picks the one query that the hypothesis answers worst, and that alone is measured.
 
-    rounds: T; None takes it from `ROUNDS` by epsilon and the number of records: the public or declared one, else a
+    rounds: T; None takes it from `TUNING` by epsilon and the number of records: the public or declared one, else a
     noisy total that is bought first. Prices then depend on that total, so a filter must charge the run; together the
     rounds cost the same whatever their number.
     A query may be picked again: that is a further measurement of it.
@@ -47,13 +55,8 @@ class Queries:
 
     rounds: int | None = None
 
-    @property
-    def name(self) -> str:
-        return "queries"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
+    name: ClassVar[str] = "queries"
+    distinguisher: ClassVar[str | None] = None
 
     @property
     def adaptive(self) -> bool:
@@ -123,9 +126,9 @@ class Queries:
 
 
 def default_rounds(records: int, epsilon: Fraction) -> int:
-    """T by `ROUNDS`, for a public or released number of records."""
-    signal = max(float(records * epsilon), min(ROUNDS))
-    told = np.interp(math.log(signal), np.log(list(ROUNDS)), np.log(list(ROUNDS.values())))
+    """T by `TUNING.rounds`, for a public or released number of records."""
+    signal = max(float(records * epsilon), min(TUNING.signals))
+    told = np.interp(math.log(signal), np.log(TUNING.signals), np.log(TUNING.rounds))
     return round(math.exp(float(told)))
 
 
@@ -142,9 +145,9 @@ def _counted(problem: Problem) -> bool:
 
 def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     """Shares of one draw each. A homogeneous theorem allows equal draws only."""
-    rest = (1 - openings * OPENING_SHARE) / rounds
-    selection, measurement = rest * SELECTION_SHARE, rest * (1 - SELECTION_SHARE)
-    first = OPENING_SHARE
+    rest = (1 - openings * TUNING.opening) / rounds
+    selection, measurement = rest * TUNING.selection, rest * (1 - TUNING.selection)
+    first = TUNING.opening
     if roles.accountant.homogeneous:
         first = selection = measurement = Fraction(1)
     adaptive = [
@@ -158,8 +161,4 @@ def _spread(price: Price, planned: int, rounds: int) -> Price:
     """The price of one draw where the planned draws' sum is spread over another number of them."""
     if rounds == planned:
         return price
-    times = Fraction(planned, rounds) * SLACK
-    return Price(
-        epsilon=None if price.epsilon is None else price.epsilon * times,
-        rho=None if price.rho is None else price.rho * times,
-    )
+    return price.times(Fraction(planned, rounds) * SLACK)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
@@ -12,17 +13,23 @@ from dpqr.strategies.candidates import BlockCandidates, Candidate
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.state import Released
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.interface import Released
+from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
-OPENING_SHARE = Fraction(1, 5)
-SELECTION_SHARE = Fraction(1, 5)
-ROUNDS_AT_EPSILON_ONE = 22
-PENALTY = 0.2
-"""Share of its noise that a block's score is lowered by. All of it would keep out wide blocks that are answered badly.
-(Adult, all pairs of 14 columns, epsilon 1: mean L1 error 0.081 at 0, 0.070 at 0.2, 0.075 at 0.3.)"""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/marginals -- --schedule rounds`; figures: tests/benchmarks/RESULTS.md."""
+
+    opening: Fraction = Fraction(1, 5)  # share of the budget of what is measured first
+    selection: Fraction = Fraction(1, 5)  # part of a round's share that its selection gets
+    rounds: int = 22  # T at epsilon 1
+    penalty: float = 0.2  # part of a block's noise that its score is lowered by
+
+
+TUNING = Tuning()
+
 
 LARGEST_PENALTY = 2**40
 """No table is that far from anything; beyond it scores could overflow."""
@@ -41,17 +48,9 @@ class Rounds:
     rounds: int | None = None
     opening: bool = True
 
-    @property
-    def name(self) -> str:
-        return "rounds"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        return False
+    name: ClassVar[str] = "rounds"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Shares: an opening (if any), then per round a selection and a measurement; see `_portions`."""
@@ -97,15 +96,15 @@ class Rounds:
 
 def default_rounds(epsilon: Fraction) -> int:
     """T grows with the budget: more rounds spread it thinner, which a small one cannot bear."""
-    return max(3, math.ceil(ROUNDS_AT_EPSILON_ONE * math.pow(epsilon, 0.65)))
+    return max(3, math.ceil(TUNING.rounds * math.pow(epsilon, 0.65)))
 
 
 def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
     """Shares of one draw each. A homogeneous theorem allows equal draws only."""
-    first = (OPENING_SHARE if rounds else Fraction(1)) / max(openings, 1)
-    rest = 1 - OPENING_SHARE if openings else Fraction(1)
+    first = (TUNING.opening if rounds else Fraction(1)) / max(openings, 1)
+    rest = 1 - TUNING.opening if openings else Fraction(1)
     per_round = rest / max(rounds, 1)
-    selection, measurement = per_round * SELECTION_SHARE, per_round * (1 - SELECTION_SHARE)
+    selection, measurement = per_round * TUNING.selection, per_round * (1 - TUNING.selection)
     if roles.accountant.homogeneous:
         first = selection = measurement = Fraction(1)
     opening = [Portion(share=first, count=openings)] if openings else []
@@ -146,4 +145,4 @@ def _penalties(plan: Plan, blocks: tuple[QueryBlock, ...]) -> tuple[int, ...]:
     """PENALTY times the deviations of all answers, in the block's grid: a wide block must be worth its noise."""
     deviations = {told.name: told.deviation for told in plan.forecast}
     noise = (deviations[one.name] / float(one.scale) * one.rows for one in blocks)
-    return tuple(round(min(PENALTY * total, LARGEST_PENALTY)) for total in noise)
+    return tuple(round(min(TUNING.penalty * total, LARGEST_PENALTY)) for total in noise)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,20 +17,23 @@ from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import BlockForecast, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import opening_phase, proved
-from dpqr.strategies.schedules.state import Progress
-from dpqr.strategies.step import Step
-from dpqr.strategies.transcript import Round
+from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.recovery import on_single_axes, query_variances, scaled
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.workload import by_home, home
 
-GROUP_CELLS = 2**22
-"""Cells of the attributes that are measured together (32 MB an array)."""
 
-SHARES = 16
-"""Smallest integer that brings groups of attributes to their shares of the noise: each share is right within 3%, which
-costs a thousandth of the error."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/tuning.py`; figures: tests/benchmarks/RESULTS.md."""
+
+    group_cells: int = 2**22  # cells of the attributes that are measured together (32 MB an array)
+    shares: int = 16  # smallest integer that brings groups to their shares of the noise: each is right within 3%
+
+
+TUNING = Tuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,17 +48,9 @@ class Strategy:
     Machanavajjhala 2018); every matrix is integer before sensitivity and inverse are derived from it.
     """
 
-    @property
-    def name(self) -> str:
-        return "strategy"
-
-    @property
-    def distinguisher(self) -> str | None:
-        return None
-
-    @property
-    def adaptive(self) -> bool:
-        return False
+    name: ClassVar[str] = "strategy"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """Errors: InfeasiblePlan where a query spans columns in one predicate, or a group has too many cells."""
@@ -144,11 +140,11 @@ def _groups(problem: Problem) -> dict[Axes, tuple[QueryBlock, ...]]:
     groups = by_home(blocks)
     for axes in groups:
         cells = int(np.prod([problem.domain.shape[axis] for axis in axes], dtype=object))
-        if cells > GROUP_CELLS:
+        if cells > TUNING.group_cells:
             names = ", ".join(problem.domain.attributes[axis].name for axis in axes)
             raise InfeasiblePlan(
                 f"the columns {names} have {cells:,} cells together, and --schedule strategy estimates at most "
-                f"{GROUP_CELLS:,}; merge bins, or use --schedule rounds"
+                f"{TUNING.group_cells:,}; merge bins, or use --schedule rounds"
             )
     return groups
 
@@ -176,7 +172,7 @@ def _shared(chosen: Sequence[_Choice], problem: Problem, norm: Norm) -> tuple[Qu
     errors = np.array([choice.design.error for choice in chosen])
     shares = np.cbrt(errors * moves**2) if norm is Norm.L1 else np.sqrt(errors * moves)
     factors = shares / moves if norm is Norm.L1 else np.sqrt(shares / moves)
-    whole = np.rint(SHARES * factors / factors.min()).astype(int)
+    whole = np.rint(TUNING.shares * factors / factors.min()).astype(int)
     whole //= int(np.gcd.reduce(whole))
     return tuple(scaled(one, int(factor)) for one, factor in zip(strategies, whole, strict=True))
 

@@ -22,7 +22,7 @@ USED = (
     "dpqr.strategies.checks",
     "dpqr.strategies.distinguishers",
     "dpqr.strategies.distinguishers",
-    "dpqr.strategies.schedules.marginals",
+    "dpqr.strategies.schedules.marginals.schedule",
     "dpqr.strategies.schedules.rounds",
     "dpqr.strategies.updates.multiplicative_weights",
     "scipy.optimize",

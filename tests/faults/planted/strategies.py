@@ -13,7 +13,7 @@ _STOP = {
 
 FAULTS = (
     *planted_in(
-        "strategies/schedules/theory.py",
+        "strategies/schedules/theory/schedule.py",
         ("Fraction(3, 4) * alpha * n", "Fraction(7, 8) * alpha * n", "the stop test is looser than its proof"),
         ("Level(value=alpha / 2, variant", "Level(value=alpha, variant", "steps at level alpha"),
         (
@@ -60,7 +60,7 @@ FAULTS = (
         ("events=((whole.event, 1),)", "events=()", "a search is not paid"),
     ),
     *planted_in(
-        "strategies/schedules/feasible_alpha.py",
+        "strategies/schedules/theory/feasibility.py",
         ('else "stated"', 'else "proved"', "a third party's word is called proved"),
         ("return 8 * max((shortfall", "return 4 * max((shortfall", "half of the accuracy that is needed"),
         ("(2 * rounds + bought)", "(rounds + bought)", "each of two tails takes all of beta"),
@@ -104,8 +104,8 @@ FAULTS = (
             "half of what the count costs is set aside",
         ),
         (
-            'if phase.noun != "search"]',
-            'if phase.noun not in ("search", "measurement")]',
+            'if phase.noun != "search")',
+            'if phase.noun not in ("search", "measurement"))',
             "the count's price leaves measurements out",
         ),
         (
@@ -118,13 +118,8 @@ FAULTS = (
             "counting = plan",
             "the free count is not charged",
         ),
-        ("return Price(rho=whole.rho * share) if", "return Price(rho=whole.rho) if", "all of the budget for the count"),
-        ("Price(epsilon=whole.pure * share)", "Price(epsilon=whole.pure)", "all of epsilon for the count"),
-        (
-            "return Price(rho=rho * odds) if rho",
-            "return Price(rho=rho) if rho",
-            "as much for the count as for all else",
-        ),
+        ("return whole.times(share)", "return whole", "all of the budget for the count"),
+        ("reduce(Price.plus, draws).times(odds)", "reduce(Price.plus, draws)", "as much for the count as for all else"),
         (
             "        if accountant.homogeneous:",
             "        if accountant is None:",
@@ -135,8 +130,8 @@ FAULTS = (
             "",
             "draws that a theorem does not know are planned",
         ),
-        ('if phase.noun != "search"]', 'if phase.noun not in ("search", "stage")]', "stages are left out of its share"),
-        ('if phase.noun != "search"]', "]", "the sum of a search is counted beside its draws"),
+        ('if phase.noun != "search")', 'if phase.noun not in ("search", "stage"))', "stages are left out of its share"),
+        ('if phase.noun != "search")', ")", "the sum of a search is counted beside its draws"),
     ),
     *planted_in(
         "strategies/checks.py",

@@ -19,15 +19,15 @@ from dpqr.privacy.accountants.losses import pure_epsilon
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
 from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
-from dpqr.strategies.guard import guarded
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import DROPPED, WithDroppedCount
-from dpqr.strategies.schedules.marginals import Marginals
-from dpqr.strategies.schedules.ordered import Ordered
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
-from dpqr.strategies.schedules.theory import Theory
+from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.transcript import Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -220,8 +221,8 @@ def test_a_predicate_over_several_columns_is_refused() -> None:
 
 
 def test_too_many_cells_together_are_refused(monkeypatch) -> None:
-    monkeypatch.setattr(strategy, "GROUP_CELLS", 119)
+    monkeypatch.setattr(strategy, "TUNING", replace(strategy.TUNING, group_cells=119))
     with pytest.raises(InfeasiblePlan, match="a0, a1 have 120 cells"):
         planned(BY_SEX)
-    monkeypatch.setattr(strategy, "GROUP_CELLS", 120)
+    monkeypatch.setattr(strategy, "TUNING", replace(strategy.TUNING, group_cells=120))
     assert planned(BY_SEX).opening

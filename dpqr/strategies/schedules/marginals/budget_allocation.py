@@ -1,0 +1,150 @@
+"""Budget allocation: shares of a run's budget as prices, the noise that they buy, and the split of the last one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from dpqr.data.arrays import Axes
+from dpqr.data.unit import PrivacyUnit
+from dpqr.privacy.budget import Price
+from dpqr.strategies.plan import Roles
+from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.workload.block import QueryBlock
+
+FINEST = 2**40
+"""Shares are rounded down to this part of the whole."""
+
+REFERENCE = 2.0**-20
+"""A share at which discrete noise has the deviation of continuous noise, so that others follow by scaling."""
+
+
+ROUNDING = 1.0 - 1e-9
+"""Shares of a split stay by this much below the whole, so that no rounding takes their sum beyond it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetAllocation:
+    """whole: the budget in the accountant's currency, epsilon or rho. deviation: of a marginal measured with all of
+    it, if noise were continuous, in records.
+
+    A share x buys a deviation of deviation / sqrt(x) in rho and of deviation / x in epsilon: `power` is 1/2 or 1.
+    """
+
+    whole: Fraction
+    concentrated: bool
+    deviation: float
+
+    @classmethod
+    def of(cls, roles: Roles, unit: PrivacyUnit, block: QueryBlock, whole: Price) -> BudgetAllocation:
+        concentrated = whole.rho is not None
+        figure = whole.rho if whole.rho is not None else whole.pure
+        bare = cls(whole=figure, concentrated=concentrated, deviation=1.0)
+        law = roles.check.law((block,), unit, bare.price(REFERENCE))
+        return cls(whole=figure, concentrated=concentrated, deviation=law.deviation * REFERENCE**bare.power)
+
+    @property
+    def power(self) -> float:
+        return 0.5 if self.concentrated else 1.0
+
+    def price(self, share: float) -> Price:
+        """At most `share` of the whole."""
+        figure = self.whole * max(1, int(share * FINEST)) / FINEST
+        return Price(rho=figure) if self.concentrated else Price(epsilon=figure)
+
+    def deviation_at(self, share: float) -> float:
+        """Standard deviation of a marginal measured at this share, in records."""
+        return float(self.deviation / max(share, 1.0 / FINEST) ** self.power)
+
+    def combined(self, first: float, second: float) -> float:
+        """Standard deviation of the inverse-variance mean of two measurements at these shares."""
+        shares = [share for share in (first, second) if share > 0.0]
+        return float(sum(self.deviation_at(share) ** -2.0 for share in shares) ** -0.5)
+
+    def share(self, deviation: float) -> float:
+        """The share that buys a deviation; it may be more than the whole."""
+        return float((self.deviation / deviation) ** (1.0 / self.power))
+
+    def selection(self, temperature: float) -> float:
+        """The share of a selection whose odds fall e-fold where scores (of sensitivity 1) differ by `temperature`."""
+        epsilon = 2.0 / temperature
+        return epsilon**2 / 8 / float(self.whole) if self.concentrated else epsilon / float(self.whole)
+
+    def split(self, share: float, costs: Sequence[float], spent: Sequence[float] = ()) -> list[float]:
+        """Shares of `share` that minimise sum cost times deviation: in the ratio cost^(1 / (1 + power)).
+
+        spent: shares that went to the same before. In rho what they bought adds up with the new shares, so it is the
+        sums that come as near to that ratio as they can; in epsilon a smaller share adds next to nothing to a larger
+        one, and nothing is counted.
+        """
+        if not costs:
+            return []
+        parts = np.array(costs) ** (1.0 / (1.0 + self.power))
+        before = np.array(spent) if len(spent) and self.concentrated else np.zeros(parts.size)
+        chosen = np.ones(parts.size, dtype=bool)
+        while True:
+            level = (share + before[chosen].sum()) / parts[chosen].sum()
+            shares = np.where(chosen, level * parts - before, 0.0)
+            if (shares >= 0.0).all():
+                return [float(each) for each in ROUNDING * shares]
+            chosen &= shares > 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LastMeasurements:
+    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
+    workload's blocks; errors: what noise leaves in all of them."""
+
+    singles: tuple[QueryBlock, ...]
+    spent: tuple[float, ...]
+    asked: tuple[QueryBlock, ...]
+    errors: ExpectedError
+    budget: BudgetAllocation
+    _groups: frozenset[frozenset[int]] = field(init=False, repr=False)
+    _loads: Counter[Axes] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_groups", frozenset(frozenset(block.axes) for block in self.asked))
+        object.__setattr__(self, "_loads", _below(self.asked))
+
+    def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
+        """Measured blocks, and one-way marginals for all the blocks that they must stand in for, in the split of least
+        expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
+        wanted = [one for one in self._wanted(measured) if one[1] > 0.0]
+        even = self.budget.deviation_at(left / max(len(wanted), 1))
+        costs = [weight * self.errors.at(block, even) for block, weight, _ in wanted]
+        shares = self.budget.split(left, costs, [spent for _, _, spent in wanted])
+        return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
+
+    def expected(self, told: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
+        """Mean expected error of blocks, in records, if all that is left were spent on the last measurements now.
+
+        Args:
+            told: the blocks whose error is asked for, all of them among `measured`.
+            measured: blocks of the last measurements.
+            left: share of the budget.
+        """
+        names = {block.name for block in told}
+        shares = [one for one in self.split(measured, left) if one[0].name in names]
+        return float(np.mean([self.errors.at(block, self.budget.deviation_at(share)) for block, share in shares]))
+
+    def _wanted(self, measured: Sequence[QueryBlock]) -> list[tuple[QueryBlock, float, float]]:
+        """Blocks, their weights and what went to them before."""
+        loads, asked = self._loads.copy(), {block.name for block in self.asked}
+        loads.subtract(_below([block for block in measured if block.name in asked]))
+        weights = [(frozenset(block.axes) in self._groups) + loads[tuple(sorted(block.axes))] for block in measured]
+        wanted = [(block, float(weight), 0.0) for block, weight in zip(measured, weights, strict=True)]
+        before = zip(self.singles, self.spent, strict=True)
+        return wanted + [(block, float(loads[block.axes]), spent) for block, spent in before]
+
+
+def _below(blocks: Sequence[QueryBlock]) -> Counter[Axes]:
+    """How many of the blocks look at each attribute, and how many of the wider ones at each pair."""
+    found: Counter[Axes] = Counter((axis,) for block in blocks for axis in block.axes)
+    found.update(pair for block in blocks if len(block.axes) > 2 for pair in combinations(sorted(block.axes), 2))
+    return found

@@ -1,0 +1,136 @@
+"""Candidate blocks of the search: surrogate marginals, the levels of the search, and coarser blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray
+from dpqr.strategies.checks import Check
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.ranges import Ranges
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import Workload
+
+
+def marginal(problem: Problem, axes: Axes, what: str) -> QueryBlock:
+    """The marginal of these attributes, named after them and what it is for."""
+    attributes = [problem.domain.attributes[axis] for axis in axes]
+    factors = tuple(Factor.identity(axis, one.size) for axis, one in zip(axes, attributes, strict=True))
+    return QueryBlock(name=f"{what}({', '.join(one.name for one in attributes)})", factors=factors)
+
+
+def with_surrogates(problem: Problem, check: Check) -> Problem:
+    """The problem as the search sees it: surrogate marginals take the place of blocks that they answer with less noise.
+
+    A block whose answers together would get at least as much noise as all cells of its columns is replaced by the
+    marginal of these columns; the fit to the marginal answers the block. Why: a record is counted in up to k of k
+    prefixes, so these are measured with k times the noise (Gaussian: sqrt k). A function of the workload and of the
+    noise's kind.
+    """
+    gone = [block for block in problem.workload.blocks if _gives_way(block, problem, check)]
+    if not gone:
+        return problem
+    kept = [block for block in problem.workload.blocks if block not in set(gone)]
+    there = {frozenset(block.axes) for block in kept if block.is_marginal}
+    weights: dict[Axes, Fraction] = {}
+    for block in gone:
+        if frozenset(block.axes) not in there:
+            axes = tuple(sorted(block.axes))
+            weights[axes] = weights.get(axes, Fraction(0)) + block.weight
+    stand_ins = (replace(marginal(problem, axes, "cells"), weight=weight) for axes, weight in weights.items())
+    return replace(problem, workload=Workload((*kept, *stand_ins)))
+
+
+def _gives_way(block: QueryBlock, problem: Problem, check: Check) -> bool:
+    if block.is_marginal:
+        return False
+    return _noise(block, problem, check) >= _noise(marginal(problem, block.axes, "cells"), problem, check)
+
+
+def _noise(block: QueryBlock, problem: Problem, check: Check) -> float:
+    """Of all answers together, each in units of the largest coefficient, up to a factor that all blocks share."""
+    moved = sensitivity((block,), Norm.L1 if check.pure else Norm.L2_SQUARED, problem.unit)
+    deviation = float(moved) if check.pure else float(moved) ** 0.5
+    return block.rows * deviation / max(block.largest_coefficient, 1)
+
+
+def joint(problem: Problem) -> tuple[QueryBlock, ...]:
+    """Blocks of two columns and more, which one-way marginals do not answer."""
+    return tuple(block for block in problem.workload.blocks if len(block.axes) > 1)
+
+
+def candidate_levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
+    """The candidates: pairs, and those below wider marginals even where nobody asks for them; then all wider blocks.
+
+    Why pairs first: a pair has fewer cells, so it is told with a fraction of the noise, and many marginals share it.
+    """
+    blocks = joint(problem)
+    asked = {tuple(sorted(block.axes)): block for block in blocks if block.is_marginal and len(block.axes) == 2}
+    wide = tuple(block for block in blocks if len(block.axes) > 2)
+    below = {pair for block in wide if block.is_marginal for pair in combinations(sorted(block.axes), 2)}
+    pairs = tuple(marginal(problem, axes, "below") for axes in sorted(below.difference(asked)))
+    narrow = tuple(block for block in blocks if len(block.axes) == 2)
+    return tuple(level for level in ((*narrow, *pairs), wide) if level)
+
+
+def coarsened(
+    blocks: Sequence[QueryBlock],
+    counts: Mapping[int, FloatArray],
+    errors: ExpectedError,
+    records: float,
+    deviation: float,
+) -> tuple[QueryBlock, ...]:
+    """A coarser block for each marginal whose expected error is large at this noise.
+
+    Args:
+        blocks: marginals.
+        counts: released one-way marginals by attribute, in records.
+        errors: forecast errors of the blocks.
+        records: n, estimated from the counts.
+        deviation: of a measurement, in records.
+
+    Each attribute's cells are merged, in their order, into runs of about equal counts, equally many for every attribute
+    of a block, so that an even coarse cell holds `TUNING.coarse_cell` deviations; an attribute of fewer cells keeps
+    them. A function of what was released.
+
+    **Privacy.** A coarse block is a 0/1 matrix with one entry 1 in every column: each record is counted in one coarse
+    cell. So between neighbours its answers, and its scores, move as those of a marginal do.
+    """
+    found = []
+    for block in (block for block in blocks if errors.at(block, deviation) > TUNING.coarse_error * records):
+        runs = max(2, int((records / (TUNING.coarse_cell * deviation)) ** (1.0 / len(block.axes))))
+        factors = tuple(_merged(factor, counts[factor.axes[0]], runs) for factor in block.factors)
+        if any(factor.matrix.rows < factor.matrix.cells for factor in factors):
+            found.append(QueryBlock(name=f"coarse({block.name})", factors=factors, weight=block.weight))
+    return tuple(found)
+
+
+def _merged(factor: Factor, counts: FloatArray, runs: int) -> Factor:
+    if factor.matrix.cells <= runs:
+        return factor
+    starts = np.flatnonzero(np.diff(_runs(counts, runs), prepend=-1))
+    stops = np.append(starts[1:], counts.size)
+    return Factor(axes=factor.axes, sizes=factor.sizes, matrix=Ranges(starts, stops, counts.size))
+
+
+def _runs(counts: FloatArray, runs: int) -> np.ndarray:
+    """For every cell the number of its run, rising from 0: at least two, a run of even share at most but for single
+    cells."""
+    shares = np.maximum(counts, 0.0)
+    shares = shares / shares.sum() if shares.any() else np.full(counts.size, 1.0 / counts.size)
+    places, run, held = np.zeros(counts.size, dtype=np.int64), 0, 0.0
+    for cell, share in enumerate(shares):
+        if cell and held + share / 2 > 1.0 / runs:
+            run, held = run + 1, 0.0
+        places[cell], held = run, held + share
+    if run == 0:
+        places[-1] = 1
+    return places

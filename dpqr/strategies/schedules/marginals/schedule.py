@@ -1,0 +1,140 @@
+"""Marginals: one table of all columns where it is small; else one-way marginals, a search for the blocks that they do
+not tell, and a last, exact measurement of these.
+
+Whole table: all columns that a workload looks at in one table, measured once; a block's answer is a sum of cells.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+from dpqr.privacy.accountant import Portion
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
+from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
+from dpqr.strategies.schedules.marginals.states import MarginalsState, Opening
+from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.transcript import Round, Step
+from dpqr.workload.block import Factor, QueryBlock
+
+
+def whole_table(problem: Problem) -> QueryBlock:
+    """All asked columns together; the workload's own block where it is one."""
+    axes = problem.workload.axes
+    full = (block for block in problem.workload.blocks if block.is_marginal and set(block.axes) == set(axes))
+    own = next(full, None)
+    factors = tuple(Factor.identity(axis, problem.domain.attributes[axis].size) for axis in axes)
+    return own or QueryBlock(name="table of all columns", factors=factors)
+
+
+def measured_once(
+    table: QueryBlock, schedule: Schedule[Any], problem: Problem, budget: PrivacyBudget, roles: Roles
+) -> Plan:
+    """A plan of one measurement, that of the table at the whole budget."""
+    (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
+    law = roles.check.law((table,), problem.unit, price)
+    phases = opening_phase(roles, problem.unit, ((table,),), price)
+    told = tuple(
+        BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * math.sqrt(table.cells / block.cells))
+        for block in problem.workload.blocks
+    )
+    columns = f"all {len(table.axes)} columns together" if len(table.axes) > 1 else "the one column"
+    note = f"{columns} ({table.cells:,} cells) tell every block with less noise than a search for what matters would"
+    return Plan(
+        problem=problem,
+        budget=budget,
+        roles=roles,
+        schedule=schedule,
+        phases=phases,
+        epsilon=proved(roles.accountant, phases, budget),
+        forecast=told,
+        notes=(note,),
+    )
+
+
+def loss(plan: Plan) -> float:
+    """Raw noise of all answers together, in records: a block's cells times their deviation."""
+    return sum(told.rows * told.deviation for told in plan.forecast)
+
+
+SEARCH = (
+    "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
+    "rounds and prices follow what was released, within the budget, and the last measurements spend it"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marginals:
+    """For workloads of marginals, and of blocks that they tell: see `with_surrogates`.
+
+    table: cells of the one table of all columns, at most; 0: there is always a search.
+
+    **Privacy.** Neighbours: those of the problem's unit. Every draw is a selection among blocks or a noisy answer to
+    one, each with its own proof and price. Which draws are made, at what prices and how many, is a function of the
+    plan and of what was released before, never of the table; the prices are shares of the budget in the accountant's
+    currency, and its filter stops what would go beyond it: adaptive composition with prices chosen on the way (Rogers,
+    Roth, Ullman and Vadhan 2016 for epsilon; Feldman and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho).
+    The plan states the sum alone, so no other theorem counts on single draws.
+    """
+
+    table: int = TUNING.table
+
+    name: ClassVar[str] = "marginals"
+    distinguisher: ClassVar[str | None] = None
+    adaptive: ClassVar[bool] = True
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        searching = self._searching(problem, budget, roles)
+        table = whole_table(problem)
+        if table.cells > self.table:
+            return searching
+        whole = measured_once(table, self, problem, budget, roles)
+        return whole if loss(whole) <= loss(searching) else searching
+
+    def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
+
+        So the plan states the sum that the filter allows: no other theorem, and no ledger, may count on single draws.
+        """
+        opening = one_way(problem)
+        rounds = max(1, min(2 * len(opening), len(joint(with_surrogates(problem, roles.check)))))
+        rest = (1 - TUNING.opening) / rounds
+        cut = roles.accountant.cut(
+            budget,
+            [
+                Portion(share=TUNING.opening / len(opening), count=len(opening)),
+                Portion(share=rest * TUNING.selection, count=rounds, event=roles.distinguisher.event),
+                Portion(share=rest * (1 - TUNING.selection), count=rounds),
+            ],
+        )
+        draws = (
+            Phase(noun="opening", count=len(opening), price=cut[0], blocks=opening),
+            Phase(noun="selection", count=rounds, price=cut[1]),
+            Phase(noun="measurement", count=rounds, price=cut[2]),
+        )
+        phases = search_phases(draws, cut[0].times(len(opening) / TUNING.opening))
+        return Plan(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            schedule=self,
+            phases=phases,
+            epsilon=proved(roles.accountant, phases, budget),
+            forecast=tuple(forecast(problem, roles, block, cut[2]) for block in problem.workload.blocks),
+            notes=(SEARCH,),
+        )
+
+    def start(self, plan: Plan) -> MarginalsState:
+        return Opening(plan=plan)
+
+    def next(self, plan: Plan, state: MarginalsState) -> Step | None:
+        return state.step()
+
+    def after(self, state: MarginalsState, finished: Round) -> MarginalsState:
+        return state.after(finished)

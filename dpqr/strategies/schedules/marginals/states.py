@@ -1,0 +1,129 @@
+"""The phases of a run among marginals, each a state that knows its next step and what follows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from dpqr.strategies.candidates import BlockCandidates
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules.marginals.gap import NOISE
+from dpqr.strategies.schedules.marginals.remeasurement import explored
+from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
+from dpqr.strategies.schedules.rounds import LARGEST_PENALTY
+from dpqr.strategies.transcript import Round, Step
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+Shares = tuple[tuple[QueryBlock, float], ...]
+"""Blocks that are still to be measured, each with its share of the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opening:
+    """One-way marginals are measured for the first time, or the one table of all columns.
+
+    released: by each of them so far; None: it was lost in a crash.
+    """
+
+    plan: Plan
+    released: tuple[Measurement | None, ...] = ()
+
+    def step(self) -> Step | None:
+        place, opening = len(self.released), self.plan.phase("opening")
+        if opening is None or place == opening.count:
+            return None
+        last = place == opening.count - 1
+        return Step(candidates=opening.blocks[place], select=None, measure=opening.price, refit=last)
+
+    def after(self, finished: Round) -> MarginalsState:
+        grown = replace(self, released=(*self.released, finished.measurement))
+        if len(grown.released) < len(self.plan.opening) or not self.plan.rounds:
+            return grown
+        known, again = explored(self.plan, grown.released)
+        return Remeasurement(known=known, waiting=again) if again else _searching(known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remeasurement:
+    """Some of the one-way marginals are measured again, before the search."""
+
+    known: Search
+    waiting: Shares
+
+    def step(self) -> Step:
+        return _measured(self.known, self.waiting)
+
+    def after(self, finished: Round) -> MarginalsState:
+        return replace(self, waiting=self.waiting[1:]) if len(self.waiting) > 1 else _searching(self.known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searching:
+    """The choices of one batch, all of them made against one hypothesis. drawn: those that were made."""
+
+    known: Search
+    state: SearchState
+    batch: Batch
+    drawn: tuple[Round, ...] = ()
+
+    def step(self) -> Step:
+        """A choice among blocks that were not measured; each block's score is lowered by the error that measuring it
+        would leave."""
+        known, batch = self.known, self.batch
+        offered = self._offered
+        errors = (NOISE * known.errors.at(block, batch.deviation) for block in offered)
+        penalties = tuple(round(min(error, LARGEST_PENALTY)) for error in errors)
+        return Step(
+            candidates=BlockCandidates(blocks=offered, unit=known.unit, penalties=penalties),
+            select=known.budget.price(batch.selection),
+            measure=known.budget.price(batch.measurement),
+            refit=len(self.drawn) == batch.size - 1,
+            compare=True,
+        )
+
+    @property
+    def _offered(self) -> tuple[QueryBlock, ...]:
+        measured = {block.name for block in self.state.explored}
+        measured |= {one.measurement.blocks[0].name for one in self.drawn if one.measurement is not None}
+        return tuple(block for block in self.known.offered(self.state.level) if block.name not in measured)
+
+    def after(self, finished: Round) -> MarginalsState:
+        drawn = (*self.drawn, finished)
+        if len(drawn) < self.batch.size:
+            return replace(self, drawn=drawn)
+        return _advanced(self.known, self.known.after(self.state, self.batch, drawn))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finishing:
+    """The last measurements, which spend what is left."""
+
+    known: Search
+    waiting: Shares
+
+    def step(self) -> Step | None:
+        return _measured(self.known, self.waiting) if self.waiting else None
+
+    def after(self, finished: Round) -> MarginalsState:
+        return replace(self, waiting=self.waiting[1:])
+
+
+MarginalsState = Opening | Remeasurement | Searching | Finishing
+
+
+def _searching(known: Search) -> MarginalsState:
+    return _advanced(known, SearchState(left=1.0 - sum(known.spent)))
+
+
+def _advanced(known: Search, state: SearchState) -> MarginalsState:
+    """The next batch; the last measurements where there is none."""
+    reached, batch = known.advanced(state)
+    if batch is None:
+        return Finishing(known=known, waiting=tuple(known.final(reached)))
+    return Searching(known=known, state=reached, batch=batch)
+
+
+def _measured(known: Search, waiting: Shares) -> Step:
+    """The first of those that wait; the hypothesis is fitted after the last one."""
+    (block, share), *others = waiting
+    return Step(candidates=(block,), select=None, measure=known.budget.price(share), refit=not others)

@@ -1,0 +1,44 @@
+"""Tuning of the schedule for marginals.
+
+Errors are L1 errors over n, shares are of the budget. Set by `python tests/benchmarks/marginals` and
+`python tests/benchmarks/marginals/shapes.py`; figures: tests/benchmarks/RESULTS.md, "Schedules".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """One constant a line, with what it sets."""
+
+    table: int = 2**22  # cells of the one table of all columns, at most (32 MiB)
+    opening: Fraction = Fraction(1, 10)  # share of the first one-way marginals
+    opening_error: float = 0.15  # expected error of a block above which one-way marginals are measured again
+    largest_opening: float = 0.5  # share of one-way marginals with their re-measurement, at most
+    selection: Fraction = Fraction(1, 10)  # part of a round's price that its selection is forecast to take
+    last: float = 0.5  # share that the last measurements are taken to get when coarser blocks are chosen
+    coarse_error: float = 0.15  # expected error above which a coarser block is offered too
+    coarse_cell: float = 2.0  # noise deviations that a coarse cell of even counts holds, at least
+    first_gap: float = 0.5  # gap that is assumed before the first batch; caps the gap that sets a precision
+    precision: float = 1.0  # target precision of a measurement, as a fraction of the largest gap observed so far
+    fine_error: float = 0.1  # a measurement is at least this precise where that is cheap
+    fine_part: float = 0.25  # cheap: at most this part of an even split of what is left over the candidates
+    temperature: float = 0.1  # of a selection, as a fraction of the gap
+    batch: int = 6  # one further choice between two fits for so many explored blocks
+    batch_share: float = 0.1  # part of what is left that the measurements of one batch cost, at most
+    patience: int = 2  # batches without improvement after which a level ends
+    noisy_error: float = 0.8  # error of a measurement from which a batch without improvement counts twice
+    resolved: float = 2.0  # a batch decides if what noise may hide is at most this many times the final error
+    hopeless: float = 0.22  # no search where a batch's measurement expected more than this part of the largest gap
+    wide_error: float = 0.12  # blocks wider than pairs are searched where measuring them all would leave less
+    all_explored: float = 0.4  # part of the blocks after which it is asked whether all should be measured
+    all_gap: float = 1.25  # all are measured where the gap is so many times the error that this would leave
+    work: int = 2**19  # scores of blocks that all choices compute together, at most
+    weakest: float = 1e-3  # Dobrushin coefficient of a measured pair that showed no dependence
+    least_passed: float = 0.2  # smallest part of a gap that a fit is taken to show
+
+
+TUNING = Tuning()

@@ -1,0 +1,1 @@
+"""The source's loop on single queries, and the accuracy that it can promise."""

@@ -1,0 +1,160 @@
+"""The plan of least noise: what is compared, what is refused, and that nothing valid is passed over."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+import pytest
+from support.small_universes import marginal, problem
+
+from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.privacy.accountants.advanced import Advanced
+from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.optimal import Optimal
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.choice import Wishes, least_noise
+from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
+from dpqr.strategies.plan import BlockForecast, Plan
+from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+
+SHAPE = (2, 3, 4)
+PAIRS = tuple(marginal(axes, SHAPE) for axes in ((0, 1), (0, 2), (1, 2)))
+PROBLEM = problem(SHAPE, PAIRS)
+PURE = PrivacyBudget(Fraction(1))
+APPROXIMATE = PrivacyBudget(Fraction(1), Fraction(1, 10**9))
+ACCOUNTANTS = (Basic(), Advanced(), Optimal(), ZeroConcentrated())
+
+
+CHECKS = (Laplace(), Gaussian())
+DISTINGUISHERS = (Exponential(), PermuteAndFlip())
+
+
+def wishes(accountants=ACCOUNTANTS, checks=CHECKS, distinguishers=DISTINGUISHERS):
+    update = MultiplicativeWeights()
+    return Wishes(accountants=accountants, checks=checks, distinguishers=distinguishers, update=update)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """A schedule whose plans have the noise, or the failure, that the test tells by accountant and check."""
+
+    noise: dict
+    proved: Fraction = Fraction(1)
+    distinguisher: str | None = None
+    adaptive = False
+    name = "told"
+
+    def plan(self, problem, budget, roles):
+        told = self.noise.get((roles.accountant.name, roles.check.name), 9.0)
+        if isinstance(told, Exception):
+            raise told
+        return Plan(
+            problem=problem,
+            budget=budget,
+            roles=roles,
+            schedule=self,
+            epsilon=self.proved,
+            forecast=(BlockForecast(name="q", rows=1, deviation=told),),
+        )
+
+
+def chosen(plan):
+    return plan.roles.accountant.name, plan.roles.check.name
+
+
+def test_the_least_noise_wins():
+    told = Told(noise={("basic", "laplace"): 3.0, ("optimal", "laplace"): 1.0, ("zcdp", "gaussian"): 2.0})
+    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("optimal", "laplace")
+    told = Told(noise={("basic", "laplace"): 3.0, ("zcdp", "gaussian"): 2.0})
+    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("zcdp", "gaussian")
+
+
+def test_a_pure_plan_is_taken_under_a_delta_where_it_buys_less_noise():
+    told = Told(noise={("basic", "laplace"): 1.0})
+    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("basic", "laplace")
+    whole = least_noise(PROBLEM, APPROXIMATE, Rounds(rounds=3), wishes())
+    pure = least_noise(PROBLEM, PURE, Rounds(rounds=3), wishes())
+    assert whole.noise <= pure.noise
+
+
+def test_ties_go_to_the_earlier_one():
+    assert chosen(least_noise(PROBLEM, APPROXIMATE, Told(noise={}), wishes())) == ("basic", "laplace")
+
+
+def test_without_delta_only_basic_composition_is_planned():
+    told = Told(noise={("advanced", "laplace"): 0.0, ("zcdp", "gaussian"): 0.0})
+    assert chosen(least_noise(PROBLEM, PURE, told, wishes())) == ("basic", "laplace")
+
+
+def test_a_combination_without_a_plan_does_not_spoil_the_others():
+    told = Told(noise={("basic", "laplace"): InfeasiblePlan("vacuous")})
+    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes())) == ("advanced", "laplace")
+
+
+def test_where_no_combination_has_a_plan_the_first_says_why():
+    told = Told(
+        noise={(a.name, c): InfeasiblePlan(f"{a.name} {c}") for a in ACCOUNTANTS for c in ("laplace", "gaussian")}
+    )
+    with pytest.raises(InfeasiblePlan, match="basic laplace"):
+        least_noise(PROBLEM, APPROXIMATE, told, wishes())
+
+
+def test_a_plan_that_proves_more_than_the_budget_is_no_plan():
+    with pytest.raises(InfeasiblePlan, match="no accountant can prove a plan within this budget"):
+        least_noise(PROBLEM, PURE, Told(noise={}, proved=Fraction(2)), wishes())
+
+
+@pytest.mark.parametrize(
+    ("budget", "accountants", "checks", "says"),
+    [
+        (PURE, ACCOUNTANTS, (Gaussian(),), "--check gaussian: this noise is never pure, so it needs a delta above 0"),
+        (PURE, (ZeroConcentrated(),), (Laplace(),), "the zcdp accountant needs a delta above 0"),
+        (PURE, (Advanced(),), (Laplace(), Gaussian()), "the advanced accountant needs a delta above 0"),
+        (APPROXIMATE, (Advanced(),), (Gaussian(),), "--accountant advanced covers pure draws only"),
+        (APPROXIMATE, (Basic(),), (Gaussian(),), "--accountant basic covers pure draws only"),
+    ],
+)
+def test_what_does_not_go_together_is_refused_with_the_reason(budget, accountants, checks, says):
+    with pytest.raises(UsageFault, match=says) as caught:
+        least_noise(PROBLEM, budget, Rounds(), wishes(accountants, checks))
+    assert str(caught.value).count(";") == 1
+
+
+@pytest.mark.parametrize(
+    ("accountant", "schedule", "expected"),
+    [
+        (Basic(), Rounds(rounds=1), "permute-and-flip"),
+        (ZeroConcentrated(), Rounds(rounds=1), "exponential"),
+        (Basic(), Told(noise={}, distinguisher="exponential"), "exponential"),
+    ],
+)
+def test_the_favoured_distinguisher(accountant, schedule, expected):
+    plan = least_noise(PROBLEM, APPROXIMATE, schedule, wishes((accountant,)))
+    assert plan.roles.distinguisher.name == expected
+
+
+def test_the_users_distinguisher_is_taken_whatever_is_favoured():
+    plan = least_noise(PROBLEM, APPROXIMATE, Rounds(rounds=1), wishes((Basic(),), distinguishers=(Exponential(),)))
+    assert plan.roles.distinguisher.name == "exponential"
+
+
+def test_theory_takes_the_accountant_under_which_its_bound_says_something():
+    """At this n basic composition promises nothing, and zero-concentrated composition does."""
+    million = problem(SHAPE, PAIRS, n=1_500_000)
+    with pytest.raises(InfeasiblePlan, match="vacuous"):
+        least_noise(problem(SHAPE, PAIRS, n=1000), PURE, Theory(), wishes((Basic(),)))
+    plan = least_noise(million, APPROXIMATE, Theory(), wishes((Basic(), ZeroConcentrated())))
+    pure = least_noise(million, PURE, Theory(), wishes((Basic(),)))
+    assert plan.roles.accountant.name == "zcdp"
+    assert plan.problem.alpha < pure.problem.alpha
+
+
+def test_the_same_wishes_give_the_same_plan():
+    plans = [least_noise(PROBLEM, APPROXIMATE, Rounds(rounds=2), wishes()) for _ in range(2)]
+    assert plans[0].events == plans[1].events
+    assert chosen(plans[0]) == chosen(plans[1])

@@ -1,0 +1,83 @@
+"""Marginals that stand in for blocks which count every record many times."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from dpqr.data.arrays import IntArray
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.strategies.checks import Check, Gaussian, Laplace
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense, Prefix
+from dpqr.workload.workload import Workload
+
+SIZE = 12
+CHECKS = pytest.mark.parametrize("check", [Laplace(), Gaussian()], ids=["laplace", "gaussian"])
+
+
+def problem(*blocks: QueryBlock, neighbours: Neighbours = Neighbours.ADD_REMOVE) -> Problem:
+    domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(SIZE)) for axis in range(4)))
+    return Problem(domain=domain, workload=Workload(blocks), unit=PrivacyUnit(neighbours=neighbours), n=100)
+
+
+def cells(*axes: int) -> QueryBlock:
+    return QueryBlock(name=f"asked{axes}", factors=tuple(Factor.identity(axis, SIZE) for axis in axes))
+
+
+def prefixes(along: int, *by: int, weight: int = 1) -> QueryBlock:
+    first = Factor(axes=(along,), sizes=(SIZE,), matrix=Prefix(SIZE))
+    others = tuple(Factor.identity(axis, SIZE) for axis in by)
+    return QueryBlock(name=f"prefixes{along, *by}", factors=(first, *others), weight=Fraction(weight))
+
+
+def rows(matrix: IntArray, axis: int = 0) -> QueryBlock:
+    return QueryBlock(name="rows", factors=(Factor(axes=(axis,), sizes=(SIZE,), matrix=Dense(matrix)),))
+
+
+def looked_at(found: Problem) -> list[tuple[str, tuple[int, ...]]]:
+    return [(block.name, block.axes) for block in found.workload.blocks]
+
+
+@CHECKS
+def test_prefixes_give_way_to_the_cells_that_they_add_up(check: Check) -> None:
+    found = with_surrogates(problem(prefixes(1, 0), cells(2, 3)), check)
+    assert looked_at(found) == [("asked(2, 3)", (2, 3)), ("cells(c0, c1)", (0, 1))]
+    assert all(block.is_marginal for block in found.workload.blocks)
+
+
+@CHECKS
+@pytest.mark.parametrize("neighbours", Neighbours)
+def test_blocks_that_count_a_record_once_stay(check: Check, neighbours: Neighbours) -> None:
+    halves = rows(np.repeat(np.eye(2, dtype=np.int64), SIZE // 2, axis=1))
+    incomes = rows(1_000 * np.arange(SIZE, dtype=np.int64)[None, :])
+    for block in (cells(0, 1), halves, incomes):
+        asked = problem(block, neighbours=neighbours)
+        assert with_surrogates(asked, check) is asked
+
+
+@CHECKS
+def test_a_few_ranges_of_many_cells_stay(check: Check) -> None:
+    """Three ranges that overlap carry less noise than twelve cells."""
+    ranges = np.zeros((3, SIZE), dtype=np.int64)
+    ranges[0, :6] = ranges[1, 3:9] = ranges[2, 6:] = 1
+    asked = problem(rows(ranges))
+    assert with_surrogates(asked, check) is asked
+
+
+@CHECKS
+def test_blocks_of_the_same_columns_share_one_of_their_weights(check: Check) -> None:
+    (found,) = with_surrogates(problem(prefixes(0, 1, weight=2), prefixes(1, 0, weight=3)), check).workload.blocks
+    assert found.axes == (0, 1)
+    assert found.weight == 5
+
+
+@CHECKS
+def test_a_marginal_that_is_asked_anyway_is_enough(check: Check) -> None:
+    assert looked_at(with_surrogates(problem(prefixes(0, 1), cells(1, 0)), check)) == [("asked(1, 0)", (1, 0))]

@@ -1,0 +1,166 @@
+"""How long a search among pairs goes on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
+from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.strategies.schedules.marginals.search import Search, SearchState
+from dpqr.strategies.transcript import Round
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.workload import Measurement
+
+COLUMNS, VALUES, RECORDS = 12, 12, 100_000.0
+EVEN = np.full((VALUES, VALUES), RECORDS / VALUES**2)
+COPIES = RECORDS * (0.7 * np.eye(VALUES) / VALUES + 0.3 / VALUES**2)
+"""One column copies 70 % of the other."""
+
+
+@dataclass(frozen=True)
+class Law:
+    deviation: float
+
+
+def block(*axes: int) -> QueryBlock:
+    return QueryBlock(name=str(axes), factors=tuple(Factor.identity(axis, VALUES) for axis in axes))
+
+
+HUB = tuple(block(0, axis) for axis in range(1, COLUMNS))
+"""Pairs of a column with all that copy it."""
+
+OTHERS = tuple(block(*axes) for axes in combinations(range(1, COLUMNS), 2))
+SINGLES = tuple(block(axis) for axis in range(COLUMNS))
+COUNTS = {axis: np.full(VALUES, RECORDS / VALUES) for axis in range(COLUMNS)}
+
+
+def exploration(concentrated: bool, dearer: float = 1.0) -> Search:
+    """At about epsilon 1; dearer: times as much noise."""
+    pairs = HUB + OTHERS
+    deviation = dearer * (6.0 if concentrated else 2.0)
+    budget = BudgetAllocation(whole=Fraction(1), concentrated=concentrated, deviation=deviation)
+    errors = ExpectedError.of((*pairs, *SINGLES), COUNTS)
+    spent = (0.1 / COLUMNS,) * COLUMNS
+    return Search(
+        levels=(pairs,),
+        coarse=(),
+        singles=SINGLES,
+        asked=pairs,
+        errors=errors,
+        budget=budget,
+        unit=PrivacyUnit(),
+        records=RECORDS,
+        spent=spent,
+    )
+
+
+def searched(known: Search, order: tuple[QueryBlock, ...], off: float, seed: int = 5) -> int:
+    """How many pairs a search takes that finds pairs in this order: those of the hub as off as copies are, then others,
+    expected wrongly by `off` of the records."""
+    random, waiting, count = np.random.default_rng(seed), iter(order), 0
+    state, batch = known.advanced(SearchState(left=0.9))
+    while batch is not None:
+        drawn = tuple(found(next(waiting), batch.deviation, off, random) for _ in range(batch.size))
+        count += batch.size
+        state, batch = known.advanced(known.after(state, batch, drawn))
+    return count
+
+
+def found(pair: QueryBlock, deviation: float, off: float, random: np.random.Generator) -> Round:
+    truth, expected = (COPIES, EVEN) if pair in HUB else (EVEN, wrong(off, random))
+    values = (truth + np.rint(random.normal(0.0, deviation, truth.shape))).astype(np.int64)
+    measurement = Measurement(blocks=(pair,), values=(values.reshape(-1),), law=Law(deviation))
+    return Round(choice=0, measurement=measurement, charges=(), expected=(expected.reshape(-1),))
+
+
+def wrong(off: float, random: np.random.Generator) -> np.ndarray:
+    noise = random.normal(0.0, 1.0, EVEN.shape)
+    noise -= noise.mean(axis=0) + noise.mean(axis=1, keepdims=True) - noise.mean()
+    return np.maximum(EVEN + noise * off * RECORDS / np.abs(noise).sum(), 0.0)
+
+
+BUDGETS = pytest.mark.parametrize(("concentrated", "off"), [(True, 0.1), (False, 0.28)], ids=["rho", "epsilon"])
+"""And by how far noise in what was measured coarsely puts further pairs off."""
+
+
+@BUDGETS
+def test_a_search_ends_where_others_are_off_by_no_more_than_the_noise_of_strong_pairs(concentrated, off) -> None:
+    assert len(HUB) < searched(exploration(concentrated), HUB + OTHERS, off) <= 2 * len(HUB)
+
+
+@BUDGETS
+def test_it_goes_on_where_no_measured_pair_explains_as_large_gaps(concentrated, off) -> None:
+    assert searched(exploration(concentrated), OTHERS, off) > 2 * len(HUB)
+
+
+@BUDGETS
+def test_among_columns_that_tell_nothing_of_each_other_it_ends_soon(concentrated, off) -> None:
+    assert searched(exploration(concentrated), OTHERS, off=0.0) <= len(HUB)
+
+
+@pytest.mark.parametrize("concentrated", [True, False])
+def test_where_noise_would_hide_the_largest_gaps_of_all_blocks_there_is_no_search(concentrated: bool) -> None:
+    start = SearchState(left=0.9)
+    assert exploration(concentrated, dearer=10.0).advanced(start)[1] is not None
+    state, batch = exploration(concentrated, dearer=100.0).advanced(start)
+    assert (state.level, batch) == (1, None)
+
+
+def test_one_batch_that_finds_nothing_is_forgiven() -> None:
+    known = exploration(True)
+    for place in (0, 5):
+        assert searched(known, HUB[:place] + OTHERS[:1] + HUB[place:] + OTHERS[1:], off=0.0) > len(HUB)
+
+
+@pytest.mark.parametrize("gap", [0.6, 1.0])
+def test_however_far_off_the_last_one_was_the_next_is_told_to_half_of_the_records(gap) -> None:
+    """Though the cheapest that tells that much: here exactness is dear."""
+    known = exploration(False, dearer=10.0)
+    batch = known.batch(SearchState(left=0.9, gap=gap, explored=HUB[:1]))
+    assert known.errors.at(HUB[1], batch.deviation) <= 0.51 * RECORDS
+
+
+def test_the_dearer_measuring_gets_with_every_block_the_sooner_it_ends() -> None:
+    """The same gaps; one, two and four times the noise for the same budget."""
+    cheap, dear, dearest = (searched(exploration(False, dearer), OTHERS, off=0.25) for dearer in (1.0, 2.0, 4.0))
+    assert cheap > dear > dearest
+
+
+def test_a_search_whose_draws_were_lost_goes_on() -> None:
+    known = exploration(True)
+    lost = (Round(choice=0, measurement=None, charges=()),)
+    state, batch = known.advanced(SearchState(left=0.9))
+    for _ in range(4):
+        assert batch is not None
+        assert batch.size == 1
+        state, batch = known.advanced(known.after(state, batch, lost))
+    assert (state.unimproved, state.explored) == (0, ())
+    assert batch is not None
+
+
+def test_it_never_measures_all_for_gaps_that_carried_noise_explains() -> None:
+    """Two fifths of the pairs are explored, and the last batch was off by far more than measuring all would leave."""
+    known = exploration(True)
+    explored = SearchState(left=0.8, gap=0.5, explored=(HUB + OTHERS)[:30])
+    assert known.sweeps(explored)
+    assert not known.sweeps(replace(explored, unimproved=1))
+
+
+@pytest.mark.parametrize("concentrated", [True, False])
+def test_a_selection_costs_no_more_than_the_measurement_that_it_leads_to(concentrated: bool) -> None:
+    """Where noise is large the gap asks for a sharper selection than a block is worth."""
+    known = exploration(concentrated)
+    gaps = np.geomspace(1e-4, 1.0, 12)
+    batches = [known.batch(SearchState(left=0.9, gap=float(gap))) for gap in gaps]
+    assert all(batch is None or batch.selection <= batch.measurement for batch in batches)
+    temperatures = [0.1 * gap * RECORDS for gap in gaps]
+    sharp = [known.budget.selection(temperature) for temperature in temperatures]
+    bound = [batch.selection < price for batch, price in zip(batches, sharp, strict=True) if batch is not None]
+    assert any(bound)
+    assert not all(bound)

@@ -1,0 +1,161 @@
+"""Which draws follow which, by what was released: branches, groups of columns, lost draws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.ordered_releases import WIDE, crowd, names, planned, released, table
+from support.schedule_states import next_step
+from support.small_universes import marginal
+
+from dpqr.data.histogram import DenseHistogram
+from dpqr.strategies.schedules.ordered import sequence
+from dpqr.strategies.transcript import Round, Transcript
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Prefix
+from dpqr.workload.partition import Merged
+from dpqr.workload.workload import Measurement
+
+
+def test_many_records_are_told_by_the_strategy_without_bias() -> None:
+    release, _ = released(planned(), table(10**6))
+    assert names(release) == ["number of records", "first look(a0)", "strategy(a0)"]
+    assert np.isfinite(release.answers[0].noisy.deviation).all()
+    np.testing.assert_array_equal(release.answers[0].estimate, release.answers[0].noisy.values)
+    assert any("are not below" in sentence for sentence in release.trust)
+
+
+def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> None:
+    release, _ = released(planned(), table(30))
+    assert names(release) == ["number of records", "scouting(a0)", "buckets(a0)"]
+    matrix = release.transcript.measurements[-1].blocks[0].factors[0].matrix
+    assert isinstance(matrix, Merged)
+    assert matrix.inner.cells < 16
+    assert np.isnan(release.answers[0].noisy.values).all()
+    assert np.isnan(release.answers[0].noisy.deviation).all()
+    assert any(f"{matrix.inner.cells} buckets" in sentence for sentence in release.trust)
+    assert any("biased" in sentence for sentence in release.trust)
+
+
+def test_many_records_in_few_places_are_told_in_buckets_after_a_first_look() -> None:
+    plan = planned(WIDE, shape=(256,))
+    release, guard = released(plan, crowd(16))
+    assert names(release) == ["number of records", "first look(a0)", "scouting(a0)", "buckets(a0)"]
+    assert plan.roles.accountant.epsilon(guard.events, 0) <= 1
+    assert any("but a first look" in sentence for sentence in release.trust)
+    assert np.isnan(release.answers[0].noisy.deviation).all()
+
+
+def test_boxes_that_cannot_be_merged_after_all_are_told_by_the_strategy(monkeypatch) -> None:
+    monkeypatch.setattr(sequence, "TUNING", replace(sequence.TUNING, worth=math.inf))
+    counts = np.random.default_rng(1).permutation(256) ** 4
+    release, _ = released(planned(WIDE, shape=(256,)), counts)
+    assert names(release)[1:] == ["first look(a0)", "scouting(a0)", "strategy(a0)"]
+    assert any("tell most cells apart" in sentence for sentence in release.trust)
+    assert np.isfinite(release.answers[0].noisy.deviation).all()
+
+
+@pytest.mark.parametrize("delta", ["0", "0.001"])
+def test_groups_of_columns_decide_for_themselves_and_share_the_budget(delta) -> None:
+    shape = (256, 64, 3)
+    other = QueryBlock(name="other cdf", factors=(Factor(axes=(1,), sizes=(64,), matrix=Prefix(64)),))
+    plan = planned(other, marginal((2,), shape), WIDE, shape=shape, delta=delta)
+    assert len(plan.named("stage")) == 9
+    assert [told.name for told in plan.forecast] == [block.name for block in plan.problem.workload.blocks]
+    counts = np.zeros(shape, dtype=np.int64)
+    counts[:16, :, 1] = 12
+    counts[3, 60, 0] = 10**5
+    release, guard = released(plan, counts)
+    assert names(release)[0] == "number of records"
+    kinds = [name.split("(")[0] for name in names(release)[1:] if "(a2)" not in name]
+    assert kinds == ["first look", "strategy", "first look", "scouting", "buckets"]
+    assert "strategy(a2)" in names(release)
+    told = {answers.block.name: answers for answers in release.answers}
+    assert np.isfinite(told["other cdf"].noisy.deviation).all()
+    assert np.isnan(told["cdf"].noisy.deviation).all()
+    for answers in release.answers:
+        np.testing.assert_allclose(answers.estimate, answers.block.answer(DenseHistogram(counts)), atol=3000)
+    charged = plan.roles.accountant.epsilon(guard.events, plan.budget.delta)
+    assert charged <= plan.budget.epsilon
+
+
+def lost_at(plan, place, counts):
+    """The transcript of a run that lost its draw number `place`, and the steps that followed."""
+    transcript, steps = Transcript(), []
+    while step := next_step(plan, transcript):
+        steps.append(step)
+        block = step.only[0]
+        law = plan.roles.check.law(step.only, plan.problem.unit, step.measure)
+        measured = None
+        if len(steps) - 1 != place:
+            values = np.asarray(block.answer(DenseHistogram(counts)))
+            measured = Measurement(blocks=step.only, values=(values,), law=law)
+        transcript.add(Round(choice=None, measurement=measured, charges=()))
+    return transcript, steps
+
+
+@pytest.mark.parametrize(
+    ("records", "place", "said"),
+    [
+        (30, 0, "count of records was lost"),
+        (30, 1, "the counts of boxes were lost"),
+        (10**6, 1, "first counts of boxes were lost"),
+    ],
+)
+def test_a_draw_lost_in_a_crash_is_not_made_again(records, place, said) -> None:
+    plan = planned()
+    transcript, steps = lost_at(plan, place, table(records))
+    assert [step.only[0].name for step in steps][-1] == "strategy(a0)"
+    assert len(steps) == place + 2
+    assert sum(step.measure.epsilon for step in steps) <= 1
+    assert said in plan.schedule.reasons(plan, transcript)[0]
+
+
+@pytest.mark.parametrize(("records", "place"), [(30, 2), (10**6, 3)])
+def test_what_was_decided_and_lost_is_not_praised(records, place) -> None:
+    plan = planned()
+    transcript, steps = lost_at(plan, place, table(records))
+    assert len(steps) == place + 1
+    assert plan.schedule.reasons(plan, transcript) == (
+        "buckets(a0): drawn, and lost in a crash; answers rest on earlier counts, if there are any",
+    )
+
+
+def test_what_follows_never_changes_the_steps_before() -> None:
+    """Continued after every step, a run goes on as it did."""
+    plan = planned(WIDE, shape=(256,))
+    release, _ = released(plan, crowd(16))
+    for done in range(5):
+        seen = Transcript()
+        for finished in release.transcript.rounds[:done]:
+            seen.add(finished)
+        step = next_step(plan, seen)
+        expected = release.transcript.measurements[done].blocks[0] if done < 4 else None
+        assert (step is None) == (expected is None)
+        if step is not None:
+            assert step.only[0].name == expected.name
+            ramp = DenseHistogram(np.arange(256))
+            np.testing.assert_array_equal(step.only[0].answer(ramp), expected.answer(ramp))
+
+
+@pytest.mark.parametrize("epsilon", ["0.000001", "1000"])
+def test_no_budget_is_too_small_or_too_large(epsilon) -> None:
+    release, _ = released(planned(WIDE, shape=(256,), epsilon=epsilon), crowd(16))
+    assert np.isfinite(release.answers[0].estimate).all()
+    if epsilon == "1000":
+        np.testing.assert_array_equal(np.rint(release.answers[0].estimate), np.cumsum(crowd(16)))
+
+
+def test_a_count_below_its_noise_does_not_make_boxes_large() -> None:
+    plan = planned(WIDE, shape=(256,))
+    law = plan.roles.check.law(plan.opening[0], plan.problem.unit, plan.price("opening"))
+    boxes = []
+    for counted in (-1000, 0, round(law.deviation)):
+        told = Measurement(blocks=plan.opening[0], values=(np.array([counted]),), law=law)
+        seen = Transcript()
+        seen.add(Round(choice=None, measurement=told, charges=()))
+        boxes.append(next_step(plan, seen).only[0].factors[0].matrix.inner.cells)
+    assert boxes[0] == boxes[1] == boxes[2] > 4
