@@ -1,6 +1,6 @@
 """Every error that a user can meet, and the exit code that goes with it.
 
-The text of an error is an output of the program: it names what, where, what is allowed and how to mend it, and it
+The text of an error is an output of the program: it names what, where, what is allowed and how to fix it, and it
 holds public things only (options, files, documents, declared names), never a value, a row or a count of the private
 table.
 """
@@ -70,6 +70,6 @@ class GoalMissed(DpqrError):
 
 
 class LedgerError(DpqrError):
-    """The ledger is locked by others, damaged, edited or rolled back; nothing is spent from it until that is mended."""
+    """The ledger is locked by others, damaged, edited or rolled back; nothing is spent from it until that is fixed."""
 
     exit_code = 7

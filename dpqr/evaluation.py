@@ -127,8 +127,8 @@ class Accuracy:
 
 def compare(blocks: Sequence[QueryBlock], truth: Truth, answers: Sequence[FloatArray]) -> Accuracy:
     """`answers` beside the truth, both one array a block, shape (rows,), in the same units."""
-    told = zip(blocks, truth.answers, answers, strict=True)
-    errors = [block_error(block, true, given) for block, true, given in told]
+    compared = zip(blocks, truth.answers, answers, strict=True)
+    errors = [block_error(block, true, given) for block, true, given in compared]
     return Accuracy(records=truth.records, blocks=tuple(sorted(errors, key=lambda error: -error.l1 / error.reach)))
 
 

@@ -52,12 +52,12 @@ def fact_notes(plan: Plan) -> Iterator[str]:
     if not facts:
         return
     combinations = {region.text for region in facts.impossible}
-    told = [
+    parts = [
         _counted(len(combinations), "impossible combination"),
         _counted(len(facts.totals), "known total"),
         f"{facts.records:,} records in all" if facts.records is not None else "",
     ]
-    listed = ", ".join(part for part in told if part) or "bounds on the number of records"
+    listed = ", ".join(part for part in parts if part) or "bounds on the number of records"
     if isinstance(update, ConstrainedRule) and update.applies_constraints(plan.problem):
         yield (
             f"public facts of the domain file bind the fit ({listed}); they are constants of the run, and the "
@@ -141,7 +141,7 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
 
 
 def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
-    """What the names stand for. Asked before any document is read too, so that a wrong name is told at once."""
+    """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
     _dropped_share(request)
     return chosen_schedule(request), chosen_wishes(request), foreign_notes(request)
 

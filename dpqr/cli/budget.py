@@ -88,6 +88,30 @@ def reading(command: Decorated) -> Decorated:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Amount:
+    """What all releases of a dataset may spend together, and the largest of them; decimal texts."""
+
+    eps: str
+    delta: str | None
+    accountant: str | None
+    cap: str | None
+    cap_delta: str | None
+
+
+def amount(command: Decorated) -> Decorated:
+    """--eps, --delta, --accounting and the caps, as `amount`."""
+    adds = "What adds up: basic (epsilon, or epsilon and delta) or zcdp (rho). [zcdp with a delta, else basic]"
+    return added(
+        gathered(Amount, "amount")(command),
+        click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together."),
+        click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy."),
+        click.option("--accounting", "--accountant", "accountant", metavar="NAME", help=adds),
+        click.option("--cap-eps", "cap", metavar="E", help="Epsilon of the largest single release. [no cap]"),
+        click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]"),
+    )
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
 
@@ -106,17 +130,7 @@ def command() -> None:
 
 @command.command("init")
 @click.argument("dataset")
-@click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together.")
-@click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy.")
-@click.option(
-    "--accounting",
-    "--accountant",
-    "accountant",
-    metavar="NAME",
-    help="What adds up: basic (epsilon, or epsilon and delta) or zcdp (rho). [zcdp with a delta, else basic]",
-)
-@click.option("--cap-eps", "cap", metavar="E", help="Epsilon of the largest single release. [no cap]")
-@click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]")
+@amount
 @click.option("--neighbours", type=click.Choice(["add-remove", "replace"]), default="add-remove", show_default=True)
 @click.option("--unit", metavar="COLUMN", help="Column that says whose row it is; the budget then protects persons.")
 @click.option("--counts", metavar="COLUMN", help="The table is a histogram; COLUMN holds each row's count.")
@@ -128,11 +142,7 @@ def command() -> None:
 def init(
     dataset: str,
     *,
-    eps: str,
-    delta: str | None,
-    accountant: str | None,
-    cap: str | None,
-    cap_delta: str | None,
+    amount: Amount,
     neighbours: str,
     unit: str | None,
     counts: str | None,
@@ -152,11 +162,11 @@ def init(
     require_output()
     asked = BudgetRequest(
         dataset=dataset,
-        epsilon=eps,
-        delta=delta,
-        accountant=accountant,
-        cap=cap,
-        cap_delta=cap_delta,
+        epsilon=amount.eps,
+        delta=amount.delta,
+        accountant=amount.accountant,
+        cap=amount.cap,
+        cap_delta=amount.cap_delta,
         neighbours=neighbours,
         unit=unit,
         kind=kind,

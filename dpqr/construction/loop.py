@@ -24,8 +24,10 @@ from dpqr.strategies.transcript import Round, Step, Transcript
 
 
 class Observer(Protocol):
-    """Told of every finished round, for progress displays. A round's number is public only as far as the plan and the
-    paid stop test make it so."""
+    """Notified of every finished round, for progress displays.
+
+    A round's number is public only as far as the plan and the paid stop test make it so.
+    """
 
     def finished(self, rounds: int, planned: int) -> None: ...
 

@@ -25,6 +25,7 @@ GROUPS = [
     (predict_options.learner, predict_options.Learner, "learner"),
     (strategies.explained, strategies.Explained, "asked"),
     (budget.files, budget.Files, "files"),
+    (budget.amount, budget.Amount, "amount"),
     (budget.reading, budget.Reading, "reading"),
 ]
 ALONE = {"eps"}

@@ -28,7 +28,7 @@ from dpqr.workload.ranges import Ranges
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StatedAnswers:
-    """Any public guess is allowed, so an attack may choose the one against which a selection tells most.
+    """Any public guess is allowed, so an attack may choose the one against which a selection leaks most.
 
     answers: by the block's name, in the block's grid.
     """

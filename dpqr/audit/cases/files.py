@@ -28,7 +28,7 @@ from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import NoiseSource
 
 RUNS = 120
-"""Runs of a short audit: enough for whatever tells neighbours apart nearly always."""
+"""Runs of a short audit: enough for an event that separates neighbours nearly always."""
 WIDEST = 2_000
 """Parts of numbers (`_digits`) of one file that are looked at: twice what the cases below publish."""
 NUMBER = re.compile(r"(-?\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?")
@@ -54,7 +54,7 @@ DOMAIN = {
 class FileCase:
     """One attack on `dpqr release` as a user has it. Fields and methods as `Case`.
 
-    tables: the header and rows of two neighbouring tables. given: options of the release. claim: what its user is told.
+    tables: the header and rows of two neighbouring tables. given: options of the release. claim: what its user reads.
     """
 
     name: str

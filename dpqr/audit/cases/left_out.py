@@ -37,7 +37,7 @@ ASKED = QueryBlock(name="cell", factors=(Factor(axes=(0,), sizes=(2,), matrix=De
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OfPart:
-    """`inner` on one part of a table whose first axis tells the parts apart."""
+    """`inner` on one part of a table whose first axis separates the parts."""
 
     inner: Mechanism[Counts, Measurement]
     part: int

@@ -81,7 +81,7 @@ def schedule_cases() -> Iterator[Case]:
 def queries_case(name: str, budget: PrivacyBudget) -> Case:
     """Two overlapping queries; a record comes to both, one of which is answered too low and the other too high.
 
-    A noisy total tells the number of rounds, and with it their prices: two or three, nine for a noise that never is.
+    A noisy total decides the number of rounds, and with it their prices: two or three, nine for a noise that never is.
     """
     matrix = Dense(np.array([[1, 1, 0, 0], [1, 0, 1, 0]]))
     plan = automatic(_problem(4, matrix), budget, schedule="queries")

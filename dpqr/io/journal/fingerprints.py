@@ -259,10 +259,10 @@ def table_mark(source: TableSource, key: bytes) -> str | None:
     **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
     that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
     share a key, so two marks do not tell whether the table has changed between them; and the key is erased when the
-    run is settled. What can be told from a continued run is one bit, whether two tables are the same. The release is
-    a function of one table, by the curator's declaration, and on one table the bit is constant: it tells neighbours
-    nothing apart. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
-    there is one such bit at most for each reservation, told to nobody but the holder of both tables and of the ledger.
+    run is settled. What can be learned from a continued run is one bit, whether two tables are the same. The release is
+    a function of one table, by the curator's declaration, and on one table the bit is constant: it says nothing
+    of neighbours. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
+    there is one such bit at most for each reservation, seen by nobody but the holder of both tables and of the ledger.
     """
     if source.from_stdin:
         return None

@@ -11,7 +11,7 @@ is carried through a fork.
 
 Keys: one random secret for each reservation that is not settled, beside the chain and never in it. It marks the table
 of a run, so that the run can be continued on that table only. An export of the record shows no key; after the
-settlement the key is gone. A check beside each key tells a damaged key from another table.
+settlement the key is gone. A check beside each key distinguishes a damaged key from another table.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Limits: the declared caps under which a table is read, what a failure may say, and how progress is told.
+"""Limits: the declared caps under which a table is read, what a failure may say, and how progress is reported.
 
 Caps are public and never learnt from the table. Whether a table keeps to them is private, but for the number of
 columns: it is asked when the run is paid for.
@@ -33,7 +33,7 @@ class Limits:
     records: largest number of rows (of counts, where the table is a histogram); true answers are bounded by it. Where
     nobody states it, also `is_crowd`.
     columns: widest table that is opened, counting the columns that are not read.
-    bytes: most bytes read, and most bytes that they may unpack to; where nobody states it, also `is_bomb`.
+    bytes: most bytes read, and most bytes that they may unpack to; where nobody states it, `is_decompression_bomb` too.
     row_bytes: longest CSV row.
     batch_rows: rows of Parquet that are decoded at a time.
     memory: bytes that bounding the rows of persons may need; a table that needs more is read in several passes.
@@ -59,7 +59,7 @@ class Limits:
             raise UsageFault("the limit on row_bytes may be at most 2^30")
 
     def require_records(self, count: int) -> None:
-        """DataError above the limit, in the same words wherever it is reached: the ending tells one bit and no more."""
+        """DataError above the limit, in the same words wherever it is reached: the ending reveals no second bit."""
         if count > self.records:
             raise DataError("the table holds more records than the declared limit; raise the limit on records")
 
@@ -68,7 +68,7 @@ class Limits:
         if count > self.bytes:
             raise DataError("the table holds more bytes than the declared limit; raise the limit or split the table")
 
-    def is_bomb(self, packed: int, unpacked: int) -> bool:
+    def is_decompression_bomb(self, packed: int, unpacked: int) -> bool:
         """Whether a file of `packed` bytes, of which `unpacked` have come out so far, looks built to fill a machine.
         Who states a limit on bytes has said how many are meant."""
         return self.bytes == BYTES and unpacked > _FREE_BYTES and unpacked > _EXPANSION * packed
@@ -115,12 +115,12 @@ STEP = 10
 
 @dataclass(slots=True, kw_only=True)
 class Percent:
-    """Tells 0, 10, 20, ..., 100, each once and in this order, however large the table is and however reading ends.
+    """Reports 0, 10, 20, ..., 100, each once and in this order, however large the table is and however reading ends.
 
-    total: bytes of all passes; None: not known, then 0 is told and 100.
+    total: bytes of all passes; None: not known, then 0 and 100 are reported.
 
-    **Privacy** The sizes of a table's files are functions of its rows. What is told is not: always the same numbers.
-    When each of them is told follows from the reading's speed, which is not padded.
+    **Privacy** The sizes of a table's files are functions of its rows. The reported numbers are not: always the same.
+    When each of them is reported follows from the reading's speed, which is not padded.
     """
 
     total: int | None

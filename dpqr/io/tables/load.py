@@ -151,8 +151,8 @@ def load_table(
     noise: what that choice is drawn from. declared: the public number of records of the table (of persons, where the
     unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
     parts: the number of parts of which every record, or person, draws one (`Parts`), as a last axis of the counts.
-    slots: whether that axis tells the order of the records instead (`Slots`); they are `declared` then.
-    progress: is told how much was read, in percent (`Percent`).
+    slots: whether that axis holds the order of the records instead (`Slots`); they are `declared` then.
+    progress: receives how much was read, in percent (`Percent`).
 
     Errors: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
     fault, on a broken `fail` rule, on more than `limits.records` records or `limits.bytes` bytes, on persons beyond
@@ -239,7 +239,7 @@ def _refuse_failed(failed: set[str], domain: Domain, *, malformed: bool) -> None
         if name in failed:
             raise DataError(
                 f"column {name!r} has a cell that its rule in the domain file does not allow\n"
-                f"the rule is 'fail' for: {', '.join(faults)}; mend the table, or choose another rule"
+                f"the rule is 'fail' for: {', '.join(faults)}; fix the table, or choose another rule"
             )
     if malformed and domain.malformed is Rule.FAIL:
         raise DataError(

@@ -21,8 +21,8 @@ def require_public(points: TableSource, table: TableSource) -> None:
 
     **Privacy** How many points there are, and whether all of them can be read, is shown, and no budget pays for it. Of
     the private rows that would be their number, exactly, by `--max-records` even before anything is reserved. Files
-    are told apart by device and number, so a copy under another name is not found: that points are public remains the
-    word of whoever names them.
+    are distinguished by device and number, so a copy under another name is not found: that points are public remains
+    the word of whoever names them.
     """
     private = {_identity(file.path) for file in _present(table)} - {None}
     for file in points.files():
@@ -34,7 +34,7 @@ def require_public(points: TableSource, table: TableSource) -> None:
 
 
 def _present(table: TableSource) -> tuple[TableFile, ...]:
-    """The table's files; none where they are not what a run could read, for that is told later."""
+    """The table's files; none where they are not what a run could read, for that is reported later."""
     try:
         return table.files()
     except DataError:

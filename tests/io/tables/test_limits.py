@@ -32,8 +32,10 @@ def test_limits_that_keep_sums_exact() -> None:
     [(1, 2**28, False), (1, 2**28 + 1, True), (2**26, 100 * 2**26, False), (2**26, 100 * 2**26 + 1, True)],
 )
 def test_bombs(packed, unpacked, bomb) -> None:
-    assert Limits().is_bomb(packed, unpacked) == bomb
-    assert not Limits(bytes=2**40 - 1).is_bomb(packed, unpacked), "who states a limit has said what is meant"
+    assert Limits().is_decompression_bomb(packed, unpacked) == bomb
+    assert not Limits(bytes=2**40 - 1).is_decompression_bomb(packed, unpacked), (
+        "who states a limit has said what is meant"
+    )
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ class ParquetBudget:
         self.unpacked += unpacked
         packed = self.file.bytes or 0
         self.limits.require_bytes(self.unpacked)
-        if self.limits.is_bomb(packed, self.unpacked):
+        if self.limits.is_decompression_bomb(packed, self.unpacked):
             raise DataError(
                 f"{self.file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant"
             )

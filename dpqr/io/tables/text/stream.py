@@ -51,7 +51,7 @@ class TextStream:
 
     taken: bytes read from disk or standard input so far (packed ones, where the table is packed). look: what is read
     of standard input stays there for the next stream.
-    Errors: DataError above the limit of bytes unpacked, and for a bomb; constant in words. A damaged gzip
+    Errors: DataError above the limit of bytes unpacked, and for a decompression bomb; constant in words. A damaged gzip
     stream raises as gzip does.
     """
 
@@ -82,7 +82,7 @@ class TextStream:
             piece = self._meter.read(size) or b""
         self._unpacked += len(piece)
         self._limits.require_bytes(self._unpacked)
-        if self._plain is not None and self._limits.is_bomb(self.taken, self._unpacked):
+        if self._plain is not None and self._limits.is_decompression_bomb(self.taken, self._unpacked):
             raise DataError(f"{self._name} unpacks to more than 100 times its size; state --max-bytes if that is meant")
         return piece
 

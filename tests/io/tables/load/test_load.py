@@ -206,7 +206,7 @@ def test_a_broken_fail_rule_has_one_message_and_no_history(tmp_path, fault) -> N
         assert not any(name in frame.f_locals for frame in frames for name in ("coded", "batch", "cells"))
     assert told == {
         f"column 'k' has a cell that its rule in the domain file does not allow\n"
-        f"the rule is 'fail' for: {fault}; mend the table, or choose another rule"
+        f"the rule is 'fail' for: {fault}; fix the table, or choose another rule"
     }
 
 
