@@ -116,8 +116,8 @@ def _answers(
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
     """What a reader must know before relying on the figures."""
-    told = plan.schedule.reasons(plan, outcome.transcript) if isinstance(plan.schedule, Explaining) else ()
-    sentences = [*plan.notes, *told, *plan.roles.update.trust]
+    reasons = plan.schedule.reasons(plan, outcome.transcript) if isinstance(plan.schedule, Explaining) else ()
+    sentences = [*plan.notes, *reasons, *plan.roles.update.trust]
     if not private:
         sentences.insert(0, "NOT PRIVATE: the noise came from a repeatable test source")
     if outcome.transcript.lost:
