@@ -10,8 +10,8 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
 from dpqr.privacy.accountant import Accountant
-from dpqr.strategies.checks.interface import Check
-from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.checks import Check
+from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem

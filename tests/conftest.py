@@ -1,7 +1,6 @@
-"""What holds for every test: on a busy machine an example of Hypothesis may take its time; nothing goes to the cache
-of the user who runs it; and `pytest` alone leaves out the tests marked slow, and says so in its last line."""
+"""What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
+the tests marked slow, and says so in its last line."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,6 @@ from hypothesis import HealthCheck, settings
 
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
-
-os.environ["DPQR_CACHE"] = "none"
 
 PLAIN = pytest.StashKey[bool]()
 """Whether this run names no tests, and so leaves out the slow ones."""

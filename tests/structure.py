@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def _measured(tree: Path) -> dict[str, str]:
-    environment = {**os.environ, "PYTHONPATH": str(tree), "DPQR_CACHE": "none"}
+    environment = {**os.environ, "PYTHONPATH": str(tree)}
     command = [sys.executable, str(Path(__file__).resolve()), "--one"]
     printed = subprocess.run(command, cwd=tree, env=environment, check=True, capture_output=True, text=True).stdout
     return dict(line.split("\t") for line in printed.splitlines())

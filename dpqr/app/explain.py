@@ -14,11 +14,10 @@ from dpqr.app.strategies import USES
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.documents.queries import QueriesDocument
-from dpqr.io.tuning_cache import cached_tunings
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 from dpqr.strategies.known import SCHEDULES, UPDATES
 from dpqr.strategies.problem import Level, Problem, Variant
-from dpqr.strategies.updates.interface import UnlikeBound
+from dpqr.strategies.updates.interface import DistinctRecordsBound
 
 VARIANTS: tuple[Variant, ...] = ("printed", "sharp")
 USUAL_ALPHA = Fraction(1, 10)
@@ -34,8 +33,7 @@ def explain(request: PlanRequest) -> Explanation:
     document = read_documents(request.queries, request.domain)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
     chosen, reasons = settled(asked, document.workload)
-    with cached_tunings():
-        forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
+    forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
     promised = {rule: dict(_promised(asked, document, rule)) for rule in UPDATES.builtins}
     smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)
     problem = Problem(
@@ -119,6 +117,6 @@ def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> R
 
 
 def _unlike(rule: Any, problem: Problem, half: Fraction) -> dict[Variant, int | None]:
-    if not isinstance(rule, UnlikeBound):
+    if not isinstance(rule, DistinctRecordsBound):
         return {}
-    return {variant: rule.mistakes_unlike(problem, Level(value=half, variant=variant)) for variant in VARIANTS}
+    return {variant: rule.mistakes_distinct(problem, Level(value=half, variant=variant)) for variant in VARIANTS}

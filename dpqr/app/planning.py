@@ -24,7 +24,7 @@ from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.interface import Planner
-from dpqr.strategies.updates.interface import FactBinding
+from dpqr.strategies.updates.interface import ConstrainedRule
 
 
 def require_agreement(problem: Problem) -> None:
@@ -58,7 +58,7 @@ def fact_notes(plan: Plan) -> Iterator[str]:
         f"{facts.records:,} records in all" if facts.records is not None else "",
     ]
     listed = ", ".join(part for part in told if part) or "bounds on the number of records"
-    if isinstance(update, FactBinding) and update.binds(plan.problem):
+    if isinstance(update, ConstrainedRule) and update.applies_constraints(plan.problem):
         yield (
             f"public facts of the domain file bind the fit ({listed}); they are constants of the run, and the "
             "guarantee does not cover what they tell"

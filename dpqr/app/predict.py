@@ -31,14 +31,13 @@ from dpqr.io.tables.load import load_table
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.structure import check_table, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import FunctionForm
-from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.outlook import Outlook, outlook
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planner import Wanted
-from dpqr.prediction.problem import without
-from dpqr.prediction.target import read_target
+from dpqr.prediction.planner import PlannerInput
+from dpqr.prediction.problem import read_target, without
+from dpqr.prediction.release import PredictionRelease
 from dpqr.privacy.accountants.known import PREDICTING, available
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.policy import Policy
@@ -108,7 +107,7 @@ def apply_model(request: ModelRequest) -> AnyArray:
     return predictions
 
 
-def _wanted(request: PredictionRequest) -> tuple[Wanted, AnyArray | None]:
+def _wanted(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
     """What the plan is made for, and the points' codes; None where there are none to read."""
     codes = _points(request)
     counts = count_column(request.table, request.payer)

@@ -12,10 +12,10 @@ from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts
 from dpqr.mechanisms.learned_functions import FINENESS, step
 from dpqr.noise.source import NoiseSource
-from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm
-from dpqr.prediction.outcome import PredictionRelease
 from dpqr.prediction.plan import PredictionPlan, usable
+from dpqr.prediction.release import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.gate import measure, measure_together

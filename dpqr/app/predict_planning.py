@@ -14,16 +14,15 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.tables.structure import refuse_published_unit
-from dpqr.prediction.aggregate import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
+from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernel import BANDWIDTH, DEGREE, Kernel, KernelName
+from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
-from dpqr.prediction.planner import Wanted, least_spread
-from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import PredictionProblem, read_target
 from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
-from dpqr.prediction.target import read_target
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.privacy.budget import PrivacyBudget, decimal
@@ -55,13 +54,13 @@ KERNEL_OPTIONS: dict[str, tuple[Callable[[PredictionPlanRequest], object], tuple
 }
 
 
-def settled_prediction(wanted: Wanted) -> PredictionPlan:
+def settled_prediction(wanted: PlannerInput) -> PredictionPlan:
     """The plan of least noise, with what its reader must know."""
     plan = least_spread(wanted)
     return replace(plan, notes=(*plan.notes, *_notes(wanted.problem.domain, plan)))
 
 
-def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Wanted:
+def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> PlannerInput:
     """What a plan is made for. Errors: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
@@ -78,7 +77,7 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Wan
         points=_asked_points(request, points),
         seed=request.seed,
     )
-    return Wanted(
+    return PlannerInput(
         problem=problem,
         budget=budget,
         recipe=_recipe(request, problem),

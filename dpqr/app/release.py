@@ -24,7 +24,6 @@ from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.structure import check_table
-from dpqr.io.tuning_cache import cached_tunings, tuning_notes
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.known import available
 from dpqr.strategies.plan import Plan
@@ -37,14 +36,13 @@ class Progress(Observer, Protocol):
 
 
 def dry_run(request: ReleaseRequest) -> Plan:
-    """The plan of a release, checked as far as it can be without the table; it names strategies found in the cache."""
-    with cached_tunings() as tunings:
-        plan, _ = _checked(request)
-        return replace(plan, notes=(*plan.notes, *tuning_notes(tunings)))
+    """The plan of a release, checked as far as it can be without the table."""
+    plan, _ = _checked(request)
+    return plan
 
 
 def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
-    """The plan, the same whether its strategies are tuned now or were before, and how the table is read."""
+    """The plan, and how the table is read."""
     plan = plan_release(replace(request.plan, counts=count_column(request.source, request.payer)))
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
@@ -80,14 +78,13 @@ def release(
     payer, output = request.payer, request.output
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    with cached_tunings():
-        plan, held = _checked(request)
+    plan, held = _checked(request)
     planned(plan)
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     bill = release_bill(plan, held.policy)
-    with cached_tunings(), paid_run(payer, bill, target.path if target else None) as run:
+    with paid_run(payer, bill, target.path if target else None) as run:
         finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-
 from dpqr.plugins import HOUSE, Entry, Registry
 from dpqr.strategies.known import ROLES
+
+SUMMARIES = {
+    "auto": "names the schedule that suits what is asked; the default",
+    "marginals": (
+        "one table of all columns where it is small; else one-way marginals, and a search for the blocks "
+        "that they do not explain"
+    ),
+    "rounds": "a fixed number of block rounds after a first, non-adaptive measurement",
+    "queries": "a number of rounds of one query each, the practical form of the source's loop, without its stop test",
+    "theory": "the source's loop on single queries, as printed, with its constants from the accountant",
+    "strategy": "measures, once and with the whole budget, what the workload can be told from best",
+    "ordered": "the strategy where records are many, buckets of neighbouring cells where they are few",
+    "exponential": "the source's distinguisher of choice, the exponential mechanism",
+    "permute-and-flip": "never worse than the exponential mechanism at the same pure epsilon",
+    "laplace": "the source's check, a noisy answer that is pure eps-DP",
+    "gaussian": "a check with lighter tails, for accountants that count in rho",
+    "multiplicative-weights": "a distribution over the universe, moved by exponential steps (Dwork and Roth 2014, 4.2)",
+    "piecewise-weights": "multiplicative weights with replay of all single queries, on the pieces that they leave",
+    "median": "halving over a net of small databases (Dwork and Roth 2014, section 5.2; Gupta, Roth and Ullman 2012)",
+    "perceptron": "a real vector on the universe, moved along the query (Dwork and Roth 2014, section 5.2; re-derived)",
+    "least-squares": "the unbiased linear estimate that fits all measurements best",
+    "bucket-least-squares": "where buckets of cells were measured, their counts by least squares, spread evenly",
+    "basic": "epsilons add up",
+    "advanced": "epsilons of a fixed schedule add up like random steps, at the price of a delta",
+    "optimal": "the exact privacy curve of equal pure draws",
+    "zcdp": "rhos add up, and one conversion at the end gives epsilon at delta",
+    "pld": "the losses of a fixed schedule added up as random variables, nearly without slack",
+}
+"""What each of the house's strategies is."""
 
 USES = {
     "auto": "for any workload: it takes the schedule that suits; the default",
@@ -44,14 +71,8 @@ def list_strategies() -> list[dict[str, str]]:
 
 def _listed(registry: Registry, entry: Entry) -> dict[str, str]:
     if entry.origin == HOUSE:
-        what, use = _summary(entry), USES[entry.name]
+        what, use = SUMMARIES[entry.name], USES[entry.name]
     else:
         what = entry.target
         use = f"runs with --trust {entry.name} only, for its code would run where the private data is"
     return {"role": registry.role, "name": entry.name, "what": what, "use": use, "origin": entry.origin}
-
-
-def _summary(entry: Entry) -> str:
-    """The first line of its module's introduction, the name left out."""
-    introduction = import_module(entry.target.partition(":")[0]).__doc__ or ""
-    return introduction.strip().split("\n", 1)[0].partition(": ")[2].rstrip(".")

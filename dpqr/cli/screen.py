@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from dpqr.cli.groups import Display
     from dpqr.construction.release import Release
     from dpqr.data.arrays import AnyArray
-    from dpqr.prediction.outcome import PredictionRelease
     from dpqr.prediction.outlook import Outlook
     from dpqr.prediction.plan import PredictionPlan
+    from dpqr.prediction.release import PredictionRelease
     from dpqr.strategies.explanation import Explanation
     from dpqr.strategies.plan import Plan
 

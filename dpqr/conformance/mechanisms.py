@@ -22,8 +22,8 @@ from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.noise.source import SystemNoise
 from dpqr.plugins import lacking
 from dpqr.privacy.budget import Price
-from dpqr.strategies.checks.interface import Check
-from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.checks import Check
+from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.workload import Measurement

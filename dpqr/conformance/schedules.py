@@ -14,9 +14,9 @@ from dpqr.plugins import lacking
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.candidates import Candidate
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.transcript import Round, Step

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from dpqr.construction.loop import Outcome
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.checks.gap import gap
+from dpqr.strategies.checks import gap
 from dpqr.strategies.plan import Plan
 
 

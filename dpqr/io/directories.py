@@ -28,15 +28,6 @@ def data_directory(environment: Mapping[str, str] = os.environ, platform: str = 
     return _declared(environment, "XDG_DATA_HOME", ".local/share") / "dpqr"
 
 
-def cache_directory(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> Path:
-    """This user's directory for what can be made again, by the platform's custom."""
-    if platform == "win32":
-        return _local(environment) / "dpqr" / "Cache"
-    if platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "dpqr"
-    return _declared(environment, "XDG_CACHE_HOME", ".cache") / "dpqr"
-
-
 def _local(environment: Mapping[str, str]) -> Path:
     home = Path(environment.get("USERPROFILE") or Path.home())
     return Path(environment.get("LOCALAPPDATA") or home / "AppData" / "Local")

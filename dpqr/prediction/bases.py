@@ -26,15 +26,27 @@ RIDGE = 0.1
 class Trainer(Protocol):
     """Trains one member after another and predicts at the points. What it raises makes the part fail.
 
-    Privacy: what it returns for a part is a function of the arguments and of public things.
+    Privacy:
+        What it returns for a part is a function of the arguments and of public things.
     """
 
     def classes(self, part: int, vectors: FloatArray, cells: IntArray, labels: int) -> IntArray:
-        """A label for each point. cells: labels of the rows, of which there are at least two kinds."""
+        """A label for each point.
+
+        Args:
+            vectors: features, shape (rows, width).
+            cells: labels of the rows, of which there are at least two kinds.
+            labels: number of labels.
+        """
         ...
 
     def numbers(self, part: int, vectors: FloatArray, values: FloatArray) -> FloatArray:
-        """A number for each point. values: targets in [-1, 1], at least one."""
+        """A number for each point.
+
+        Args:
+            vectors: features, shape (rows, width).
+            values: targets in [-1, 1], at least one.
+        """
         ...
 
 
@@ -48,7 +60,7 @@ class Base(Protocol):
 
     @property
     def predicts(self) -> Predicts | None:
-        """None: whatever is asked for."""
+        """None: labels or numbers, as requested."""
         ...
 
     @property
@@ -57,17 +69,30 @@ class Base(Protocol):
         ...
 
     def rehearse(self) -> None:
-        """UsageFault where it cannot be had. Called once a plan is accepted, before anything is paid for."""
+        """Check that it can be had. Called once a plan is accepted, before anything is paid for.
+
+        Raises:
+            UsageFault: it cannot.
+        """
         ...
 
     def trainer(self, points: FloatArray) -> AbstractContextManager[Trainer]:
-        """What trains while the block lasts. points: features, shape (predictions, width); public."""
+        """The trainer, for the length of a with block.
+
+        Args:
+            points: features, shape (predictions, width); public.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RidgeBase:
-    """Least squares with a weak penalty; one label against the others, the largest value wins."""
+    """Least squares with a weak penalty; one label against the others, the largest value wins.
+
+    >>> with RidgeBase().trainer(np.array([[1.0]])) as trainer:
+    ...     trainer.numbers(0, np.array([[1.0]]), np.array([0.55])).round(3)
+    array([0.5])
+    """
 
     ridge: float = RIDGE
     name: ClassVar[str] = BUILT_IN
@@ -75,7 +100,7 @@ class RidgeBase:
     trusted: ClassVar[bool] = False
 
     def rehearse(self) -> None:
-        """It is always there."""
+        """Always there."""
 
     def trainer(self, points: FloatArray) -> AbstractContextManager[Trainer]:
         return contextlib.nullcontext(RidgeTrainer(self.ridge, points))
@@ -83,7 +108,7 @@ class RidgeBase:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RidgeTrainer:
-    """Sums, products and the solution of linear equations, which keep no state from part to part."""
+    """Sums, products and linear equations, which keep no state from part to part."""
 
     ridge: float
     points: FloatArray
@@ -98,7 +123,7 @@ class RidgeTrainer:
         return self.points @ self._solved(vectors, values)
 
     def _solved(self, vectors: FloatArray, targets: FloatArray) -> FloatArray:
-        """By whichever of the two normal equations is smaller."""
+        """By the smaller of the two normal equations."""
         rows, width = vectors.shape
         if rows < width:
             gram = vectors @ vectors.T
@@ -128,7 +153,8 @@ class EstimatorBase:
         return self.estimator.trusted
 
     def rehearse(self) -> None:
-        """One on the list was made when its name was read; a third party's is now looked at for the first time."""
+        """An estimator on the list was made when its name was read; a third party's is imported now for the first
+        time."""
         if self.trusted:
             with serving(self.estimator, np.zeros((0, 1)), count=1):
                 pass
@@ -141,7 +167,7 @@ class EstimatorBase:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IsolatedTrainer:
-    """Asks a process for each part."""
+    """Requests each part of a process."""
 
     servers: Servers
 
@@ -157,7 +183,7 @@ class IsolatedTrainer:
 
 @contextlib.contextmanager
 def silenced() -> Iterator[None]:
-    """Standard output and error go nowhere, for Python and for compiled code: what a solver prints may quote its
+    """Standard output and error discarded, for Python and for compiled code: what a solver prints may quote its
     rows."""
     with contextlib.ExitStack() as stack:
         for stream in (sys.stdout, sys.stderr):
@@ -172,7 +198,7 @@ def silenced() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _diverted(descriptor: int) -> Iterator[None]:
-    """A file descriptor that leads nowhere; one that the caller closed stays so."""
+    """A file descriptor that leads nowhere; one that the caller closed stays closed."""
     try:
         kept = os.dup(descriptor)
     except OSError:
@@ -189,7 +215,14 @@ def _diverted(descriptor: int) -> Iterator[None]:
 
 
 def read_base(given: str, trust: tuple[str, ...] = ()) -> Base:
-    """`least-squares`, or an estimator (`read_estimator`). Errors: UsageFault, also for trust in what is not used."""
+    """`least-squares`, or an estimator (`read_estimator`).
+
+    Raises:
+        UsageFault: neither, or trust in a name that is not used.
+
+    >>> read_base("least-squares").name
+    'least-squares'
+    """
     base = RidgeBase() if given == BUILT_IN else EstimatorBase(estimator=read_estimator(given, trust))
     used = (base.estimator.name,) if isinstance(base, EstimatorBase) and base.trusted else ()
     refuse_idle_trust(trust, used)
@@ -197,7 +230,11 @@ def read_base(given: str, trust: tuple[str, ...] = ()) -> Base:
 
 
 def refuse_idle_trust(trust: tuple[str, ...], used: tuple[str, ...] = ()) -> None:
-    """UsageFault for trust in a name that stands for no third party's code here."""
+    """Check that every trusted name is used.
+
+    Raises:
+        UsageFault: trust in a name that stands for no third party's code here.
+    """
     for name in trust:
         if name not in used:
             raise UsageFault(f"--trust {name}: no third party's code of that name is used here; leave it out")

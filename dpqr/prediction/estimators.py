@@ -20,9 +20,9 @@ from dpqr.errors import UsageFault
 Predicts = Literal["labels", "numbers"]
 
 LONGEST = 1000
-"""Characters of a name with its arguments."""
+"""Most characters of a name with its arguments."""
 DEEPEST = 4
-"""How deep lists, tuples and mappings of an argument may be nested."""
+"""Deepest nesting of lists, tuples and mappings in an argument."""
 
 CLASSIFIERS: Mapping[str, tuple[str, ...]] = {
     "sklearn.discriminant_analysis": ("LinearDiscriminantAnalysis", "QuadraticDiscriminantAnalysis"),
@@ -84,15 +84,20 @@ REFUSED = {
     "estimator": "it is an object, and arguments are literals",
     "init": "it may be an object",
 }
-"""Arguments of these estimators that are not taken, and why."""
+"""Arguments of these estimators that are refused, and why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimator:
-    """An estimator as the user wrote it. name: the dotted name in it. predicts: None where nobody has looked.
+    """An estimator as the user wrote it.
 
-    trusted: a third party's, for which the user vouches. seeded: whether it takes a `random_state` that the user left
-    to the run, which then states a public one for each part.
+    Attributes:
+        text: as given.
+        name: the dotted name in it.
+        predicts: None where it is unknown.
+        trusted: a third party's, for which the user vouches.
+        seeded: whether it takes a `random_state` that the user left to the run, which then states a public one per
+            part.
     """
 
     text: str
@@ -103,9 +108,17 @@ class Estimator:
 
 
 def read_estimator(given: str, trust: tuple[str, ...]) -> Estimator:
-    """The estimator that the user wrote. Errors: UsageFault, on one line.
+    """The estimator that the user wrote.
 
-    Privacy: no table is open yet. What is not on the list is neither imported nor called.
+    Args:
+        given: a dotted name with literal keyword arguments.
+        trust: names of third parties' estimators that the user vouches for.
+
+    Raises:
+        UsageFault: on one line.
+
+    Privacy:
+        No table is open yet. What is not on the list is neither imported nor called.
     """
     name, options = parsed(given)
     found = predicted_by(name)
@@ -126,7 +139,11 @@ def read_estimator(given: str, trust: tuple[str, ...]) -> Estimator:
 
 
 def predicted_by(name: str) -> Predicts | None:
-    """What an estimator on the list predicts; None: it is not on the list."""
+    """What an estimator on the list predicts; None: it is not on the list.
+
+    >>> predicted_by("sklearn.svm.SVC"), predicted_by("os.system")
+    ('labels', None)
+    """
     module, _, kind = name.rpartition(".")
     if kind in CLASSIFIERS.get(module, ()):
         return "labels"
@@ -134,7 +151,14 @@ def predicted_by(name: str) -> Predicts | None:
 
 
 def parsed(given: str) -> tuple[str, dict[str, Any]]:
-    """A dotted name and its literal keyword arguments. UsageFault: anything else."""
+    """A dotted name and its literal keyword arguments.
+
+    Raises:
+        UsageFault: anything else.
+
+    >>> parsed("sklearn.svm.SVC(C=2)")
+    ('sklearn.svm.SVC', {'C': 2})
+    """
     fault = UsageFault(
         f"--base {' '.join(given.split())[:80]}: give least-squares, or an estimator with literal keyword arguments, "
         "such as sklearn.tree.DecisionTreeClassifier(max_depth=5)"

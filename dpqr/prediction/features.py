@@ -1,4 +1,4 @@
-"""FeatureMap: rows of codes become real vectors of norm at most 1, by public facts alone."""
+"""Feature maps: rows of codes become real vectors of norm at most 1, by public facts alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dpqr.data.domain import Domain
 from dpqr.errors import InfeasiblePlan
 
 MOST_FEATURES = 2**12
-"""More columns of features would not fit in memory beside the rows of a table."""
+"""Most columns of features, which have to fit in memory beside the rows of a table."""
 
 
 class FeatureMap(Protocol):
@@ -23,19 +23,32 @@ class FeatureMap(Protocol):
     def width(self) -> int: ...
 
     def of(self, codes: AnyArray) -> FloatArray:
-        """Vectors of rows, shape (rows, width). codes: shape (rows, columns); a code below 0 fits no cell."""
+        """Vectors of rows, shape (rows, width).
+
+        Args:
+            codes: shape (rows, columns); a code below 0 fits no cell.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class CellFeatures:
-    """Labels one-hot, numbers by the middle of their bin on a scale of -1 to 1 between the declared outermost edges,
-    a constant 1; the whole row divided by its norm where that is above 1.
+    """Labels one-hot, numbers by the middle of their bin, a constant 1; a row of norm above 1 is divided by its norm.
 
-    A number's own cells (null, outside) are one-hot too, its scale then counts as 0. A cell that fits nothing, which
-    only a point to be predicted can hold, gives zeros.
+    Numbers are on a scale of -1 to 1 between the declared outermost edges. A number's own cells (null, outside) are
+    one-hot too, its scale then counts as 0. A cell that fits nothing, which only a point to be predicted can hold,
+    gives zeros.
 
-    **Privacy** A function of the row and the domain: no mean, spread or vocabulary of the data enters.
+    Privacy:
+        A function of the row and the domain: no mean, spread or vocabulary of the data enters.
+
+    Raises:
+        InfeasiblePlan: more than MOST_FEATURES features.
+
+    >>> from dpqr.data.attribute import Codes
+    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
+    >>> CellFeatures(domain=domain).of(np.array([[0, 2]])).round(2).tolist()
+    [[0.58, 0.0, 0.0, 0.0, 0.58, 0.58]]
     """
 
     domain: Domain
@@ -66,19 +79,19 @@ class CellFeatures:
 
 
 def clipped(vectors: FloatArray) -> FloatArray:
-    """Rows of norm above 1 brought to norm 1; changes `vectors` in place."""
+    """Rows of norm above 1 scaled to norm 1; changes `vectors` in place."""
     norms = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     vectors /= np.maximum(norms, 1.0)[:, None]
     return vectors
 
 
 def _width(attribute: Attribute) -> int:
-    """Features of a column."""
+    """Number of features of a column."""
     return attribute.size if not isinstance(attribute.axis, Bins) else 1 + attribute.size - attribute.axis.size
 
 
 def _table(attribute: Attribute) -> FloatArray:
-    """One row a cell, and a last row of zeros for what fits no cell."""
+    """Features of every cell, and a last row of zeros for what fits no cell."""
     axis, size = attribute.axis, attribute.size
     if not isinstance(axis, Bins):
         return np.vstack([np.eye(size), np.zeros(size)])

@@ -1,4 +1,4 @@
-"""Forms: the ways in which predictions are released, with the event that a price buys and the noise it comes with."""
+"""Forms: the ways in which predictions are released, with the event that a price buys and the noise of it."""
 
 from __future__ import annotations
 
@@ -27,17 +27,29 @@ class Form(Protocol):
         """The noise laws that go with it."""
         ...
 
-    def event(self, price: Price, noise: Noise) -> PrivacyEvent: ...
+    def event(self, price: Price, noise: Noise) -> PrivacyEvent:
+        """The event of one draw at `price`."""
+        ...
 
     def spread(self, price: Price, noise: Noise) -> float:
-        """What plans are compared by, smaller is better: the standard deviation of one number's noise, in units of
-        the learner's bound (of a member's range, for averages; of a vote, for randomised ones); else 1 / epsilon."""
+        """What plans are compared by, smaller is better: the standard deviation of one number's noise.
+
+        In units of the learner's bound (of a member's range, for averages; of a vote, for randomised votes); 1 /
+        epsilon for votes.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FunctionForm:
-    """All weights of the function, once. width: how many there are."""
+    """All weights of the function, once.
+
+    Attributes:
+        width: number of weights.
+
+    >>> FunctionForm(width=3).count
+    1
+    """
 
     width: int
 
@@ -63,7 +75,11 @@ class FunctionForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PointsForm:
-    """Noise for each prediction. count: the number of points."""
+    """Noise for each prediction.
+
+    Attributes:
+        count: number of points.
+    """
 
     count: int
 
@@ -83,7 +99,7 @@ class PointsForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotesForm:
-    """A label for each point, by an ensemble's votes."""
+    """A label for each point, by the exponential mechanism on an ensemble's votes."""
 
     count: int
 
@@ -101,7 +117,11 @@ class VotesForm:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RandomisedVotesForm:
     """One of two labels for each point, by a coin whose probability is the noisy share of an ensemble's votes.
-    touched: parts that a unit changes."""
+
+    Attributes:
+        count: number of points.
+        touched: parts that a unit changes.
+    """
 
     count: int
     touched: int
@@ -119,7 +139,12 @@ class RandomisedVotesForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AveragesForm:
-    """A number for each point, by an ensemble's sums. touched: parts that a unit changes."""
+    """A number for each point, by an ensemble's noisy sums.
+
+    Attributes:
+        count: number of points.
+        touched: parts that a unit changes.
+    """
 
     count: int
     touched: int
@@ -141,7 +166,7 @@ EnsembleForm = LabelsForm | AveragesForm
 
 
 def noise_deviation(event: DiscreteLaplaceEvent | RoundedGaussianEvent) -> float:
-    """Of one released number, in grid steps."""
+    """Standard deviation of one released number, in grid steps."""
     if isinstance(event, RoundedGaussianEvent):
         return RoundedGaussian(event.variance).deviation
     deviation = DiscreteLaplace(event.scale).deviation

@@ -48,7 +48,13 @@ class PartFailed(Exception):
 
 @dataclass(slots=True, eq=False)
 class Server:
-    """One server and what it forks. points: features of the points, shape (predictions, width); public."""
+    """One server and the processes that it forks.
+
+    Attributes:
+        estimator: what it trains.
+        points: features of the points, shape (predictions, width); public.
+        seconds: processor time for one part.
+    """
 
     estimator: Estimator
     points: FloatArray
@@ -72,7 +78,11 @@ class Server:
         self._send(np.ascontiguousarray(self.points, dtype=np.float64).tobytes())
 
     def ready(self) -> None:
-        """Errors: UsageFault where the estimator cannot be had, which no row decides."""
+        """Wait for the estimator.
+
+        Raises:
+            UsageFault: it cannot be had, which no row decides.
+        """
         try:
             answer, reason = self._read(1), "its process ended"
             if answer == FAILED:
@@ -85,7 +95,11 @@ class Server:
             )
 
     def predicted(self, number: int, vectors: FloatArray, targets: AnyArray) -> FloatArray:
-        """One number a point, from one part. Private. Errors: PartFailed."""
+        """One number per point, from one part. Private.
+
+        Raises:
+            PartFailed: the part has no predictions.
+        """
         head = np.array([number, targets.dtype.kind == "i", *vectors.shape], dtype=np.int64)
         part = b"".join((head.tobytes(), np.ascontiguousarray(vectors, dtype=np.float64).tobytes(), targets.tobytes()))
         with self._turn:
@@ -101,7 +115,7 @@ class Server:
         return np.frombuffer(found, dtype=np.float64)
 
     def close(self) -> None:
-        """End it for good; whoever waits for a part gets PartFailed at once."""
+        """End it for good; a pending part raises PartFailed at once."""
         self._closed = True
         self._stop()
 
@@ -118,7 +132,7 @@ class Server:
         process.wait()
 
     def _renew(self) -> None:
-        """In place of one that was killed from outside, so that the parts to come are no worse off."""
+        """Replace one that was killed from outside, so that later parts are no worse off."""
         self._stop()
         if self._closed:
             return
@@ -152,7 +166,7 @@ class Server:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Servers:
-    """As many as processors; part i is the i-th's, modulo their number."""
+    """One per processor; part i belongs to server i mod their number."""
 
     servers: tuple[Server, ...]
 
@@ -165,7 +179,13 @@ class Servers:
 def serving(
     estimator: Estimator, points: FloatArray, *, count: int | None = None, seconds: int = SECONDS
 ) -> Iterator[Servers]:
-    """Servers that are ended with the block. count: None: one a processor."""
+    """Servers that end with the block.
+
+    Args:
+        points: features, shape (predictions, width); public.
+        count: None: one per processor.
+        seconds: processor time for one part.
+    """
     servers = tuple(Server(estimator, points, seconds) for _ in range(count or os.cpu_count() or 1))
     try:
         for server in servers:

@@ -1,5 +1,7 @@
-"""Losses: convex, Lipschitz in the prediction, with a Lipschitz derivative. Predictions and targets lie on the scale
-of `Target` (signs, or numbers in [-1, 1])."""
+"""Losses: convex, Lipschitz in the prediction, with a Lipschitz derivative.
+
+Predictions and targets lie on the scale of `Target`: signs, or numbers in [-1, 1].
+"""
 
 from __future__ import annotations
 
@@ -12,25 +14,27 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 
 HINGE_WIDTH = Fraction(1, 8)
+"""Of the rounded corner of the hinge."""
 PINBALL_WIDTH = Fraction(1, 32)
+"""Of the rounded corner of the quantile loss."""
 
 
 class Loss(Protocol):
-    """L(f, y) for arrays of one shape."""
+    """L(f, y) for arrays of one shape, f the prediction."""
 
     @property
     def lipschitz(self) -> Fraction:
-        """C_L: |L'(f, y)| is at most this."""
+        """C_L: an upper bound on |L'(f, y)|."""
         ...
 
     @property
     def smoothness(self) -> Fraction:
-        """Its derivative moves by at most this times a change of f."""
+        """Lipschitz constant of the derivative in f."""
         ...
 
     @property
     def start(self) -> Fraction:
-        """L(0, y) is at most this."""
+        """An upper bound on L(0, y)."""
         ...
 
     def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray: ...
@@ -40,13 +44,17 @@ class Loss(Protocol):
         ...
 
     def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
-        """L'' where it exists; a hint for the solver, no proof rests on it."""
+        """L'' where it exists; a hint for the solver, no proof relies on it."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Logistic:
-    """log(1 + exp(-y f)), y = +-1: C_L = 1, smoothness 1/4, log 2 at 0."""
+    """log(1 + exp(-y f)), y = +-1: C_L = 1, smoothness 1/4, log 2 at 0.
+
+    >>> Logistic().value(np.array([0.0]), np.array([1.0])).round(3)
+    array([0.693])
+    """
 
     @property
     def lipschitz(self) -> Fraction:
@@ -75,8 +83,11 @@ class Logistic:
 class Hinge:
     """max(0, 1 - y f) with its corner rounded over |1 - y f| <= width: (1 + width - y f)^2 / (4 width) there.
 
-    The rounded loss is a loss of its own: convex, C_L = 1, smoothness 1 / (2 width). So the sensitivity of S3 holds
+    The rounded loss is a loss of its own: convex, C_L = 1, smoothness 1 / (2 width). The learner's sensitivity holds
     for it as it stands, with no gap term for the rounding; it exceeds the hinge by at most width / 4.
+
+    >>> Hinge().value(np.array([0.0, 2.0]), np.array([1.0, 1.0]))
+    array([1., 0.])
     """
 
     width: Fraction = HINGE_WIDTH
@@ -109,9 +120,13 @@ class Hinge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pinball:
-    """The quantile loss max(tau u, (tau - 1) u), u = y - f, with its corner rounded over |u| <= width:
-    (tau - 1/2) u + u^2 / (4 width) + width / 4 there. C_L = max(tau, 1 - tau), smoothness 1 / (2 width); like the
-    hinge, a loss of its own, above the printed one by at most width / 4.
+    """The quantile loss max(tau u, (tau - 1) u), u = y - f, with its corner rounded over |u| <= width.
+
+    It is (tau - 1/2) u + u^2 / (4 width) + width / 4 there. C_L = max(tau, 1 - tau), smoothness 1 / (2 width); like the
+    hinge a loss of its own, above the printed one by at most width / 4.
+
+    >>> Pinball().value(np.array([0.0]), np.array([1.0]))
+    array([0.5])
     """
 
     tau: Fraction = Fraction(1, 2)
@@ -145,8 +160,13 @@ class Pinball:
 
 @dataclass(frozen=True, slots=True)
 class Square:
-    """(f - y)^2, |y| <= 1. C_L = 4: its slope where |f| <= 1, which is all that rounding asks about; no sensitivity
-    rests on it."""
+    """(f - y)^2, |y| <= 1.
+
+    C_L = 4 is its slope where |f| <= 1, which is all that rounding needs; no sensitivity relies on it.
+
+    >>> Square().value(np.array([0.5]), np.array([1.0]))
+    array([0.25])
+    """
 
     @property
     def lipschitz(self) -> Fraction:

@@ -30,13 +30,19 @@ READY, FAILED, FOUND, ENDED = b"R", b"F", b"P", b"E"
 CLOSED = 99
 """A process' exit status where there was no further part."""
 HEADER = 4
-"""Whole numbers before a part's arrays: its number, whether it has labels, rows and width."""
+"""Integers before a part's arrays: its number, whether it has labels, rows and width."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What every part is trained by. seeded: whether `random_state` is the part's number. seconds: of processor time,
-    and a tenth of what the clock allows, before a part counts as failed."""
+    """What every part is trained by.
+
+    Attributes:
+        maker, options: the estimator's class and arguments.
+        seeded: whether `random_state` is the part's number.
+        points: features of the points, shape (predictions, width); public.
+        seconds: of processor time before a part counts as failed; by the clock ten times as many.
+    """
 
     maker: Any
     options: dict[str, Any]
@@ -78,7 +84,7 @@ def main() -> None:
 
 
 def _work(order: dict[str, Any], points: bytes) -> Work:
-    """Imports the estimator and makes it once, which shows whether the arguments fit."""
+    """Import the estimator and make it once, which shows whether the arguments fit."""
     name, options = parsed(order["text"])
     module, _, kind = name.rpartition(".")
     maker = getattr(import_module(module), kind)
@@ -91,7 +97,7 @@ def _work(order: dict[str, Any], points: bytes) -> Work:
 
 
 def _one_part(work: Work, source: int, sink: int) -> bool:
-    """Fork, and wait for the end. False: there are no more parts. This process learns nothing of the part."""
+    """Fork, and wait for the end. False: there are no more parts. This process reads nothing of the part."""
     child = os.fork()
     if not child:
         _trained(work, source, sink)
@@ -134,7 +140,7 @@ def _message(source: int) -> bytes | None:
 
 
 def _exactly(source: int, count: int) -> bytes | None:
-    """So many bytes and not one more: what follows is another process' to read."""
+    """This many bytes and not one more: what follows is another process' to read."""
     found = bytearray()
     while len(found) < count:
         more = os.read(source, min(count - len(found), 2**20))

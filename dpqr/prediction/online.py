@@ -1,4 +1,4 @@
-"""OnlineLearner: least squares by one gradient step a record, in the records' order."""
+"""Online least squares: one gradient step per record, in the records' order."""
 
 from __future__ import annotations
 
@@ -11,23 +11,26 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.histogram import Counts, occupied
 from dpqr.errors import UsageFault
+from dpqr.prediction.examples import BLOCK, Examples
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.rounding import ULP, evaluation_error
-from dpqr.prediction.rows import BLOCK
-from dpqr.prediction.stable import Examples
+from dpqr.prediction.solver import ULP, evaluation_error
 
 THETA = Fraction(3, 4)
 MOST_DENOMINATOR = 1000
 ROUNDED_UP = 1 + Fraction(1, 2**40)
-"""What a power in double precision may fall short by."""
+"""Covers the rounding of a power in double precision."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Steps:
-    """eta_t = (t + offset)^-theta and lambda_t = (t + offset)^(theta - 1): the sizes of the steps.
+    """Step sizes eta_t = (t + offset)^-theta and penalties lambda_t = (t + offset)^(theta - 1).
 
-    Errors: UsageFault unless 1/2 < theta < 1 and offset^theta >= kappa^2 + 1 = 2. Then 0 <= A_t <= 1 - eta_t lambda_t
-    for every step's operator, which all bounds rest on.
+    Raises:
+        UsageFault: unless 1/2 < theta < 1 and offset^theta >= kappa^2 + 1 = 2. Then 0 <= A_t <= 1 - eta_t lambda_t for
+            every step's operator, which all bounds rely on.
+
+    >>> Steps().start
+    3
     """
 
     theta: Fraction = THETA
@@ -60,19 +63,33 @@ USUAL_STEPS = Steps()
 class OnlineLearner:
     """f_{t+1} = f_t - eta_t [(f_t(x_t) - y_t) K(x_t, .) + lambda_t f_t], f_0 = 0, |y| <= M = 1, kappa = 1.
 
-    slots: how many steps are taken; the last axis of the counts says which slot a row has, and an empty slot, or one
-    whose row has no target, only shrinks f. rows: K, how many slots one unit's rows fill.
+    Attributes:
+        examples: how rows are read.
+        steps: eta and lambda.
+        slots: number of steps. The last axis of the counts is a row's slot; an empty slot, or one whose row has no
+            target, only shrinks f.
+        rows: K, how many slots one unit's rows fill.
 
-    **Privacy** (replace only: one more record would move all later ones.) N = slots - 1 + t0. Let a neighbour have
-    another row in slot i, or none. Both runs share all other steps, whose operators shrink distances:
-    prod_{j > i} (1 - eta_j lambda_j) = prod (j + t0 - 1) / (j + t0) = (i + t0) / N. At step i they part by at most
-    eta_i kappa (kappa ||f_i|| + 2 M) (two positive operators of norm kappa^2 at most, applied to f_i, and two targets),
-    ||f_i|| <= M / sqrt(2 lambda_i). So they end kappa M [kappa n^((1 - 3 theta) / 2) / sqrt(2) + 2 n^-theta] n / N
-    apart, n = i + t0, which grows with n: the last slot is the worst one, and the bound at n = N holds for every
-    position (Nie and Wang 2017, JCC, Definition 2, lets the last record change only). Their own constant
-    2 kappa (kappa^2 + 1) M N^(1 - 2 theta), by the same argument for every position, is used where it is smaller. K
-    times that for K slots, one after the other. Rounding of a step is shrunk like any other change; all of it
-    together, N (width + 16) ulp of the largest norm, is charged at either end, and so is `evaluation_error`.
+    Privacy:
+        Replace only: one more record would move all later ones. N = slots - 1 + t0. Let a neighbour have another row in
+        slot i, or none. Both runs share all other steps, whose operators shrink distances:
+        prod_{j > i} (1 - eta_j lambda_j) = prod (j + t0 - 1) / (j + t0) = (i + t0) / N. At step i they part by at most
+        eta_i kappa (kappa ||f_i|| + 2 M) (two positive operators of norm kappa^2 at most, applied to f_i, and two
+        targets), ||f_i|| <= M / sqrt(2 lambda_i). So they end
+        kappa M [kappa n^((1 - 3 theta) / 2) / sqrt(2) + 2 n^-theta] n / N apart, n = i + t0, which grows with n: the
+        last slot is the worst one, and the bound at n = N holds for every position (Nie and Wang 2017, JCC, Definition
+        2, lets the last record change only). Their own constant 2 kappa (kappa^2 + 1) M N^(1 - 2 theta), by the same
+        argument for every position, is used where it is smaller. K times that for K slots, one after the other.
+        Rounding of a step is shrunk like any other change; all of it together, N (width + 16) ulp of the largest norm,
+        is charged at either end, and so is `evaluation_error`.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> float(OnlineLearner(examples=examples, steps=Steps(), slots=100).distance) < 0.5
+    True
     """
 
     examples: Examples
@@ -108,7 +125,7 @@ class OnlineLearner:
 
     def fit(self, counts: Counts) -> FloatArray:
         codes, _ = occupied(counts)
-        codes = codes[self.examples.taught(codes)]
+        codes = codes[self.examples.labelled(codes)]
         codes = codes[np.argsort(codes[:, -1], kind="stable")]
         weights, done = np.zeros(self.features.width), 0
         for at in range(0, len(codes), BLOCK):
@@ -118,7 +135,11 @@ class OnlineLearner:
         return weights * self._shrunk(done, self.slots)
 
     def _block(self, weights: FloatArray, done: int, block: AnyArray) -> tuple[FloatArray, int]:
-        """The steps of rows in the order of their slots. done: slots before them that have been passed."""
+        """The steps of rows in the order of their slots.
+
+        Args:
+            done: slots before them that have been passed.
+        """
         axis, theta, start = self.examples.axis, float(self.steps.theta), self.steps.start
         vectors = self.features.of(np.delete(block[:, :-1], axis, axis=1))
         targets = self.examples.values[block[:, axis]]
@@ -131,6 +152,6 @@ class OnlineLearner:
         return weights, done
 
     def _shrunk(self, done: int, slot: int) -> float:
-        """What the empty slots from `done` on leave of f before `slot`."""
+        """The factor that the empty slots from `done` on leave of f before `slot`."""
         start = self.steps.start
         return 1.0 if slot <= done else (done + start - 1) / (slot + start - 1)

@@ -1,7 +1,8 @@
-"""Outlook: what else a budget would buy, for those who weigh a plan against others. Public facts only."""
+"""Outlook: what else a budget would buy, and the sources' rates, for comparison with a plan. Public facts only."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -11,24 +12,95 @@ from dpqr.errors import DpqrError
 from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION
 from dpqr.prediction.forms import EnsembleForm
 from dpqr.prediction.plan import PredictionPlan
-from dpqr.prediction.planner import Wanted, least_spread
+from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.theory import Theory, theory
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 
+USUAL = Fraction(1, 2)
+"""The smoothness that is shown where nobody states one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Theory:
+    """The sources' rates as exponents of the number of records m.
+
+    lambda = m^-penalty; excess risk of order m^-risk, which still holds at epsilon = m^-epsilon. For display; only
+    lambda is chosen by it, where the user states the smoothness.
+
+    Attributes:
+        smoothness: r (least squares) or beta.
+        assumed: whether nobody stated it.
+        records: m.
+    """
+
+    least_squares: bool
+    smoothness: Fraction
+    assumed: bool
+    records: int
+    penalty: float
+    risk: float
+    epsilon: float
+
+    def power(self, exponent: float) -> float:
+        """records^-exponent."""
+        return math.exp(-exponent * math.log(self.records))
+
+
+def theory(recipe: StableRecipe, records: int) -> Theory | None:
+    """The rates of Nie and Wang 2017 at `records`; None for the online learner.
+
+    Least squares, r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk m^-min(1/2, 4 r / (3 + 2 r)); epsilon
+    m^-min(1/3, 4 r / (3 + 6 r)). Others, beta: lambda = m^(-1 / (2 beta + 1)), excess risk m^(-beta / (2 beta + 1)), of
+    a sign half that exponent; epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal. It is the smallest
+    one at which their rate survives, and a larger one is always more accurate, so no epsilon is ever chosen or lowered
+    by it.
+
+    References:
+        Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> theory(StableRecipe(name="svm", features=features), 10_000).penalty
+    0.5
+    """
+    if recipe.ordered:
+        return None
+    stated = recipe.smoothness or USUAL
+    smooth, penalty = float(stated), recipe.exponent(stated)
+    if recipe.name == "least-squares":
+        risk, epsilon = min(0.5, 4 * smooth / (3 + 2 * smooth)), min(1 / 3, 4 * smooth / (3 + 6 * smooth))
+    else:
+        risk, epsilon = smooth / (2 * smooth + 1) / (2 if recipe.classifies else 1), (1 - penalty) / 2
+    return Theory(
+        least_squares=recipe.name == "least-squares",
+        smoothness=stated,
+        assumed=recipe.smoothness is None,
+        records=records,
+        penalty=penalty,
+        risk=risk,
+        epsilon=epsilon,
+    )
+
+
 MOST = 2**24
-"""Counts of predictions beyond it are not told apart."""
+"""Larger counts of predictions are not distinguished."""
 ROUNDED = 1 + Fraction(1, 2**20)
-"""So much more noise than the plan's is still as good as the same: no count is lost to a rounded figure."""
+"""Noise this much above the plan's counts as equal: no count is lost to a rounded figure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outlook:
-    """bought: predictions with the plan's noise (votes: at its epsilon and parts) that each accountant can prove,
-    MOST standing for that many or more. function_from: the number of predictions from which on `--release function`
-    has less noise on each; None: never, or there is no function. theory: the sources' rates; None for ensembles, and
-    where no number of records is declared.
+    """Alternatives to a plan.
+
+    Attributes:
+        bought: predictions with the plan's noise (votes: at its epsilon and parts) that each accountant can prove, at
+            most MOST.
+        function_from: the number of predictions from which on `--release function` has less noise on each; None: never,
+            or there is no function.
+        theory: the sources' rates; None for ensembles, and where no number of records is declared.
     """
 
     bought: Mapping[str, int]
@@ -36,7 +108,7 @@ class Outlook:
     theory: Theory | None
 
 
-def outlook(plan: PredictionPlan, wanted: Wanted) -> Outlook:
+def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
     """For the plan that was made for `wanted`."""
     recipe, records = plan.recipe, plan.problem.records
     rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
@@ -70,7 +142,7 @@ def _alike(plan: PredictionPlan) -> Iterator[PrivacyEvent]:
     yield DiscreteLaplaceEvent(sensitivity=PREDICTION, scale=deviation * Fraction(2**-0.5), coordinates=1)
 
 
-def _function_from(wanted: Wanted) -> int | None:
+def _function_from(wanted: PlannerInput) -> int | None:
     """By the standard deviation of one number's noise, in units of the learner's bound, which both forms share."""
 
     def spread(points: int | None) -> float:
@@ -85,7 +157,7 @@ def _function_from(wanted: Wanted) -> int | None:
 
 
 def _most(fits: Callable[[int], bool]) -> int:
-    """The largest count that fits, where every smaller one does too; 0: none; at most MOST."""
+    """The largest count that fits, 0 to MOST, where every smaller one fits too."""
     low, high = 0, 1
     while high <= MOST and fits(high):
         low, high = high, 2 * high

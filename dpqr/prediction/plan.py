@@ -1,4 +1,4 @@
-"""PredictionPlan: a prediction run on paper, before any data, and the mechanisms that it then draws from."""
+"""Prediction plans: a run before any data, and the mechanisms that it then draws from."""
 
 from __future__ import annotations
 
@@ -18,20 +18,19 @@ from dpqr.mechanisms.learned_functions import (
     step,
 )
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
-from dpqr.prediction.aggregate import Aggregate
-from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.exact_kernel import ExactKernel
+from dpqr.prediction.examples import MOST_RECORDS, Scale
 from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, RandomisedVotesForm, noise_deviation
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.scale import MOST_RECORDS, Scale
 from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
 from dpqr.privacy.gate import Batch, Mechanism
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
@@ -43,11 +42,20 @@ Recipe = StableRecipe | Aggregate
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PredictionPlan:
-    """Public; the same inputs always give the same plan.
+    """A prediction run. Public; the same inputs always give the same plan.
 
-    counting: price of a noisy count of records, drawn first; None: the number is declared, or nothing needs it.
-    tuning: price of the choice of lambda, drawn next; factor: what was chosen.
-    price: of each draw of the form. spread: see `Form`. parts: of an ensemble, or of the choice.
+    Attributes:
+        problem, budget, recipe: what it was made for.
+        form, noise, accountant: how predictions are released, and by which theorem.
+        price: of each draw of the form.
+        spread: see `Form`.
+        events, epsilon: of the run, and what the accountant proves for it at the budget's delta.
+        counting: price of a noisy count of records, drawn first; None: the number is declared, or nothing needs it.
+        tuning: price of the choice of lambda, drawn next.
+        factor: what was chosen.
+        parts: of an ensemble, or of the choice.
+        asked: see `PlannerInput`.
+        notes: sentences for the reader.
     """
 
     problem: PredictionProblem
@@ -69,7 +77,7 @@ class PredictionPlan:
 
     @property
     def counter(self) -> Mechanism[Counts, Measurement]:
-        """What draws the noisy count."""
+        """The mechanism of the noisy count."""
         if self.counting is None:
             raise InfeasiblePlan("this plan buys no count of records")
         return count_check(self.counting).mechanism((COUNT,), self.problem.unit, self.counting)
@@ -85,8 +93,14 @@ class PredictionPlan:
         return isinstance(self.recipe, StableRecipe) and self.recipe.ordered
 
     def learner(self, records: int, release: int | None = None) -> StableLearner:
-        """The stable learner for a declared or bought number of records; a bought one is brought within bounds.
-        release: see `StableRecipe.learner`; None: the last one."""
+        """The stable learner for a declared or bought number of records, which is brought within bounds.
+
+        Args:
+            release: see `StableRecipe.learner`; None: the last one.
+
+        Raises:
+            InfeasiblePlan: an ensemble has no bound of its own.
+        """
         if not isinstance(self.recipe, StableRecipe):
             raise InfeasiblePlan("an ensemble has no bound of its own")
         last = self.releases - 1
@@ -94,7 +108,7 @@ class PredictionPlan:
         return self.recipe.learner(self.problem, usable(records), self.spread, which, self.factor)
 
     def tuner(self, records: int) -> Batch[Counts, IntArray]:
-        """What draws the place of the best factor among FACTORS."""
+        """The mechanism that draws the index of the best factor among FACTORS."""
         assert isinstance(self.recipe, StableRecipe)
         assert self.tuning is not None
         assert self.parts is not None
@@ -120,7 +134,11 @@ class PredictionPlan:
         return LaplaceWeights(learner=learner, width=width, scale=event.scale)
 
     def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
-        """The mechanism of noisy predictions of a stable learner. codes: of the points."""
+        """The mechanism of noisy predictions of a stable learner.
+
+        Args:
+            codes: of the points.
+        """
         assert isinstance(self.recipe, StableRecipe)
         limit = self.recipe.limit
         if isinstance(learner, ExactKernel):
@@ -148,14 +166,23 @@ class PredictionPlan:
 
 
 def usable(records: int) -> int:
-    """A number of records that learners work with: a noisy count may be any."""
+    """A number of records that learners work with: a noisy count may be any integer.
+
+    >>> usable(-5)
+    1
+    """
     return min(max(records, 1), MOST_RECORDS)
 
 
 def deviation(plan: PredictionPlan, records: int | None) -> float | None:
-    """Standard deviation of the noise of one prediction, on the scale of `Target`: of every prediction at most, for a
-    function, whose noise at a point x is that of a weight times ||phi(x)|| <= 1; for randomised votes, of their mean.
-    None for other votes, and where the number of records is not known yet."""
+    """Standard deviation of the noise of one prediction, on the scale of `Target`.
+
+    For a function, whose noise at a point x is that of a weight times ||phi(x)|| <= 1, an upper bound; for randomised
+    votes, of their mean.
+
+    Returns:
+        None for other votes, and where the number of records is not known yet.
+    """
     event = plan.form.event(plan.price, plan.noise)
     if not isinstance(event, DiscreteLaplaceEvent | RoundedGaussianEvent):
         return None
@@ -176,5 +203,5 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
 
 
 def count_check(price: Price) -> Laplace | Gaussian:
-    """The noise of a count that a price buys."""
+    """The check that a price buys a count of records with."""
     return Laplace() if price.rho is None else Gaussian()

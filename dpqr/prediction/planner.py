@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, PointsForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem
@@ -23,8 +23,14 @@ COUNT_SHARE = Fraction(1, 20)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What a plan is made for."""
+class PlannerInput:
+    """What a plan is made for.
+
+    Attributes:
+        problem, budget, recipe: of the run.
+        accountants: that may prove it.
+        asked: whether the user named the accountant.
+    """
 
     problem: PredictionProblem
     budget: PrivacyBudget
@@ -33,10 +39,27 @@ class Wanted:
     asked: bool = False
 
 
-def least_spread(wanted: Wanted) -> PredictionPlan:
+def least_spread(wanted: PlannerInput) -> PredictionPlan:
     """The plan of least noise over the accountants and noise laws that go with the form.
 
-    Errors: UsageFault where none of them covers the budget; InfeasiblePlan where none has a plan.
+    Raises:
+        UsageFault: no accountant covers the budget.
+        InfeasiblePlan: none has a plan within it.
+
+    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.problem import read_target, without
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
+    >>> target = read_target(domain, "ill", None)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000)
+    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
+    >>> budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(0))
+    >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
+    >>> plan.noise, plan.epsilon
+    ('laplace', Fraction(1, 1))
     """
     form = _form(wanted)
     plans, reasons = [], []
@@ -57,7 +80,7 @@ def least_spread(wanted: Wanted) -> PredictionPlan:
     return min(covered, key=lambda plan: plan.spread)
 
 
-def _planned(wanted: Wanted, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
+def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
     recipe, shares = wanted.recipe, _extra_shares(wanted)
@@ -94,7 +117,7 @@ def _single(price: Price, noise: Noise) -> Fraction:
     return price.bounded_range if noise == "exponential" else price.pure
 
 
-def _extra_shares(wanted: Wanted) -> dict[str, Fraction]:
+def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
     """What is bought before the form's own draws, by name."""
     recipe = wanted.recipe
     if not isinstance(recipe, StableRecipe):
@@ -104,13 +127,13 @@ def _extra_shares(wanted: Wanted) -> dict[str, Fraction]:
     return counting if recipe.tuning is None else counting | {"tuning": recipe.tuning * left}
 
 
-def _parts(wanted: Wanted, price: Price, noise: Noise, tuning: Price | None) -> int | None:
+def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | None) -> int | None:
     if isinstance(wanted.recipe, Aggregate):
         return wanted.recipe.chosen_parts(wanted.problem, _single(price, noise))
     return None if tuning is None else tuning_parts(tuning.bounded_range)
 
 
-def _form(wanted: Wanted) -> Form:
+def _form(wanted: PlannerInput) -> Form:
     problem, recipe = wanted.problem, wanted.recipe
     if isinstance(recipe, Aggregate):
         if problem.points is None:

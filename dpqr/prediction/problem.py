@@ -1,20 +1,140 @@
-"""PredictionProblem: everything that a prediction run may know for free."""
+"""The problem of a prediction run: all that is public before any data, and the target column."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, FloatArray
+from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
-from dpqr.prediction.target import Target
+from dpqr.errors import InfeasiblePlan, UsageFault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The attribute that is predicted, as the numbers that learners work with.
+
+    Its cells are all values that a target can have: the column's rules put every row into one of them, so a target is
+    neither NaN nor outside the declared bounds.
+
+    Attributes:
+        axis: its position in the domain.
+        positive: the label that classifiers of two classes call +1.
+
+    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> target = Target(attribute=Attribute(name="ill", axis=Labels(("no", "yes"))), axis=0, positive=1)
+    >>> target.signs(), target.labels(np.array([-0.2, 0.7])).tolist()
+    (array([-1.,  1.]), ['no', 'yes'])
+    """
+
+    attribute: Attribute
+    axis: int
+    positive: int | None = None
+
+    @property
+    def numeric(self) -> bool:
+        return isinstance(self.attribute.axis, Bins)
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The outermost edges, which -1 and 1 stand for.
+
+        Raises:
+            InfeasiblePlan: the column has labels.
+        """
+        axis = self.attribute.axis
+        if not isinstance(axis, Bins):
+            raise InfeasiblePlan(
+                f"--target {self.attribute.name!r} has labels, and this learner predicts numbers; "
+                "choose --learner logistic, svm or aggregate"
+            )
+        return float(axis.edges[0]), float(axis.edges[-1])
+
+    def scaled(self) -> FloatArray:
+        """The number of each cell in [-1, 1], the middle of its bin; shape (cells,).
+
+        NaN for a cell of its own (null): such a row is left out.
+        """
+        low, high = self.bounds
+        axis = self.attribute.axis
+        assert isinstance(axis, Bins)
+        values = np.full(self.attribute.size, np.nan)
+        for index in range(axis.size):
+            values[index] = (2 * float(axis.midpoint(index)) - low - high) / (high - low)
+        return np.asarray(np.clip(values, -1.0, 1.0), dtype=np.float64)
+
+    def signs(self) -> FloatArray:
+        """+1 for the positive label, -1 for every other cell; shape (cells,)."""
+        signs = np.full(self.attribute.size, -1.0)
+        signs[self._positive()] = 1.0
+        return signs
+
+    def unscaled(self, values: FloatArray) -> FloatArray:
+        """Numbers of [-1, 1] in the column's own unit; others are clipped first."""
+        low, high = self.bounds
+        return (np.clip(values, -1.0, 1.0) * (high - low) + low + high) / 2
+
+    def labels(self, scores: FloatArray) -> AnyArray:
+        """Titles of two classes by a classifier's scores: the positive one where a score is above 0."""
+        titles = self.attribute.titles()
+        other = next((i for i in range(len(titles)) if i != self._positive()), self._positive())
+        return np.where(scores > 0, titles[self._positive()], titles[other])
+
+    def _positive(self) -> int:
+        if self.positive is None:
+            raise InfeasiblePlan(
+                f"--target {self.attribute.name!r}: this learner tells one class from the others; name it with "
+                "--positive LABEL, or choose --learner aggregate"
+            )
+        return self.positive
+
+
+def read_target(domain: Domain, name: str, positive: str | None) -> Target:
+    """The target called `name`.
+
+    Args:
+        positive: a label; None: the last of two.
+
+    Raises:
+        DocumentError: the domain has no such column.
+        UsageFault: the label does not go with the column.
+    """
+    axis = domain.axis(name)
+    attribute = domain.attributes[axis]
+    if isinstance(attribute.axis, Bins):
+        if positive is not None:
+            raise UsageFault(f"--positive: the target {name!r} holds numbers, which have no classes; leave it out")
+        return Target(attribute=attribute, axis=axis)
+    titles = attribute.titles()
+    if positive is not None and positive not in titles:
+        raise UsageFault(f"--positive {positive!r} is no label of the target {name!r}; see the domain file")
+    if positive is not None:
+        return Target(attribute=attribute, axis=axis, positive=titles.index(positive))
+    return Target(attribute=attribute, axis=axis, positive=1 if len(titles) == 2 else None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionProblem:
-    """Public facts. Nothing here comes from the data.
+    """Public facts of a prediction run. Nothing here comes from the data.
 
-    domain: of the table, target included. records: m under `replace`, persons where these are replaced, a declared n0
-    under `add-remove`; None: it is bought. points: how many predictions are asked for; None: a function is.
+    Attributes:
+        domain: of the table, target included.
+        target: the attribute that is predicted.
+        unit: neighbours, and rows per person.
+        records: m under `replace`, persons where these are replaced, a declared n0 under `add-remove`; None: it is
+            bought.
+        points: how many predictions are requested; None: a function is.
+        seed: public, of random features.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))
+    >>> target = Target(attribute=domain.attributes[1], axis=1, positive=0)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=100)
+    >>> [attribute.name for attribute in problem.features.attributes]
+    ['a']
     """
 
     domain: Domain

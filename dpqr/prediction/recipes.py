@@ -1,4 +1,4 @@
-"""Recipes: learners as the user names them, before anything that scales them is known."""
+"""Recipes: stable learners as the user names them, before anything that scales them is known."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.exact_kernel import ExactKernel
+from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.kernel import LINEAR, Kernel
+from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
-from dpqr.prediction.scale import Scale
-from dpqr.prediction.stable import BatchLearner, Examples, LeastSquares, LipschitzLearner, StableLearner
+from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 
 StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
 CLASSIFIERS = ("logistic", "svm")
 REGULARISED = ("logistic", "svm", "least-squares", "quantile")
-"""Those with a lambda of their own to choose."""
+"""Learners with a lambda to choose."""
 MOST_RELEASES = 1000
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
-"""The norm of a good function, by which lambda is chosen where nobody states it. A public guess: a wrong one costs
-accuracy, never privacy."""
+"""Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
+only."""
 SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
 
 
@@ -36,11 +36,24 @@ SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
 class StableRecipe:
     """A stable learner by its name.
 
-    penalty: lambda; None: `smoothness` says it, or the guess `REACH`. smoothness: r of S2 for least squares (the
-    target function lies in the range of L_K^r), beta of S3 for the others (the approximation error falls as
-    lambda^beta). tau: of the quantile. features: of the domain without the target, by the kernel.
-    steps, releases: of online, whose function is released so many times, after equal numbers of slots.
-    tuning: share of the budget that chooses lambda; None: nothing is paid for it.
+    Attributes:
+        features: of the domain without the target, by the kernel.
+        penalty: lambda; None: from `smoothness`, or from the guess `REACH`.
+        smoothness: r for least squares (the target function lies in the range of L_K^r), beta for the others (the
+            approximation error falls as lambda^beta).
+        tau: of the quantile.
+        steps, releases: of online, whose function is released this many times, after equal numbers of slots.
+        tuning: share of the budget that chooses lambda; None: nothing is paid for it.
+
+    Raises:
+        UsageFault: a figure outside its range, or two that choose lambda.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> StableRecipe(name="svm", features=features).classifies
+    True
     """
 
     name: StableName
@@ -80,18 +93,23 @@ class StableRecipe:
 
     @property
     def limit(self) -> int | None:
-        """Predicted numbers are clipped to the target's bounds, 1 on the scale of `Target`; scores of classes are not:
-        their sign is what counts."""
+        """1 where predicted numbers are clipped to the target's bounds, on the scale of `Target`; None for scores of
+        classes."""
         return None if self.classifies else 1
 
     @property
     def loss(self) -> Loss | None:
-        """None for the square, whose learner is another one."""
+        """None for the square, whose learner is `LeastSquares`."""
         losses: dict[StableName, Loss] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=self.tau)}
         return losses.get(self.name)
 
     def require(self, problem: PredictionProblem) -> None:
-        """InfeasiblePlan where the target is of the wrong kind, or the order of records would not be public."""
+        """Check that the learner goes with the problem.
+
+        Raises:
+            InfeasiblePlan: the target is of the wrong kind, or the order of records is not public.
+            UsageFault: several releases of a function.
+        """
         self._values(problem)
         if self.ordered and problem.unit.neighbours is not Neighbours.REPLACE:
             raise InfeasiblePlan(
@@ -104,9 +122,13 @@ class StableRecipe:
     def learner(
         self, problem: PredictionProblem, records: int, spread: float, release: int = 0, factor: Fraction = Fraction(1)
     ) -> StableLearner:
-        """The learner for a public number of records. spread: the noise, in units of the learner's bound; it enters a
-        guess at lambda and nothing else. release: which of `releases` it is for, from 0; the last has seen all.
-        factor: what a tuned lambda is of the guess."""
+        """The learner for a public number of records.
+
+        Args:
+            spread: the noise, in units of the learner's bound; only the default lambda depends on it.
+            release: which of `releases` it is for, from 0; the last has seen all records.
+            factor: of a tuned lambda over the default.
+        """
         if self.ordered:
             slots = records * problem.unit.rows * (release + 1) // self.releases
             examples, rows = self._examples(problem), problem.unit.rows
@@ -121,7 +143,7 @@ class StableRecipe:
         return self.batch_learner(problem, scale, penalty)
 
     def exact(self, problem: PredictionProblem) -> bool:
-        """Whether the kernel itself is used, and no features."""
+        """Whether the kernel itself is used, without features."""
         points, records = problem.points, problem.records
         if self.ordered or points is None or records is None or not problem.unit.rows_public:
             return False
@@ -135,7 +157,7 @@ class StableRecipe:
         return LipschitzLearner(examples=examples, loss=self.loss, penalty=penalty, scale=scale)
 
     def wrong(self, predicted: FloatArray, targets: FloatArray) -> FloatArray:
-        """How wrong predictions are: mistakes for classes, the loss for numbers, which are clipped first."""
+        """Error of each prediction: 0 or 1 for classes, the loss of clipped predictions for numbers."""
         if self.classifies:
             return np.asarray(predicted * targets <= 0, dtype=np.float64)
         clipped = np.clip(predicted, -1.0, 1.0)
@@ -158,8 +180,12 @@ class StableRecipe:
         return _exact(factor * math.sqrt(float(self.loss.lipschitz) * noise / 2) / reach)
 
     def exponent(self, smoothness: Fraction) -> float:
-        """a in lambda = m^-a: 2 / min(4, 3 + 2 r) for least squares (Nie and Wang 2017, JAMP, Theorem 2),
-        1 / (2 beta + 1) for the others (Nie and Wang 2017, J. Inequal. Appl., Theorem 4)."""
+        """a in lambda = m^-a.
+
+        References:
+            Nie and Wang 2017, JAMP, Theorem 2: 2 / min(4, 3 + 2 r) for least squares; J. Inequal. Appl., Theorem 4:
+            1 / (2 beta + 1) for the others.
+        """
         if self.name == "least-squares":
             return 2 / min(4.0, 3 + 2 * float(smoothness))
         return 1 / (2 * float(smoothness) + 1)

@@ -1,4 +1,4 @@
-"""Solver: minimisers within a public distance, certified on every dataset."""
+"""Minimisers within a public distance, certified on every table, floating-point rounding included."""
 
 from __future__ import annotations
 
@@ -10,10 +10,40 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
+from dpqr.prediction.examples import BLOCK, Rows, summed
 from dpqr.prediction.losses import Loss
-from dpqr.prediction.rounding import ULP
-from dpqr.prediction.rows import BLOCK, Rows, summed
 from dpqr.privacy.budget import root_below
+
+UNIT = Fraction(1, 2**53)
+"""u, the unit roundoff of double precision."""
+ULP = 2 * UNIT
+FEATURE_NORM = 1 + Fraction(1, 2**40)
+"""Largest norm of a row of features as it is computed. Its square is a sum of `width` squares, so the norm that
+`clipped` divides by is short by a factor of (1 - gamma_width)^(1/2) (1 - u) at most, and the quotients by (1 + u):
+width 2^-54 and a few u together, 2^-41 for 2^12 features. Cosines and sines have norm 1 but for some u."""
+
+
+def gamma(operations: int) -> Fraction:
+    """gamma_k = k u / (1 - k u): a product of k factors (1 + d)^(+-1), |d| <= u, is 1 + t with |t| <= gamma_k.
+
+    Higham 2002, Accuracy and Stability of Numerical Algorithms, Lemma 3.1.
+
+    >>> gamma(1) > UNIT
+    True
+    """
+    return operations * UNIT / (1 - operations * UNIT)
+
+
+def evaluation_error(width: int, norm: Fraction) -> Fraction:
+    """How far a computed value of f(x) = <w, phi(x)> can be from the exact one, ||w|| <= `norm`.
+
+    |fl(<w, phi>) - <w, phi>| <= gamma_width |w| . |phi| in any order of summation, fused or not (Higham 2002, (3.5)),
+    and |w| . |phi| <= ||w|| ||phi|| (Cauchy and Schwarz). One rounding more for the quotient by the grid's step, and
+    one for underflow: gamma_(width + 2). Both tables of a pair see the same computed features, so only their norm
+    matters (`FEATURE_NORM`). A value that moves by D in exact arithmetic thus moves by D + 2 e as it is computed.
+    """
+    return gamma(width + 2) * norm * FEATURE_NORM
+
 
 NEWTON_STEPS = 60
 NEWTON_WORK = 2**37
@@ -81,18 +111,30 @@ class Objective:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Solver:
-    """Finds f within `tolerance` of the minimiser in norm.
+    """Finds f within `tolerance` of the minimiser in norm, for every table.
 
-    modulus: mu, of strong convexity (2 lambda). smoothness: L, of the whole objective, for every table. start: F(0)
-    is at most this. All public, and so is `steps`.
+    F is mu-strongly convex, hence ||f - f*|| <= ||grad F(f)|| / mu: a point is returned as soon as that shows half the
+    tolerance (the other half covers rounding, `gradient_error`). Newton's method gets there on nearly every table.
+    Where it does not, Nesterov's method with constant momentum is run from 0 for `steps` steps: F(f_k) - F* <= (1 -
+    sqrt(mu / L))^k (F(0) - F* + mu ||f*||^2 / 2) <= 2 (1 - sqrt(mu / L))^k F(0) (F >= 0 and strong convexity at f*
+    bound the bracket), and ||f_k - f*||^2 <= 2 (F(f_k) - F*) / mu.
 
-    **Guarantee.** F is mu-strongly convex, hence ||f - f*|| <= ||grad F(f)|| / mu: a point is returned as soon as
-    that shows half the tolerance (the other half covers what double precision loses, `gradient_error`). Newton's
-    steps get there on nearly every table. Where they do not, Nesterov's method with constant momentum is run from 0
-    for `steps` steps: F(f_k) - F* <= (1 - sqrt(mu / L))^k (F(0) - F* + mu ||f*||^2 / 2)
-    <= 2 (1 - sqrt(mu / L))^k F(0) (Nesterov 2018, Theorem 2.2.3; F >= 0 and strong convexity at f* bound the
-    bracket), and ||f_k - f*||^2 <= 2 (F(f_k) - F*) / mu.
-    So the tolerance holds for every table, whichever way was taken; which it was, and how far it came, is told nobody.
+    Attributes:
+        modulus: mu, of strong convexity (2 lambda).
+        smoothness: L, of the whole objective, for every table.
+        start: an upper bound on F(0).
+        tolerance: in norm.
+
+    Privacy:
+        All figures are public, and so is `steps`. The tolerance holds for every table whichever method was used; which
+        it was, and how far it came, is never reported.
+
+    References:
+        Nesterov 2018, Theorem 2.2.3.
+
+    >>> solver = Solver(modulus=Fraction(1), smoothness=Fraction(2), start=Fraction(1), tolerance=Fraction(1, 1000))
+    >>> solver.steps
+    14
     """
 
     modulus: Fraction
@@ -160,7 +202,7 @@ def gradient_error(*, heaviest: Fraction, loss: Loss, penalty: Fraction, width: 
 
     The minimiser has norm at most N = sqrt(F(0) / lambda), as F(f) >= lambda ||f||^2, and no point of norm above 2 N
     passes for it, for the gradient there is at least 2 lambda N, far above any rounding. Up to 2 N a prediction is
-    wrong by at most 2 width N ulp and its slope by `smoothness` times that and a few ulp; sums of a block add BLOCK
+    wrong by at most 2 width N ulp and its slope by `smoothness` times that and a few ulp. Sums of a block add BLOCK
     ulp, relatively, and those of 2^16 blocks or fewer, in pairs, and the penalty a few ulp more.
     """
     norm = 2 / root_below(penalty / (heaviest * loss.start))

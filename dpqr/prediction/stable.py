@@ -8,14 +8,12 @@ from typing import Protocol
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray
-from dpqr.data.histogram import Counts, occupied
+from dpqr.data.arrays import FloatArray
+from dpqr.data.histogram import Counts
+from dpqr.prediction.examples import BLOCK, Examples, Rows, Scale, summed
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
-from dpqr.prediction.rounding import ULP, evaluation_error
-from dpqr.prediction.rows import BLOCK, Rows, summed
-from dpqr.prediction.scale import Scale
-from dpqr.prediction.solver import Objective, Solver, gradient_error
+from dpqr.prediction.solver import ULP, Objective, Solver, evaluation_error, gradient_error
 from dpqr.privacy.budget import root_below
 
 CLOSENESS = Fraction(1, 1024)
@@ -24,6 +22,7 @@ ARITHMETIC = 1 + Fraction(1, 2**20)
 """Covers relative errors: a row's norm is 1 but for 2^-40, which scales gradients and values alike."""
 
 BALL = Fraction(1)
+"""Largest norm of a least-squares function: predictions in [-1, 1] seldom need a larger one."""
 EIGEN = 2**8
 """Rounding of an eigenvalue problem, in ulp of its norm and width."""
 
@@ -42,7 +41,9 @@ class StableLearner(Protocol):
     @property
     def bound(self) -> Fraction:
         """Certified: the distance of exact minimisers, the solver's tolerance twice, and `evaluation_error` twice.
-        So it bounds how far w moves, and how far a computed value of f moves at any point. Public."""
+
+        So it bounds how far w moves, and how far a computed value of f moves at any point. Public.
+        """
         ...
 
     def fit(self, counts: Counts) -> FloatArray:
@@ -51,50 +52,38 @@ class StableLearner(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Examples:
-    """How rows of the domain become vectors and targets. axis: of the target; values: one number for each of its
-    cells, within [-1, 1], or NaN. columns: of the domain; counts may have further axes.
-
-    A row whose target has no number is left out, which is a matter of that row alone: where it comes, goes or is
-    replaced, the losses change by one term less than the learners' proofs allow for.
-    """
-
-    features: FeatureMap
-    axis: int
-    values: FloatArray
-    columns: int = 2
-
-    def read(self, counts: Counts, scale: Scale) -> Rows:
-        """The distinct rows, each with the weight of its records. Private."""
-        codes, records = occupied(counts)
-        return self.rows(codes, scale.weights(records))
-
-    def rows(self, codes: AnyArray, weights: FloatArray) -> Rows:
-        """Rows of codes with these weights. Private."""
-        codes, weights = (each[self.taught(codes)] for each in (codes, weights))
-        return Rows(
-            features=self.features,
-            codes=np.delete(codes[:, : self.columns], self.axis, axis=1),
-            targets=self.values[codes[:, self.axis]],
-            weights=weights,
-        )
-
-    def taught(self, codes: AnyArray) -> AnyArray:
-        """Which rows have a target. Private."""
-        known: AnyArray = ~np.isnan(self.values)[codes[:, self.axis]]
-        return known
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LipschitzLearner:
     """argmin (u / m0) sum L(f(x_i), y_i) + lambda ||f||^2 with a C_L-Lipschitz loss.
 
-    **Privacy** One record's loss has gradients of norm at most kappa C_L, kappa = 1, and the objective is
-    2 lambda-strongly convex, so by `Scale.distance` the minimiser moves by at most
-    *replace:* kappa C_L / (lambda m) (Nie and Wang 2017, J. Inequal. Appl., Proposition 1's sensitivity
-    2 kappa C_L / (lambda gamma m) with gamma = 2; the noise scale printed there is half of what it needs);
-    *add-remove:* (1 + eta) kappa C_L / (2 lambda m0), K times that for persons of K rows, 2K times where one person
-    replaces another. The solver adds its public tolerance at both ends.
+    Attributes:
+        examples: how rows are read.
+        loss: L.
+        penalty: lambda.
+        scale: m0 and u.
+        solver: certified to a public tolerance.
+        bound: see `StableLearner`.
+
+    Privacy:
+        One record's loss has gradients of norm at most kappa C_L, kappa = 1, and the objective is 2 lambda-strongly
+        convex, so by `Scale.distance` the minimiser moves by at most
+        replace: kappa C_L / (lambda m) (Nie and Wang 2017, J. Inequal. Appl., Proposition 1's sensitivity
+        2 kappa C_L / (lambda gamma m) with gamma = 2; the noise scale printed there is half of what it needs);
+        add-remove: (1 + eta) kappa C_L / (2 lambda m0), K times that for persons of K rows, 2K times where one person
+        replaces another. The solver adds its public tolerance at both ends.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> scale = Scale(unit=PrivacyUnit(), records=4)
+    >>> from dpqr.prediction.losses import Logistic
+    >>> learner = LipschitzLearner(examples=examples, loss=Logistic(), penalty=Fraction(1, 10), scale=scale)
+    >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
+    >>> (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
+    [False, True]
     """
 
     examples: Examples
@@ -147,19 +136,38 @@ class LipschitzLearner:
 class LeastSquares:
     """argmin (u / m0) sum (f(x_i) - y_i)^2 + lambda ||f||^2, |y| <= M = 1, over a ball ||f|| <= R.
 
-    Every minimiser over the whole space lies in the ball of radius r = M / (2 sqrt(lambda)) where m is public (max
-    over s of s / (s + lambda m)^2 is 1 / (4 lambda m)). R is the smaller of r and BALL: a smaller ball means a
-    smaller sensitivity, and predictions in [-M, M] seldom need a larger norm.
+    Every minimiser over the whole space lies in the ball of radius r = M / (2 sqrt(lambda)) where m is public (max over
+    s of s / (s + lambda m)^2 is 1 / (4 lambda m)). R is the smaller of r and BALL: a smaller ball means a smaller
+    sensitivity.
 
-    **Privacy** On the ball one record's loss has gradients of norm at most 2 kappa (kappa R + M), and strong convexity
-    bounds the distance of minimisers over any convex set (`Scale.distance`).
-    *Add-remove:* (1 + eta) kappa (kappa R + M) / (lambda m0), times the records that a unit brings.
-    *Replace:* 2 kappa (kappa R + M) / (lambda m); or, over the whole space, kappa (kappa r + 2 M) / (lambda m) where
-    that is smaller: f' - f = A'^(-1) [(b' - b) - (A' - A) f] with A = (1/m) sum x x^T + lambda, and
-    ||A' - A|| <= kappa^2 / m, a difference of two positive operators. (Nie and Wang 2017, JAMP, Proposition 1:
-    2 kappa (kappa R + M) with R = M / sqrt(lambda).) Solved by eigenvalues of a matrix of norm at most `heaviest`,
-    whose rounding, a few width and BLOCK ulp of that norm, moves the solution by at most that over lambda; it is
-    charged for, and so is `evaluation_error`.
+    Attributes:
+        examples: how rows are read.
+        penalty: lambda.
+        scale: m0 and u.
+
+    Privacy:
+        On the ball one record's loss has gradients of norm at most 2 kappa (kappa R + M), and strong convexity bounds
+        the distance of minimisers over any convex set (`Scale.distance`). Add-remove: (1 + eta) kappa (kappa R + M) /
+        (lambda m0), times the records that a unit brings.
+        Replace: 2 kappa (kappa R + M) / (lambda m); or, over the whole space, kappa (kappa r + 2 M) / (lambda m) where
+        that is smaller: f' - f = A'^(-1) [(b' - b) - (A' - A) f] with A = (1/m) sum x x^T + lambda, and
+        ||A' - A|| <= kappa^2 / m, a difference of two positive operators. (Nie and Wang 2017, JAMP, Proposition 1:
+        2 kappa (kappa R + M) with R = M / sqrt(lambda).)
+        Solved by eigenvalues of a matrix of norm at most `heaviest`, whose rounding, a few width and BLOCK ulp of that
+        norm, moves the solution by at most that over lambda; it is charged for, and so is `evaluation_error`.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> scale = Scale(unit=PrivacyUnit(), records=4)
+    >>> learner = LeastSquares(examples=examples, penalty=Fraction(1, 10), scale=scale)
+    >>> weights = learner.fit(DenseHistogram(np.array([[2, 0], [0, 2]])))
+    >>> (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
+    [False, True]
     """
 
     examples: Examples
@@ -216,11 +224,11 @@ class LeastSquares:
 
 
 BatchLearner = LipschitzLearner | LeastSquares
-"""Those that learn from all rows at once, in no order."""
+"""Learners that read all rows at once, in no order."""
 
 
 def _shift(spectrum: FloatArray, pull: FloatArray, penalty: float, radius: float) -> float:
-    """lambda, or the larger number with which the solution's norm is `radius`: the ball's multiplier on top of it.
+    """lambda, or the larger number with which the solution has norm `radius`: the ball's multiplier on top of it.
 
     The norm falls as the shift grows, and is below ||pull|| / shift; bisection to the last digit.
     """

@@ -1,4 +1,4 @@
-"""Tuning: a choice among several lambdas, bought with a share of the budget."""
+"""Tuning: a private choice among several lambdas, bought with a share of the budget."""
 
 from __future__ import annotations
 
@@ -17,16 +17,21 @@ from dpqr.noise.source import NoiseSource
 from dpqr.prediction.stable import BatchLearner
 
 FACTORS = tuple(Fraction(4) ** power for power in (-2, -1, 0, 1, 2))
-"""What the usual lambda is multiplied by."""
+"""Of the default lambda."""
 USUAL = FACTORS.index(Fraction(1))
 FEWEST_PARTS, MOST_PARTS = 8, 256
 NODES = np.array([NormalDist().inv_cdf((place + 0.5) / 16) for place in range(16)])
-"""Noise that is tried out: quantiles of the normal law."""
+"""Quantiles of the normal law: the noise that a candidate is evaluated with."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Candidate:
-    """One lambda. learner: makes it for a number of records; deviation: of the noise that a prediction would get."""
+    """One lambda.
+
+    Attributes:
+        learner: makes it for a number of records.
+        deviation: of the noise that a prediction would get.
+    """
 
     learner: Callable[[int], BatchLearner]
     deviation: float
@@ -35,12 +40,19 @@ class Candidate:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TuningVotes:
-    """An ensemble that predicts nothing but the best candidate: each part of the table (the last axis of the counts)
-    learns by every one from the first of each two of its rows, and votes for the one whose function, with the noise
-    that it would be released with, is least wrong on the others.
+    """An ensemble that votes for the best candidate.
 
-    wrong: of predictions and targets, one figure each. Never an error: a part of fewer than two rows votes for the
-    usual lambda.
+    Each part of the table (the last axis of the counts) trains every candidate on the first of each two of its rows,
+    and votes for the one whose function, with the noise that it would be released with, has the least error on the
+    others. Never an error: a part of fewer than two rows votes for the default lambda.
+
+    Attributes:
+        candidates: in the order of FACTORS.
+        parts: number of parts.
+        wrong: error of predictions against targets, one figure each.
+
+    >>> TuningVotes(candidates=(), parts=8, wrong=np.subtract).predictions
+    1
     """
 
     candidates: tuple[Candidate, ...]
@@ -49,7 +61,7 @@ class TuningVotes:
 
     @property
     def touched(self) -> int:
-        """One, as of every ensemble whose parts are drawn."""
+        """One: a unit's records all lie in the part that it drew."""
         return 1
 
     @property
@@ -85,6 +97,10 @@ class TuningVotes:
 
 
 def tuning_parts(epsilon: Fraction) -> int:
-    """Enough for the vote of most parts to win over the noise of the choice; few, so that a part can learn."""
+    """Enough parts for the majority to win over the noise of the choice; few, so that each has rows to learn from.
+
+    >>> tuning_parts(Fraction(1))
+    13
+    """
     wanted = math.ceil(8 * math.log(len(FACTORS)) / float(epsilon))
     return min(max(wanted, FEWEST_PARTS), MOST_PARTS)

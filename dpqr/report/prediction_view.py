@@ -8,14 +8,13 @@ from fractions import Fraction
 from rich.console import RenderableType
 
 from dpqr.construction.sentences import NO_LEDGER, budget_words
-from dpqr.prediction.aggregate import Aggregate
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
-from dpqr.prediction.outcome import PredictionRelease
-from dpqr.prediction.outlook import MOST, Outlook
+from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.theory import Theory
+from dpqr.prediction.release import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.budget import upward_text
 from dpqr.report.wording import DIGITS, Fact, counted, facts, plain, price_words

@@ -15,8 +15,8 @@ from typing import Any
 from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
 from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.checks.interface import Check
-from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.checks import Check
+from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Planner

@@ -20,19 +20,19 @@ UPDATES = Registry(
 DISTINGUISHERS = Registry(
     role="distinguisher",
     group="dpqr.distinguishers",
-    protocol="dpqr.strategies.distinguishers.interface:Distinguisher",
+    protocol="dpqr.strategies.distinguishers:Distinguisher",
     builtins={
-        "exponential": "dpqr.strategies.distinguishers.exponential:Exponential",
-        "permute-and-flip": "dpqr.strategies.distinguishers.permute_and_flip:PermuteAndFlip",
+        "exponential": "dpqr.strategies.distinguishers:Exponential",
+        "permute-and-flip": "dpqr.strategies.distinguishers:PermuteAndFlip",
     },
 )
 CHECKS = Registry(
     role="check",
     group="dpqr.checks",
-    protocol="dpqr.strategies.checks.interface:Check",
+    protocol="dpqr.strategies.checks:Check",
     builtins={
-        "laplace": "dpqr.strategies.checks.laplace:Laplace",
-        "gaussian": "dpqr.strategies.checks.gaussian:Gaussian",
+        "laplace": "dpqr.strategies.checks:Laplace",
+        "gaussian": "dpqr.strategies.checks:Gaussian",
     },
 )
 SCHEDULES = Registry(

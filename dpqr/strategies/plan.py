@@ -11,8 +11,8 @@ from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
 from dpqr.strategies.candidates import Candidate
-from dpqr.strategies.checks.interface import Check
-from dpqr.strategies.distinguishers.interface import Distinguisher
+from dpqr.strategies.checks import Check
+from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.updates.interface import UpdateRule

@@ -44,7 +44,7 @@ except DpqrError as error:
 def job(directory, schedule, steps="", **variables):
     """The release of the desk in a process of its own, killed the first time; with so many steps of tuning."""
     tests = Path(__file__).parent.parent
-    shown = os.environ | variables | {"PYTHONPATH": str(tests), "DPQR_CACHE": "none", "PYTHONWARNINGS": "ignore"}
+    shown = os.environ | variables | {"PYTHONPATH": str(tests), "PYTHONWARNINGS": "ignore"}
     command = [sys.executable, "-c", JOB, directory, schedule, str(MOMENTS[schedule]), steps]
     return subprocess.run(command, env=shown, capture_output=True, text=True)
 

@@ -32,8 +32,7 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LeftOut
 from dpqr.mechanisms.selection import PermuteAndFlipChoice
 from dpqr.noise.source import SeededNoise
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import Factor, QueryBlock
 
 KNOWN = known_cases()

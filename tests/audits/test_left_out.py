@@ -17,7 +17,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LeftOut, on_left_out
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import Price
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense

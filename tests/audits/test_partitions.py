@@ -22,9 +22,9 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.noisy_answers import LaplaceAnswers
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import Price
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.designs.bucket_design import merged_block
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares

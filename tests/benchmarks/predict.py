@@ -43,9 +43,8 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.points import read_points
 from dpqr.io.tables.source import TableSource
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.problem import PredictionProblem, without
+from dpqr.prediction.problem import PredictionProblem, read_target, without
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.target import read_target
 
 BOUNDS = {"age": (17, 90), "education-num": (1, 16), "hours-per-week": (1, 99)}
 EDGES = {

@@ -75,7 +75,7 @@ class Raising(MultiplicativeWeights):
         return 1 / 0
 """
 FAIR = """
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import PermuteAndFlip
 
 class Fair:
     name = "fair"

@@ -7,10 +7,8 @@ import pytest
 from support.slow_cases import slow_but, slowly
 
 from dpqr.privacy.budget import Price
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.testing import check_check, check_distinguisher
 
 

@@ -16,7 +16,7 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.budget import Price
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.workload import Measurement

@@ -25,8 +25,8 @@ from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.candidates import QueryCandidates
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.checks import Laplace
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds

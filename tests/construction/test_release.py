@@ -13,8 +13,8 @@ from dpqr.construction.release import assemble
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import HypothesisFailed
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.checks import Laplace
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import StopTest
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.workload import Measurement

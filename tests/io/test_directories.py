@@ -1,14 +1,11 @@
-"""A directory's entries on the disk.
-
-Where a user's files lie, on every platform.
-"""
+"""Directories: entries on the disk, and where a user's files lie on every platform."""
 
 import os
 from pathlib import Path
 
 import pytest
 
-from dpqr.io.directories import cache_directory, data_directory, sync_directory
+from dpqr.io.directories import data_directory, sync_directory
 
 
 @pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="directories cannot be opened here")
@@ -37,10 +34,3 @@ def test_the_custom_of_each_platform():
     assert data_directory({}, "darwin") == HOME / "Library/Application Support/dpqr"
     assert data_directory({"LOCALAPPDATA": "/app"}, "win32") == Path("/app/dpqr")
     assert data_directory({"USERPROFILE": "/me"}, "win32") == Path("/me/AppData/Local/dpqr")
-
-
-def test_what_can_be_made_again_lies_apart():
-    assert cache_directory({"XDG_CACHE_HOME": "/kept"}, "linux") == Path("/kept/dpqr")
-    assert cache_directory({"XDG_CACHE_HOME": "relative"}, "linux") == HOME / ".cache/dpqr"
-    assert cache_directory({}, "darwin") == HOME / "Library/Caches/dpqr"
-    assert cache_directory({"LOCALAPPDATA": "/app"}, "win32") == Path("/app/dpqr/Cache")

@@ -1,3 +1,5 @@
+"""Bases: the built-in one, and how a name is read."""
+
 import numpy as np
 import pytest
 

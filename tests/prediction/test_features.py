@@ -1,3 +1,5 @@
+"""Features of cells: norms, nulls, numbers and labels."""
+
 from fractions import Fraction
 
 import numpy as np

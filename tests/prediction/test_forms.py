@@ -9,10 +9,10 @@ from support.prediction_tables import UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import GaussianWeights, LaplaceWeights
+from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.forms import AveragesForm, FunctionForm, PointsForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.losses import Hinge
-from dpqr.prediction.scale import Scale
-from dpqr.prediction.stable import Examples, LipschitzLearner
+from dpqr.prediction.stable import LipschitzLearner
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
 

@@ -1,3 +1,5 @@
+"""Feature maps of kernels, against the kernels themselves, and the choice among them."""
+
 from fractions import Fraction
 
 import numpy as np
@@ -8,8 +10,15 @@ from support.rounding_error import solved, summed
 from dpqr.errors import UsageFault
 from dpqr.noise.public import public_normals
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernel import EXACT_ROWS, FEATURES, Kernel
-from dpqr.prediction.kernels import FourierFeatures, PolynomialFeatures, RandomPolynomialFeatures, UniverseFeatures
+from dpqr.prediction.kernels import (
+    EXACT_ROWS,
+    FEATURES,
+    FourierFeatures,
+    Kernel,
+    PolynomialFeatures,
+    RandomPolynomialFeatures,
+    UniverseFeatures,
+)
 
 SMALL, LARGE = domain(3, 4), domain(30, 40, 50)
 CODES = {

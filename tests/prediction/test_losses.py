@@ -1,3 +1,5 @@
+"""Losses: their constants and derivatives, on grids."""
+
 from fractions import Fraction
 
 import numpy as np

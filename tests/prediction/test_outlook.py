@@ -1,17 +1,18 @@
+"""Outlook: what else a budget would buy, and the rates of the sources."""
+
 from fractions import Fraction
 
 import pytest
 from support.prediction_tables import domain
 
 from dpqr.data.unit import PrivacyUnit
-from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.bases import RidgeBase
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.outlook import outlook
-from dpqr.prediction.planner import Wanted, least_spread
-from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.outlook import outlook, theory
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.target import Target
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 
@@ -30,7 +31,7 @@ def wanted(points, delta="0", recipe=LOGISTIC, records=1000):
     )
     accountants = [ACCOUNTANTS[name] for name in ("basic", "advanced", "optimal", "zcdp")]
     budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(delta))
-    return Wanted(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
+    return PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
 
 
 def looked(given):
@@ -47,7 +48,7 @@ def test_the_plans_own_accountant_buys_what_was_planned_and_no_other_more(points
 
 
 @pytest.mark.parametrize("delta", ["0", "1/1000000"])
-def test_from_the_count_on_that_is_told_a_function_has_less_noise(delta):
+def test_from_the_reported_count_on_a_function_has_less_noise(delta):
     _, seen = looked(wanted(2, delta))
     function = least_spread(wanted(None, delta)).spread
     assert least_spread(wanted(seen.function_from, delta)).spread > function
@@ -65,3 +66,32 @@ def test_a_number_of_records_that_is_bought_leaves_room_for_its_price():
     _, seen = looked(wanted(9, records=None))
     assert seen.bought == {"basic": 9}
     assert seen.theory is None
+
+
+def rates(name, smoothness):
+    return theory(StableRecipe(name=name, features=CellFeatures(domain=domain(2)), smoothness=smoothness), 10**6)
+
+
+@pytest.mark.parametrize(
+    ("name", "smoothness", "penalty", "risk", "epsilon"),
+    [
+        # Nie and Wang 2017, JAMP: r = 1/2 is where both minima turn over
+        ("least-squares", "1/2", 1 / 2, 1 / 2, 1 / 3),
+        ("least-squares", "1/4", 4 / 7, 2 / 7, 2 / 9),
+        ("least-squares", "3", 1 / 2, 1 / 2, 1 / 3),
+        # J. Inequal. Appl., Theorem 4
+        ("quantile", "1/2", 1 / 2, 1 / 4, 1 / 4),
+        ("logistic", "1/2", 1 / 2, 1 / 8, 1 / 4),
+        ("svm", "3/4", 2 / 5, 3 / 20, 3 / 10),
+    ],
+)
+def test_the_sources_exponents(name, smoothness, penalty, risk, epsilon):
+    found = rates(name, Fraction(smoothness))
+    assert (found.penalty, found.risk, found.epsilon) == pytest.approx((penalty, risk, epsilon))
+    assert found.power(found.penalty) == pytest.approx(10 ** (-6 * penalty))
+    assert not found.assumed
+
+
+def test_a_smoothness_that_nobody_states_is_assumed():
+    assert rates("svm", None).assumed
+    assert rates("svm", None).smoothness == Fraction(1, 2)

@@ -10,15 +10,14 @@ from support.prediction_tables import domain
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.prediction.aggregate import Aggregate
 from dpqr.prediction.bases import RidgeBase
+from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernel import Kernel
+from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.plan import usable
-from dpqr.prediction.planner import Wanted, least_spread
-from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.target import Target
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
@@ -41,7 +40,7 @@ def planned(recipe, *, table=LABELS, points=7, delta="0", unit=None, records=100
     )
     accountants = [Basic()] if delta == "0" else [ACCOUNTANTS["zcdp"]]
     budget = PrivacyBudget(epsilon=Fraction(2), delta=Fraction(delta))
-    return least_spread(Wanted(problem=problem, budget=budget, recipe=recipe, accountants=accountants))
+    return least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants))
 
 
 def aggregate(**given):
@@ -67,7 +66,7 @@ def test_an_exact_kernels_draws(delta):
     )
     accountant = Basic() if delta == "0" else ACCOUNTANTS["zcdp"]
     budget = PrivacyBudget(epsilon=Fraction(2), delta=Fraction(delta))
-    plan = least_spread(Wanted(problem=problem, budget=budget, recipe=recipe, accountants=[accountant]))
+    plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[accountant]))
     assert plan.predictions(plan.learner(100), np.zeros((7, 3), dtype=int)).events == plan.events
 
 

@@ -11,10 +11,9 @@ from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.planner import Wanted, least_spread
-from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.planner import PlannerInput, least_spread
+from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.target import Target
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.known import PREDICTING
 from dpqr.privacy.budget import PrivacyBudget
@@ -35,7 +34,7 @@ def wanted(points=None, records=1000, tuning=None, accountants=OFFERED, budget=B
         points=points,
     )
     recipe = StableRecipe(name="logistic", features=CellFeatures(domain=domain(30)), tuning=tuning)
-    return Wanted(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
+    return PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
 
 
 def test_a_function_gets_the_noise_of_the_analytic_mechanism():
@@ -119,7 +118,9 @@ def test_every_release_of_a_stream_is_charged_for_every_point():
     target = Target(attribute=NUMBER, axis=1)
     problem = replace(problem, domain=Domain((TABLE.attributes[0], NUMBER)), target=target)
     recipe = StableRecipe(name="online", features=CellFeatures(domain=domain(30)), releases=3)
-    given = Wanted(problem=problem, budget=PrivacyBudget.parse("1"), recipe=recipe, accountants=[PREDICTING["basic"]])
+    given = PlannerInput(
+        problem=problem, budget=PrivacyBudget.parse("1"), recipe=recipe, accountants=[PREDICTING["basic"]]
+    )
     plan = least_spread(given)
     assert [count for _, count in plan.events] == [21]
     assert plan.price.pure == Fraction(1, 21)

@@ -10,14 +10,13 @@ from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
-from dpqr.prediction.exact import ExactKernel
+from dpqr.prediction.exact_kernel import ExactKernel
+from dpqr.prediction.examples import Scale
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.kernel import Kernel
-from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.kernels import Kernel
+from dpqr.prediction.problem import PredictionProblem, Target
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import LeastSquares
-from dpqr.prediction.target import Target
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 PERSONS = PrivacyUnit(neighbours=Neighbours.REPLACE, column="who", rows=3)

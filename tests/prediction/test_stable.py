@@ -9,8 +9,8 @@ import pytest
 from support.prediction_tables import LOSSES, UNITS, counts, learner, measured_shares
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.examples import Scale
 from dpqr.prediction.losses import Pinball
-from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import LipschitzLearner
 
 PAIRS = 125
@@ -104,7 +104,7 @@ def test_distances_of_least_squares_by_hand():
 
 
 @pytest.mark.parametrize("relation", Neighbours)
-def test_what_a_solver_is_told_by_hand(relation):
+def test_a_solvers_constants_by_hand(relation):
     """Modulus 2 lambda; smoothness and F(0) by the weight of all losses together; a tolerance of a 1024th of the
     distance, and twice the gradient's rounding over the modulus."""
     heaviest = Fraction(1) if relation is Neighbours.REPLACE else HEAVIEST

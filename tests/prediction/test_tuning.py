@@ -1,3 +1,5 @@
+"""The private choice of lambda."""
+
 from fractions import Fraction
 
 import numpy as np
@@ -6,10 +8,10 @@ from support.prediction_tables import counts, domain, examples
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import SeededNoise
+from dpqr.prediction.examples import Scale
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.losses import Logistic
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.prediction.scale import Scale
 from dpqr.prediction.stable import LipschitzLearner
 from dpqr.prediction.tuning import FACTORS, MOST_PARTS, USUAL, Candidate, TuningVotes, tuning_parts
 

@@ -14,10 +14,9 @@ from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered.schedule import Ordered

@@ -8,10 +8,10 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.losses import Hinge, Logistic, Pinball
 from dpqr.prediction.online import OnlineLearner, Steps
-from dpqr.prediction.scale import Scale
-from dpqr.prediction.stable import Examples, LeastSquares, LipschitzLearner
+from dpqr.prediction.stable import LeastSquares, LipschitzLearner
 
 
 class Given:

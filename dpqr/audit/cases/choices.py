@@ -19,9 +19,7 @@ from dpqr.mechanisms.scores import Scores
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
-from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.distinguishers.interface import Distinguisher
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import Distinguisher, Exponential, PermuteAndFlip
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.box_index import box_index
 from dpqr.workload.matrix import Dense

@@ -18,9 +18,7 @@ from dpqr.noise.source import NoiseSource
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.privacy.gate import Mechanism
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.interface import Check
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense

@@ -28,10 +28,10 @@ from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import PartsEnsemble
+from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.losses import Hinge
-from dpqr.prediction.scale import Scale
-from dpqr.prediction.stable import Examples, LipschitzLearner
+from dpqr.prediction.stable import LipschitzLearner
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho

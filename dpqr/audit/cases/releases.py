@@ -26,11 +26,9 @@ from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import PrivacyEvent
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.rounds import Rounds

@@ -18,20 +18,18 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.fitting.maximum_entropy import MaximumEntropyFit
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.schedule import Marginals
-from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
@@ -75,7 +73,7 @@ class SearchTrial:
 
 def search_cases() -> Iterator[Case]:
     """Both relations, both accountants that may charge it."""
-    update = MultiplicativeWeights(fit=EntropyFit(tolerance=1.0, steps=3))
+    update = MultiplicativeWeights(fit=MaximumEntropyFit(tolerance=1.0, steps=3))
     pure = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=update, accountant=Basic())
     yield search_case("basic-add-remove", ADDED, PrivacyBudget(Fraction(1)), pure)
     rho = Roles(distinguisher=Exponential(), check=Gaussian(), update=update, accountant=ZeroConcentrated())

@@ -12,12 +12,12 @@ from msgspec import UNSET
 from dpqr.data.arrays import AnyArray, Axes
 from dpqr.data.domain import Domain
 from dpqr.data.facts import Bounds, KnownTotal, PublicFacts, Region, record_bounds, tied
+from dpqr.fitting.constraints import possible
 from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.forms import ImpossibleForm, TotalForm
 from dpqr.io.documents.predicate_cells import evaluate
 from dpqr.io.documents.predicate_parser import parse
 from dpqr.io.documents.predicate_tree import Node, Not, columns, comparisons, conjuncts
-from dpqr.strategies.updates.binding import possible
 
 MAX_CELLS = 2**20
 """Cells of the columns that one fact ties together, or totals that share columns."""

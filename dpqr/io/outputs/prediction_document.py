@@ -9,12 +9,12 @@ from typing import Any
 from dpqr import __version__
 from dpqr.construction.sentences import budget_words
 from dpqr.io.outputs.document_parts import budget_part, domain_part, events_part, kind, price_part, rational
-from dpqr.prediction.aggregate import Aggregate
-from dpqr.prediction.kernel import Kernel
-from dpqr.prediction.outcome import PredictionRelease
+from dpqr.prediction.ensemble import Aggregate
+from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.outlook import Outlook
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.release import PredictionRelease
 
 PLAN_FORMAT = "prediction-plan/1"
 RELEASE_FORMAT = "prediction/1"

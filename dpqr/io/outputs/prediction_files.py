@@ -20,11 +20,10 @@ from dpqr.io.outputs.prediction_document import MODEL_FORMAT
 from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.table_files import TableFormat, write_table
 from dpqr.io.outputs.tidy import Column, Texts, Tidy
-from dpqr.prediction.kernel import Kernel, KernelName
-from dpqr.prediction.model import Model
-from dpqr.prediction.problem import without
+from dpqr.prediction.kernels import Kernel, KernelName
+from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.recipes import CLASSIFIERS
-from dpqr.prediction.target import read_target
+from dpqr.prediction.release import Model
 
 FORMS: dict[str, TableFormat] = {".csv": "csv", ".parquet": "parquet", ".json": "json"}
 

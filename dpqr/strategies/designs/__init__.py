@@ -1,1 +1,1 @@
-"""Designs: which strategy to measure, so that the answers that are asked for can be told from it best."""
+"""Designs: the queries to measure, so that the workload is answered from them with the least expected error."""

@@ -1,42 +1,44 @@
-"""Bucket designs: the strategy of least expected error for queries over the buckets of a partition."""
+"""Strategies of least expected error for queries over the buckets of a partition."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, IntArray
-from dpqr.strategies.designs.axis_queries import Queries
-from dpqr.strategies.designs.bucket_queries import BucketQueries, bucket_queries
+from dpqr.strategies.designs.gram import BucketQueries, bucket_queries
 from dpqr.strategies.designs.hierarchy import hierarchy
 from dpqr.strategies.designs.p_identity import p_identity
-from dpqr.strategies.designs.tunings import tuned
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
-from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.partition import Bisection, Boxes, Merged
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree
 
 LEVELS_APART = 2
-"""Equal buckets are designed for at every second level; in between errors are interpolated, within 2%."""
+"""Equal buckets are designed for at every second level; errors in between are interpolated, within 2%."""
 
 LARGEST_TABLE = 256
-"""Equal buckets up to which errors are computed; beyond lies only the error of all cells by themselves."""
+"""Most equal buckets whose error is computed; beyond, the error of single cells is the next known one."""
 
 
-def bucket_design(
-    queries: BucketQueries, norm: Norm, tuning: Callable[[Queries, Norm], PIdentity] = p_identity
-) -> tuple[IntMatrix, float]:
-    """The best of identity, hierarchy and p-Identity over the buckets, and its weighted sum of squared errors at noise
-    of variance 1 on a matrix whose columns have norm 1. tuning: where the p-Identity comes from."""
+def bucket_design(queries: BucketQueries, norm: Norm) -> tuple[IntMatrix, float]:
+    """The best of identity, hierarchy and p-Identity over the buckets.
+
+    Returns:
+        The strategy, and its weighted sum of squared errors at noise of variance 1 if its columns had norm 1.
+
+    >>> matrix, error = bucket_design(BucketQueries(matrix=np.eye(4)), Norm.L1)
+    >>> matrix.cells, error
+    (4, 4.0)
+    """
     options: list[IntMatrix] = [Identity(queries.size)]
     if queries.size > 1 and not queries.plain:
-        options += [hierarchy(queries, norm), tuning(queries, norm)]
+        options += [hierarchy(queries, norm), p_identity(queries, norm)]
     scaled = [(_unit_error(matrix, queries, norm), index) for index, matrix in enumerate(options)]
     error, best = min(scaled)
     return options[best], error
@@ -52,8 +54,11 @@ def _unit_error(matrix: IntMatrix, queries: BucketQueries, norm: Norm) -> float:
 def partition_design(
     blocks: tuple[QueryBlock, ...], axes: Axes, ends: tuple[tuple[int, ...], ...], norm: Norm
 ) -> IntMatrix:
-    """The best design for the blocks' queries on a partition. ends: starts and then stops of every box, as integers:
-    what the design is kept by, beside the blocks' identity."""
+    """The best strategy for the blocks' queries on a partition.
+
+    Args:
+        ends: starts and then stops of every box, as integers; with the blocks' identity the key of the cache.
+    """
     sides = np.array(ends, dtype=np.int64)
     boxes = Boxes(starts=sides[:, : len(axes)], stops=sides[:, len(axes) :])
     return bucket_design(bucket_queries(blocks, axes, boxes), norm)[0]
@@ -66,22 +71,27 @@ def merged_block(name: str, axes: Axes, shape: tuple[int, ...], matrix: IntMatri
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EqualBuckets:
-    """What measuring a number of buckets costs, by the errors of equally large ones.
+    """Expected error of measuring a number of buckets, from equally large ones.
 
-    logarithms: base-2, of their numbers, rising; roots: of the weighted sums of squared errors at unit noise.
+    Attributes:
+        logarithms: of the numbers of buckets, base 2, rising.
+        roots: of the weighted sums of squared errors at unit noise.
+
+    >>> EqualBuckets(logarithms=np.array([0.0, 2.0]), roots=np.array([1.0, 3.0])).error(2)
+    4.0
     """
 
     logarithms: FloatArray
     roots: FloatArray
 
     def error(self, buckets: float) -> float:
-        """The weighted sum of squared errors at noise of variance 1 and columns of norm 1."""
+        """Weighted sum of squared errors at noise of variance 1 and columns of norm 1."""
         return float(np.interp(math.log2(max(buckets, 1.0)), self.logarithms, self.roots)) ** 2
 
 
 @lru_cache(maxsize=64)
 def level_queries(blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], level: int) -> BucketQueries:
-    """What the blocks ask of all boxes of one level. Kept by the blocks' identity."""
+    """What the blocks ask of all boxes of one level. Cached by the blocks' identity."""
     bisection = Bisection(shape)
     return bucket_queries(blocks, axes, bisection.boxes(level, np.arange(2**level)))
 
@@ -96,11 +106,14 @@ def level_tree(blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...
 def equal_buckets(
     blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], norm: Norm, whole: float
 ) -> EqualBuckets:
-    """The table for a workload. Public: tuned to the workload alone, by earlier jobs
-    too (`tuned`). whole: the error where every cell is a bucket."""
+    """The error of equal buckets for a workload. Public: a function of the workload alone.
+
+    Args:
+        whole: the error where every cell is a bucket.
+    """
     depth = Bisection(shape).depth
     levels: Sequence[int] = range(0, min(depth, LARGEST_TABLE.bit_length()), LEVELS_APART)
     asked = [level_queries(blocks, axes, shape, level) for level in levels]
-    roots = [bucket_design(queries, norm, tuned)[1] ** 0.5 for queries in asked]
+    roots = [bucket_design(queries, norm)[1] ** 0.5 for queries in asked]
     logarithms = [*levels, math.log2(math.prod(shape))]
     return EqualBuckets(logarithms=np.array(logarithms), roots=np.array([*roots, math.sqrt(whole)]))

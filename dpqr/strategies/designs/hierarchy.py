@@ -1,38 +1,48 @@
-"""Hierarchy: a tree whose level weights leave the workload the least error."""
+"""Hierarchies: trees whose level weights minimise the expected error of a workload."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
-from dpqr.strategies.designs.axis_queries import Queries
-from dpqr.strategies.updates.descent import Descent
+from dpqr.fitting.descent import Descent
+from dpqr.strategies.designs.gram import Queries
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree, dyadic
 
 PRECISION = 1024
-"""Sum of a tree's integer weights, about: finer ones would change the error by less than a thousandth."""
+"""Sum of a tree's integer weights, about; finer weights change the error by less than a thousandth."""
 
 STEPS = 500
 TOLERANCE = 1e-6
-"""Of the logarithm's slope: far finer than integer weights can tell, and still above what rounding leaves of it."""
+"""Of the logarithm's gradient: below what integer weights resolve, above rounding."""
 SMALLEST = 1e-4
-"""Least share of the lowest level while weights are sought: without it single cells could not be told apart."""
+"""Least share of the lowest level during the search, so that single cells stay identifiable."""
 
 
 def hierarchy(queries: Queries, norm: Norm, precision: int = PRECISION) -> Tree:
-    """The binary tree with the best weights for noise scaled to `norm` (L1 or squared L2) of a column, rounded to
-    integers whose sum is about `precision`.
+    """The binary tree with the best level weights, rounded to integers whose sum is about `precision`.
 
     On 2^h cells with weights w_l for the groups of width s_l, A^T A = sum w_l^2 s_l P_l, P_l the projection on vectors
     constant on those groups. The P_l are nested, so their differences Q_j are orthogonal projections and A^T A has the
-    eigenvalue lambda_j = sum over l >= j of w_l^2 s_l on Q_j: the expected squared error is, in closed form,
+    eigenvalue lambda_j = sum over l >= j of w_l^2 s_l on Q_j. The expected squared error is
 
         (sum w_l)^2 sum over j of |W Q_j|^2 / lambda_j      (for squared L2: sum w_l^2 in front),
 
     which is minimised over the h + 1 weights. Levels whose weight rounds to 0 are left out, so trees of larger
-    branching are among them. (Hay, Rastogi, Miklau and Suciu 2010 with all weights alike; weights: Li, Miklau, Hay,
-    McGregor and Rastogi 2015.)
+    branching are included.
+
+    Args:
+        queries: the workload over the cells.
+        norm: of a column, L1 or squared L2, to which the noise is scaled.
+
+    References:
+        Hay, Rastogi, Miklau and Suciu 2010 (equal weights); Li, Miklau, Hay, McGregor and Rastogi 2015 (weights).
+
+    >>> from dpqr.strategies.designs.gram import AxisQueries
+    >>> from dpqr.workload.matrix import Prefix
+    >>> hierarchy(AxisQueries(size=64, terms=((Prefix(64), np.ones(64)),)), Norm.L1).cells
+    64
     """
     widths = dyadic(queries.size)
     energies = queries.energies(widths)
@@ -45,7 +55,7 @@ def hierarchy(queries: Queries, norm: Norm, precision: int = PRECISION) -> Tree:
 
 
 def _best_shares(energies: FloatArray, widths: FloatArray, norm: Norm) -> FloatArray:
-    """Level weights that add up to 1. The best of a descent from every branching: there are local minima."""
+    """Level weights with sum 1: the best of a descent from every branching, as there are local minima."""
     levels = len(widths)
     scaled = np.maximum(energies, 0.0) / max(float(energies.sum()), 1e-300)
     starts = [np.where((np.arange(levels)[::-1] % step) == 0, 1.0, 0.02) for step in range(1, max(levels, 2))]

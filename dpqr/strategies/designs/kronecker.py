@@ -1,4 +1,4 @@
-"""Kronecker designs: one strategy an attribute, each tuned to what the others leave of the workload's error."""
+"""Kronecker designs: one strategy per attribute, each tuned to the error that the others leave."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from functools import lru_cache
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
-from dpqr.strategies.designs.axis_queries import AxisQueries
+from dpqr.strategies.designs.gram import AxisQueries, importance
 from dpqr.strategies.designs.hierarchy import hierarchy
-from dpqr.strategies.designs.p_identity import PRECISION
-from dpqr.strategies.designs.tunings import tuned
+from dpqr.strategies.designs.p_identity import PRECISION, p_identity
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.ranges import everything
@@ -21,22 +20,25 @@ from dpqr.workload.recovery import query_variances, recoverable, strategy_block
 from dpqr.workload.sensitivity import Norm
 
 BITS = 21
-"""Of the product of all attributes' integer columns, at most: true answers stay far below 2^62."""
+"""Bits of the product of all attributes' integer columns, at most: true answers stay far below 2^62."""
 
 SWEEPS = 3
-"""Passes over several attributes; each lowers the expected error or leaves it."""
+"""Passes over the attributes; none raises the expected error."""
 
 IDENTITY, HIERARCHY, P_IDENTITY = "identity", "hierarchy", "p-identity"
 KINDS = (IDENTITY, HIERARCHY, P_IDENTITY)
 
-_MAKERS: dict[str, Callable[[AxisQueries, Norm, int], IntMatrix]] = {HIERARCHY: hierarchy, P_IDENTITY: tuned}
+_MAKERS: dict[str, Callable[[AxisQueries, Norm, int], IntMatrix]] = {HIERARCHY: hierarchy, P_IDENTITY: p_identity}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Design:
     """A strategy for the blocks of one group of attributes. Public: tuned to the workload alone.
 
-    kinds: one an attribute. error: weighted sum of squared errors over all queries at noise of variance 1.
+    Attributes:
+        strategy: the block to measure.
+        kinds: one per attribute, of `KINDS`.
+        error: weighted sum of squared errors over all queries at noise of variance 1.
     """
 
     strategy: QueryBlock
@@ -46,9 +48,21 @@ class Design:
 
 @lru_cache(maxsize=64)
 def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBlock, ...], norm: Norm) -> list[Design]:
-    """Candidates to measure: all identity, the best hierarchies, and the best of all kinds.
+    """Candidate strategies: identity, the best of identity and hierarchies, and the best of all kinds.
 
-    Kept by the blocks' identity, for every combination of strategies that a budget allows is planned.
+    Cached by the identity of the blocks: a plan compares every combination that the budget allows.
+
+    Args:
+        name: of the strategy blocks.
+        axes, sizes: the group's attributes and their numbers of cells.
+        blocks: the workload's blocks over the group.
+        norm: of the noise, L1 or squared L2.
+
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.matrix import Prefix
+    >>> cdf = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(64,), matrix=Prefix(64)),))
+    >>> [design.kinds for design in designs("s", (0,), (64,), (cdf,), Norm.L1)]
+    [('identity',), ('hierarchy',), ('p-identity',)]
     """
     found: dict[tuple[str, ...], Design] = {}
     for kinds in ((IDENTITY,), (IDENTITY, HIERARCHY), KINDS):
@@ -57,21 +71,15 @@ def designs(name: str, axes: Axes, sizes: tuple[int, ...], blocks: tuple[QueryBl
     return list(found.values())
 
 
-def importance(block: QueryBlock) -> float:
-    """Weight of a query's squared error: the user's, on the scale of its largest coefficient, so that a sum of
-    incomes does not drown every count."""
-    return float(block.weight) / max(block.largest_coefficient, 1) ** 2
-
-
 def expected_error(strategy: QueryBlock, blocks: Sequence[QueryBlock]) -> float:
-    """Weighted sum of squared errors over all queries at noise of variance 1."""
+    """Weighted sum of squared errors of `blocks` after measuring `strategy` at noise of variance 1."""
     return math.fsum(importance(block) * float(query_variances(strategy, block).sum()) for block in blocks)
 
 
 def _descended(
     name: str, axes: Axes, sizes: tuple[int, ...], blocks: Sequence[QueryBlock], norm: Norm, kinds: Sequence[str]
 ) -> Design:
-    """Each attribute in turn takes the kind of least error, the others held."""
+    """Coordinate descent: each attribute in turn takes the kind of least error, the others fixed."""
     chosen: list[str] = [IDENTITY] * len(axes)
     matrices: list[IntMatrix] = [Identity(size) for size in sizes]
     for _ in range(SWEEPS if len(axes) > 1 and len(kinds) > 1 else 1):
@@ -86,7 +94,7 @@ def _descended(
 
 
 def _best(queries: AxisQueries, norm: Norm, kinds: Sequence[str], precision: int) -> tuple[str, IntMatrix]:
-    """The kind of least error for noise in proportion to its columns' norm. Single cells alone want the identity."""
+    """The kind of least error at noise in proportion to its columns' norm; identity where only cells are asked for."""
     options: list[tuple[str, IntMatrix]] = [(IDENTITY, Identity(queries.size))]
     if queries.size > 1 and not queries.plain:
         options += [(kind, _MAKERS[kind](queries, norm, precision)) for kind in kinds if kind in _MAKERS]
@@ -104,9 +112,9 @@ def _scaled_error(matrix: IntMatrix, queries: AxisQueries, norm: Norm) -> float:
 def _asked(
     axis: int, size: int, axes: Axes, matrices: Sequence[IntMatrix], blocks: Sequence[QueryBlock]
 ) -> AxisQueries:
-    """What every block asks of `axis`, each row weighted by the error that the other attributes' strategies leave.
+    """What every block asks of `axis`, each row weighted by the error that the other attributes leave.
 
-    Rows of a row-by-row block that does not speak of `axis` ask all for the same: its sum.
+    Rows of a row-by-row block without a factor on `axis` all ask for its sum.
     """
     terms = []
     for block in blocks:
@@ -120,7 +128,7 @@ def _asked(
 
 
 def _left(matrix: IntMatrix, axis: int, block: QueryBlock) -> FloatArray:
-    """Variance that `matrix` leaves in the block's rows on `axis`: row by row, or the sum over them."""
+    """Variance that `matrix` leaves in the block's rows on `axis`: per row, or summed over them."""
     inverse = recoverable(matrix)
     assert inverse is not None, "designs are recoverable"
     asked = next((factor.matrix for factor in block.factors if factor.axes == (axis,)), None)

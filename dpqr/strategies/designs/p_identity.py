@@ -1,4 +1,8 @@
-"""p-Identity: single cells and a few sums, tuned to the workload; constant on groups of neighbouring cells."""
+"""p-Identity: single cells and a few sums, tuned to the workload; constant on groups of neighbouring cells.
+
+Tuning makes thousands of small matrix products in a row. `product` and `inverse` keep each below the size at which
+the linear-algebra library spreads it over threads, whose synchronisation costs more than it gains.
+"""
 
 from __future__ import annotations
 
@@ -8,42 +12,73 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray
+from dpqr.fitting.descent import Descent
 from dpqr.noise.public import public_generator
-from dpqr.strategies.designs.axis_queries import Queries
-from dpqr.strategies.designs.small_algebra import inverse, product
-from dpqr.strategies.updates.descent import Descent
+from dpqr.strategies.designs.gram import Queries
 from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.sensitivity import Norm
 
+# Set by `python tests/benchmarks/dense.py`; figures in RESULTS.md, section "Fitting".
 GROUPS = 256
-"""Most groups of cells: tuning takes about a second at this size, and that the cells of a group are alike costs little.
-(4,096 cells, all prefixes: expected error 12.4 with 256 groups, 13.0 with 128, 13.9 for the best tree.)"""
-
+"""Most groups of cells."""
 WIDE = 8
-"""Cells a group from which on twice as many sums pay: half the groups, not a quarter. (4,096 cells, random ranges:
-15.3, not 15.6.)"""
-
+"""Cells per group from which on half the groups have a sum, not a quarter."""
 FEW = 32
-"""Groups below which half as many sums are tuned: a quarter of few leaves no hierarchy."""
-
+"""Groups below which half of them have a sum: a quarter of few groups leaves no hierarchy."""
 STEPS = 250
-"""Of the descent; 400 lower the error by another 0.2%."""
-
+"""Descent steps, at most."""
 TOLERANCE = 1e-7
+"""Of the gradient of the logarithm of the error."""
 PRECISION = 4096
 """Norm of an integer column, about."""
+PIECE = 2**18
+"""Multiplications below which the library keeps to one thread."""
+SMALL = 64
+"""Rows of a matrix that the library inverts on one thread."""
+
+
+def product(left: FloatArray, right: FloatArray) -> FloatArray:
+    """The matrix product, a few columns at a time."""
+    rows, inner = left.shape
+    step = max(1, PIECE // max(rows * inner, 1))
+    found = np.empty((rows, right.shape[1]))
+    for first in range(0, right.shape[1], step):
+        found[:, first : first + step] = left @ right[:, first : first + step]
+    return found
+
+
+def inverse(matrix: FloatArray) -> FloatArray:
+    """The inverse of a symmetric, positive definite matrix, by halves (Schur complements)."""
+    size = len(matrix)
+    if size <= SMALL:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    half = size // 2
+    first = inverse(matrix[:half, :half])
+    across = product(first, matrix[:half, half:])
+    second = inverse(matrix[half:, half:] - product(matrix[half:, :half], across))
+    corner = product(across, second)
+    found = np.empty((size, size))
+    found[:half, :half] = first + product(corner, across.T)
+    found[:half, half:], found[half:, :half], found[half:, half:] = -corner, -corner.T, second
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PIdentityError:
-    """Expected squared error of A = [D; F D] as a function of F >= 0, D = the diagonal that makes all columns 1.
+    """Expected squared error of A = [D; F D] as a function of F >= 0, D the diagonal that makes all column norms 1.
 
     With n the columns' norm before D (1 + sum F in L1, sqrt(1 + sum F^2) in L2), G the workload's Gram matrix and
-    M = 1 + F F^T over cells, Woodbury's formula gives tr (A^T A)^-1 G = tr n G n - tr M^-1 F n G n F^T: with F and n
-    constant on groups, all of it on groups. (McKenna, Miklau, Hay and Machanavajjhala 2018, sections 5.2 and 7.)
+    M = 1 + F F^T over cells, Woodbury's formula gives tr (A^T A)^-1 G = tr n G n - tr M^-1 F n G n F^T. With F and n
+    constant on groups, all of it is computed on groups.
 
-    widths: cells a group. pairs, diagonal: the Gram matrix on groups (AxisQueries.gram).
-    support: where F may differ from 0, booleans of shape (p, groups).
+    Attributes:
+        widths: cells per group.
+        pairs, diagonal: the Gram matrix on groups (`AxisQueries.gram`).
+        norm: L1 or squared L2.
+        support: where F may differ from 0, booleans of shape (p, groups).
+
+    References:
+        McKenna, Miklau, Hay and Machanavajjhala 2018, sections 5.2 and 7.
     """
 
     widths: FloatArray
@@ -82,15 +117,30 @@ class PIdentityError:
 
 
 def p_identity(queries: Queries, norm: Norm, precision: int = PRECISION) -> PIdentity:
-    """The tuned strategy for noise scaled to `norm` of a column, rounded to integers of about `precision` a column.
+    """The strategy of least expected error, in integers of about `precision` per column.
 
-    Repeatable on one machine; another one's rounding may end the descent elsewhere, at about the same error.
+    Repeatable on one machine; the rounding of another one may end the descent elsewhere, at about the same error.
+    Tuned strategies are not cached across processes: a plan depends on its inputs alone, and no file is trusted.
+
+    Args:
+        queries: the workload over the cells.
+        norm: of a column, L1 or squared L2, to which the noise is scaled.
+        precision: norm of an integer column, about.
+
+    >>> from dpqr.strategies.designs.gram import AxisQueries
+    >>> from dpqr.workload.matrix import Prefix
+    >>> p_identity(AxisQueries(size=16, terms=((Prefix(16), np.ones(16)),)), Norm.L1).cells
+    16
     """
-    return tune(error_to_tune(queries, norm), precision)
+    error = _scaled_error(queries, norm)
+    sums, groups = error.support.shape
+    start, support = _first_sums(groups, sums)
+    roots = Descent(tolerance=TOLERANCE, steps=STEPS).run(error.value, np.sqrt(start[support]))
+    return _rounded(error.spread(roots**2), error, precision)
 
 
-def error_to_tune(queries: Queries, norm: Norm) -> PIdentityError:
-    """What the descent lowers, scaled so that single cells by themselves have an error of about 1."""
+def _scaled_error(queries: Queries, norm: Norm) -> PIdentityError:
+    """The objective of the descent, scaled so that measuring single cells has an error of about 1."""
     groups = min(queries.size, GROUPS)
     edges = np.rint(np.linspace(0, queries.size, groups + 1)).astype(np.int64)
     pairs, diagonal = queries.gram(edges)
@@ -103,17 +153,12 @@ def error_to_tune(queries: Queries, norm: Norm) -> PIdentityError:
     )
 
 
-def tune(error: PIdentityError, precision: int) -> PIdentity:
-    """The strategy at the end of the descent, in integers."""
-    sums, groups = error.support.shape
-    start, support = _first_sums(groups, sums)
-    roots = Descent(tolerance=TOLERANCE, steps=STEPS).run(error.value, np.sqrt(start[support]))
-    return _rounded(error.spread(roots**2), error, precision)
-
-
 def _first_sums(groups: int, count: int) -> tuple[FloatArray, AnyArray]:
-    """The first `count` nodes of the binary tree, shaken (equal rows would stay equal), and where each may grow: to
-    its neighbours of the same level. Sums reach no further when they may, and a quarter of the entries is left."""
+    """Start of the descent, and where each sum may grow.
+
+    The first `count` nodes of the binary tree, with noise added, for equal rows would stay equal; each may grow to its
+    neighbours of the same level only, which loses nothing and leaves a quarter of the entries.
+    """
     rows, support = np.zeros((count, groups)), np.zeros((count, groups), dtype=bool)
     for row in range(count):
         level = (row + 1).bit_length() - 1
@@ -124,7 +169,7 @@ def _first_sums(groups: int, count: int) -> tuple[FloatArray, AnyArray]:
 
 
 def _rounded(sums: FloatArray, error: PIdentityError, precision: int) -> PIdentity:
-    """Integers first: sensitivity and inverse are those of what is returned. Sums that vanish are left out."""
+    """Integers first: sensitivity and inverse are those of the rounded matrix. Sums that vanish are left out."""
     columns = error.columns(sums)
     diagonal = np.maximum(np.rint(precision / columns), 1).astype(np.int64)
     rows = np.rint(precision * sums / columns).astype(np.int64)

@@ -13,7 +13,7 @@ from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
-from dpqr.strategies.checks.interface import Check
+from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.interface import Planner

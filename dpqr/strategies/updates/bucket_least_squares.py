@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.fitting.evidence import SMALLEST_DEVIATION
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged
@@ -22,13 +22,19 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BucketLeastSquares:
-    """For every group of attributes whose cells were measured in buckets: bucket counts z that minimise
-    sum (value - row z)^2 / deviation^2 over all such measurements, the last one's buckets being those of z.
+    """For every group of attributes that was measured in buckets: bucket counts z of least squared error.
 
-    A row about finer or other buckets reads z as if records lay evenly in each bucket; so does every answer. Groups
-    that were not measured in buckets are those of `LeastSquares`, and so are those of which a strategy told every cell
-    after all buckets; there one measurement is taken by itself, without counts of all records or of boxes before it,
-    so that a strategy's closed form gives each answer's deviation.
+    z minimises sum (value - row z)^2 / deviation^2 over all such measurements, over the buckets of the last one. A row
+    about finer or other buckets reads z under the uniformity assumption: records lie evenly in each bucket. So does
+    every answer. Other groups are those of `LeastSquares`, and so are those whose single cells a strategy measured
+    after all buckets; there it is read alone, without counts before it, so that its closed form gives each answer's
+    deviation.
+
+    Attributes:
+        plain: for groups without buckets.
+
+    >>> BucketLeastSquares().plain.cells == LeastSquares().cells
+    True
     """
 
     name: ClassVar[str] = "bucket-least-squares"
@@ -58,13 +64,12 @@ class BucketLeastSquares:
         bucketed = _bucketed(group, history)
         if bucketed is not None:
             return bucketed
-        told = [one for one in history if any(_within(block, group) and not _merges(block) for block in one.blocks)]
-        return self.plain.update(problem, LinearEstimate(groups=(group,)), told if len(told) == 1 else history).groups[
-            0
-        ]
+        measured = [one for one in history if any(_within(block, group) and not _merges(block) for block in one.blocks)]
+        read = measured if len(measured) == 1 else history
+        return self.plain.update(problem, LinearEstimate(groups=(group,)), read).groups[0]
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
-        """None: nothing is proved of how often it must be mended."""
+        """None: no bound is proved."""
         return None
 
     def footprint(self, problem: Problem) -> Footprint:
@@ -77,18 +82,18 @@ class BucketLeastSquares:
 
 def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEstimate | None:
     """The group's cells from measurements of buckets; None where there is none."""
-    told = [
+    measured = [
         (merged, values * float(block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
         for one in history
         for block, values in zip(one.blocks, one.values, strict=True)
         if (merged := _merged(block, group)) is not None
     ]
-    if not told or _afresh(group, history):
+    if not measured or _cells_measured_last(group, history):
         return None
-    last = told[-1][0]
+    last = measured[-1][0]
     sizes = np.bincount(last.buckets, minlength=last.inner.cells)
     moments, right = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes))
-    for merged, values, deviation in told:
+    for merged, values, deviation in measured:
         rows = merged.inner.apply(_shares(merged, last.buckets, sizes)) / deviation
         moments += rows.T @ rows
         right += rows.T @ (values / deviation)
@@ -100,14 +105,14 @@ def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEsti
     return GroupEstimate(axes=group.axes, cells=cells)
 
 
-def _afresh(group: GroupEstimate, history: Sequence[Measurement]) -> bool:
-    """Whether single cells of the group were measured after all buckets, by a strategy that tells each of them."""
+def _cells_measured_last(group: GroupEstimate, history: Sequence[Measurement]) -> bool:
+    """Whether the last measurement of the group is a strategy over its single cells."""
     last = [block for one in history for block in one.blocks if _within(block, group)][-1]
     return _merged(last, group) is None and set(last.axes) == set(group.axes) and is_strategy(last)
 
 
 def _within(block: QueryBlock, group: GroupEstimate) -> bool:
-    """Whether the block asks about the group's attributes alone, and about some."""
+    """Whether all attributes of the block are the group's, and it has some."""
     return bool(block.axes) and set(block.axes) <= set(group.axes)
 
 
@@ -116,7 +121,7 @@ def _merges(block: QueryBlock) -> bool:
 
 
 def _merged(block: QueryBlock, group: GroupEstimate) -> Merged | None:
-    """The block's matrix where it merges the group's own cells."""
+    """The block's matrix where it merges the group's cells."""
     if len(block.factors) != 1 or block.axes != group.axes:
         return None
     matrix = block.factors[0].matrix
@@ -124,7 +129,7 @@ def _merged(block: QueryBlock, group: GroupEstimate) -> Merged | None:
 
 
 def _shares(merged: Merged, buckets: IntArray, sizes: IntArray) -> FloatArray:
-    """Which share of every bucket's cells lies in each of the measurement's own: shape (own, buckets)."""
+    """Share of every bucket's cells in each of the measurement's own, shape (own, buckets)."""
     pairs = np.bincount(merged.buckets * len(sizes) + buckets, minlength=merged.inner.cells * len(sizes))
     shares: FloatArray = pairs.reshape(-1, len(sizes)) / np.maximum(sizes, 1)
     return shares

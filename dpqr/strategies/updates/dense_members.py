@@ -1,4 +1,4 @@
-"""Dense members: what most update rules that keep every cell of the domain have in common, to be taken as methods.
+"""What most update rules that keep every cell of the domain share, to be taken as methods.
 
 A rule writes `start, footprint = uniform_start, dense_footprint` into its class.
 """
@@ -18,7 +18,7 @@ from dpqr.strategies.updates.single_query import on_domain
 from dpqr.workload.block import QueryBlock
 
 DENSE_LIMIT = 2**24
-"""Cells up to which a distribution is kept cell by cell (128 MiB an array)."""
+"""Cells up to which a hypothesis is kept cell by cell (128 MiB per array)."""
 
 TENSORS = 4
 """Arrays of the domain's size that a step holds at once: cells and logs, before it and after."""
@@ -57,20 +57,26 @@ def any_block(_rule: Any, _problem: Problem, _measured: Sequence[QueryBlock], _c
 def exponential_step(distribution: DenseDistribution, block: QueryBlock, exponents: FloatArray) -> DenseDistribution:
     """Multiply every cell by the exponential of its sum over the block's queries, coefficient times exponent.
 
-    Logs of the weights are carried along: no weight vanishes for good by underflow.
+    Logs of the weights are kept: no weight vanishes for good by underflow.
 
     Args:
         exponents: shape (block.rows,), finite.
 
     Returns:
         A distribution of the same number of records.
+
+    >>> from dpqr.workload.block import Factor
+    >>> marginal = QueryBlock(name="m", factors=(Factor.identity(0, 2),))
+    >>> start = DenseDistribution.uniform((2,), 10.0)
+    >>> exponential_step(start, marginal, np.log([3.0, 1.0])).probabilities
+    array([0.75, 0.25])
     """
     move = on_domain(block.adjoint(exponents), block.axes, len(distribution.shape))
     return of_logs(logs_of(distribution) + move, distribution.total)
 
 
 def logs_of(distribution: DenseDistribution) -> FloatArray:
-    """Logs of the weights, shape = domain shape: those carried along, else those of the cells."""
+    """Logs of the weights, shape = domain shape: those kept by earlier steps, else those of the cells."""
     known = distribution.potentials.get(LOGS)
     return np.log(np.maximum(distribution.probabilities, np.finfo(np.float64).tiny)) if known is None else known
 

@@ -1,4 +1,4 @@
-"""UpdateRule: the source's "database update algorithm" U (Dwork and Roth 2014, Definitions 5.3 and 5.4)."""
+"""Update rules: the source's "database update algorithm" U (Dwork and Roth 2014, Definitions 5.3 and 5.4)."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ H = TypeVar("H", bound=Hypothesis)
 class UpdateRule(Protocol[H]):
     """How a hypothesis is refitted to measurements.
 
-    Privacy: post-processing as long as it reads its arguments alone, which is what it is handed: public facts and
-    released values. It runs in the same process as everything else, so a rule that means to reach private data can.
-    That is why a third party's needs `--trust`.
+    Privacy:
+        Post-processing, as long as the rule reads its arguments alone: public facts and released values. It runs in the
+        same process as everything else, so a malicious rule can reach private data. A third party's needs `--trust`.
     """
 
     @property
@@ -27,7 +27,7 @@ class UpdateRule(Protocol[H]):
 
     @property
     def trust(self) -> tuple[str, ...]:
-        """Sentences that every release made with this rule must carry (heuristics, missing guarantees)."""
+        """Sentences that every release made with this rule carries (heuristics, missing guarantees)."""
         ...
 
     @property
@@ -36,35 +36,46 @@ class UpdateRule(Protocol[H]):
         ...
 
     def start(self, problem: Problem) -> H:
-        """D^1, from public facts only."""
+        """D^1, from public facts only.
+
+        Raises:
+            InfeasiblePlan: the rule cannot run on this problem (`footprint`).
+        """
         ...
 
     def update(self, problem: Problem, hypothesis: H, history: Sequence[Measurement]) -> H | None:
-        """The next hypothesis. The source's rules read history[-1], replay reads all; None: the rule is exhausted.
+        """The next hypothesis; `hypothesis` is left as it was.
 
-        Exhausted means that no state is consistent with the answers (a beta-event): the loop keeps the last one.
+        Args:
+            history: all measurements so far. The source's rules read the last one; replay reads all.
+
+        Returns:
+            None where no state is consistent with the answers, an event of probability beta: the loop keeps the last
+            one.
         """
         ...
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """floor(T(a)), the longest possible database update sequence at level a; None: no bound is proved.
 
-        The schedule `theory` takes its word for it: plan and record of a third party's rule say whose word it is.
+        The `theory` schedule relies on it; plan and record of a third party's rule say whose claim it is.
         """
         ...
 
-    def footprint(self, problem: Problem) -> Footprint: ...
+    def footprint(self, problem: Problem) -> Footprint:
+        """Peak memory, or why the rule cannot run."""
+        ...
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
-        """Whether a hypothesis that has seen `measured` has room for `candidate` too: a public rule for schedules."""
+        """Whether a hypothesis fitted to `measured` has room for `candidate` too. A function of public sizes."""
         ...
 
 
 @runtime_checkable
-class FactBinding(Protocol):
-    """An update rule whose hypotheses can obey the public facts of the domain."""
+class ConstrainedRule(Protocol):
+    """An update rule whose hypotheses can satisfy structural zeros and known totals."""
 
-    def binds(self, problem: Problem) -> bool:
+    def applies_constraints(self, problem: Problem) -> bool:
         """Whether they do in this run."""
         ...
 
@@ -74,7 +85,7 @@ class HeuristicBound(Protocol):
     """An update rule that may run at levels for which it has no proved mistake bound."""
 
     def expected_mistakes(self, problem: Problem, level: Level) -> int | None:
-        """A number of updates that is likely to do where `mistakes` proves none; None: the rule cannot run there."""
+        """A number of updates that is likely to suffice where none is proved; None: the rule cannot run there."""
         ...
 
     def caution(self, problem: Problem, level: Level) -> str:
@@ -83,9 +94,9 @@ class HeuristicBound(Protocol):
 
 
 @runtime_checkable
-class UnlikeBound(Protocol):
-    """An update rule with a better mistake bound for tables in which no two records are alike."""
+class DistinctRecordsBound(Protocol):
+    """An update rule with a better mistake bound for tables without duplicate records."""
 
-    def mistakes_unlike(self, problem: Problem, level: Level) -> int | None:
-        """floor(T(a)) for such a table of problem.n records; None where n is not known, or too large for one."""
+    def mistakes_distinct(self, problem: Problem, level: Level) -> int | None:
+        """floor(T(a)) for such a table of problem.n records; None where n is not known, or above the cells."""
         ...

@@ -1,4 +1,4 @@
-"""Least squares: the unbiased linear estimate that fits all measurements best."""
+"""Least squares: the unbiased linear estimate of the cells of each group of attributes, from all measurements."""
 
 from __future__ import annotations
 
@@ -11,28 +11,99 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.errors import InfeasiblePlan
+from dpqr.fitting.evidence import SMALLEST_DEVIATION
+from dpqr.fitting.propagation import aligned
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
-from dpqr.strategies.updates.normal_equations import Weighed, least_norm
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.recovery import is_strategy, recovered
 from dpqr.workload.workload import Measurement, axis_groups
 
 GROUP_CELLS = 2**22
-"""Cells of one group of attributes that are kept one by one (32 MB an array)."""
+"""Cells of one group of attributes that are kept one by one (32 MB per array)."""
+TOLERANCE = 1e-10
+"""Of the residual, relative to the measured answers and to the largest singular value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WeightedAnswers:
+    """A block's released answers and their standard deviation.
+
+    Attributes:
+        values: records, shape (rows,).
+        deviation: of each, in records.
+    """
+
+    block: QueryBlock
+    values: FloatArray
+    deviation: float
+
+    def apply(self, cells: FloatArray, axes: Axes) -> FloatArray:
+        """The block's answers on a tensor over `axes`, in deviations."""
+        own = self.block.axes
+        others = tuple(position for position, axis in enumerate(axes) if axis not in own)
+        kept = [axis for axis in axes if axis in own]
+        marginal = cells.sum(axis=others).transpose([kept.index(axis) for axis in own])
+        answers: FloatArray = self.block.apply(marginal) * (float(self.block.scale) / self.deviation)
+        return answers
+
+    def adjoint(self, values: FloatArray, axes: Axes) -> FloatArray:
+        """The transposed product, a tensor that broadcasts to the one over `axes`."""
+        tensor = self.block.adjoint(values * (float(self.block.scale) / self.deviation))
+        sizes = [size for factor in self.block.factors for size in factor.sizes]
+        return aligned(tensor.reshape(sizes), self.block.axes, axes)
+
+
+def least_norm(measured: Sequence[WeightedAnswers], axes: Axes, shape: tuple[int, ...]) -> FloatArray:
+    """The shortest x among those that minimise sum (value - row x)^2 / deviation^2.
+
+    Args:
+        axes, shape: of x. Every block lies within them.
+
+    References:
+        Paige and Saunders 1982 (LSQR), which from 0 never leaves the span of the rows.
+
+    >>> least_norm([], (0,), (2,))
+    array([0., 0.])
+    """
+    if not measured:
+        return np.zeros(shape)
+    from scipy.sparse.linalg import LinearOperator, lsqr
+
+    ends = np.cumsum([one.block.rows for one in measured])
+
+    def apply(cells: FloatArray) -> FloatArray:
+        return np.concatenate([one.apply(cells.reshape(shape), axes) for one in measured])
+
+    def adjoint(values: FloatArray) -> FloatArray:
+        total = np.zeros(shape)
+        for one, part in zip(measured, np.split(values.reshape(-1), ends[:-1]), strict=True):
+            total += one.adjoint(part, axes)
+        return total.reshape(-1)
+
+    size = int(np.prod(shape, dtype=np.int64))
+    operator = LinearOperator((int(ends[-1]), size), matvec=apply, rmatvec=adjoint, dtype=np.float64)
+    targets = np.concatenate([one.values / one.deviation for one in measured])
+    steps = 4 * min(size, int(ends[-1]), 5000) + 20
+    found = lsqr(operator, targets, atol=TOLERANCE, btol=TOLERANCE, conlim=0, iter_lim=steps)[0]
+    solution: FloatArray = found.reshape(shape)
+    return solution
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeastSquares:
     """For every group of attributes that some block joins: cells x that minimise sum (value - row x)^2 / deviation^2.
 
-    Where one strategy of full column rank was measured, in closed form; else by conjugate gradients, the shortest of
-    all best x (what no measurement speaks of is 0). Reads all measurements whose attributes lie within the group.
-    Unbiased for every query in the span of what was measured: noise has mean 0, and x is linear in it.
+    Where one strategy of full column rank was measured, in closed form; else by LSQR, the shortest of all best x (what
+    no measurement covers is 0). Reads all measurements whose attributes lie within the group. Unbiased for every query
+    in the span of the measurements: noise has mean 0, and x is linear in it.
 
-    cells: the largest group that is kept cell by cell.
+    Attributes:
+        cells: the largest group that is kept cell by cell.
+
+    >>> LeastSquares().cumulative
+    True
     """
 
     name: ClassVar[str] = "least-squares"
@@ -59,21 +130,21 @@ class LeastSquares:
 
     def update(self, problem: Problem, hypothesis: LinearEstimate, history: Sequence[Measurement]) -> LinearEstimate:
         """The estimate from all of `history`; `hypothesis` is left as it was."""
-        weighed = [
-            Weighed(
+        weighted = [
+            WeightedAnswers(
                 block=block, values=values.astype(np.float64) * float(block.scale), deviation=_deviation(one, block)
             )
             for one in history
             for block, values in zip(one.blocks, one.values, strict=True)
         ]
-        return LinearEstimate(groups=tuple(_estimated(problem, group.axes, weighed) for group in hypothesis.groups))
+        return LinearEstimate(groups=tuple(_estimated(problem, group.axes, weighted) for group in hypothesis.groups))
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
-        """None: nothing is proved of how often it must be mended."""
+        """None: no bound is proved."""
         return None
 
     def footprint(self, problem: Problem) -> Footprint:
-        """Six vectors of a group's size in the solver, one kept a group."""
+        """Six vectors of the largest group in the solver, and one per group."""
         sizes = [math.prod(_shape(problem, axes)) for axes in axis_groups(problem.workload.blocks)]
         if max(sizes) > self.cells:
             refusal = (
@@ -97,24 +168,24 @@ def _deviation(measured: Measurement, block: QueryBlock) -> float:
     return max(measured.law.deviation, SMALLEST_DEVIATION) * float(block.scale)
 
 
-def _estimated(problem: Problem, axes: Axes, weighed: Sequence[Weighed]) -> GroupEstimate:
+def _estimated(problem: Problem, axes: Axes, weighted: Sequence[WeightedAnswers]) -> GroupEstimate:
     shape = _shape(problem, axes)
-    told = [one for one in weighed if set(one.block.axes) <= set(axes)]
-    if len(told) == 1 and set(told[0].block.axes) == set(axes) and is_strategy(told[0].block):
-        return _closed_form(axes, told[0])
-    return GroupEstimate(axes=axes, cells=_read_only(least_norm(told, axes, shape)))
+    measured = [one for one in weighted if set(one.block.axes) <= set(axes)]
+    if len(measured) == 1 and set(measured[0].block.axes) == set(axes) and is_strategy(measured[0].block):
+        return _closed_form(axes, measured[0])
+    return GroupEstimate(axes=axes, cells=_read_only(least_norm(measured, axes, shape)))
 
 
-def _closed_form(axes: Axes, told: Weighed) -> GroupEstimate:
-    """One strategy tells the group: its own inverse, axis by axis."""
-    scale = float(told.block.scale)
-    cells = recovered(told.block, told.values / scale)
-    order = [told.block.axes.index(axis) for axis in axes]
+def _closed_form(axes: Axes, measured: WeightedAnswers) -> GroupEstimate:
+    """One strategy of full column rank: its own inverse, axis by axis."""
+    scale = float(measured.block.scale)
+    cells = recovered(measured.block, measured.values / scale)
+    order = [measured.block.axes.index(axis) for axis in axes]
     return GroupEstimate(
         axes=axes,
         cells=_read_only(np.ascontiguousarray(cells.transpose(order))),
-        strategy=told.block,
-        deviation=told.deviation / scale,
+        strategy=measured.block,
+        deviation=measured.deviation / scale,
     )
 
 

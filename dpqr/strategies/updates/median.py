@@ -14,35 +14,37 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.logarithm import floor_of_log
-from dpqr.strategies.updates.single_query import SingleQuery, records
+from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log, records
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 MEMBER_LIMIT = 2**22
-"""Members up to which a net is listed (a round then takes about 10 ms a query at 8 cells)."""
-
-SPELT_OUT = 10**15
-"""Larger numbers are given by their power of ten."""
-
+"""Members up to which a net is listed."""
 CELL_LIMIT = 2**12
 """Cells up to which the polytope is sampled."""
+SPELT_OUT = 10**15
+"""Larger numbers are shown by their power of ten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Median:
-    """Starts with a strict a-net and drops every member that the answer shows to be wrong.
+    """Starts with a strict a-net and drops every member that the answer contradicts.
 
-    A net has, for every distribution, a member whose answers are all off by less than a. When v < f(D), the truth has
-    f(x) <= f(D) - a, so its member answers less than f(D): members that answer f(D) or more are dropped, at least
-    half of them, for f(D) is their median. So at most log2 of the net's size updates are possible.
+    A net has, for every distribution, a member whose answers all differ by less than a. When v < f(D), the truth has
+    f(x) <= f(D) - a, so its member answers less than f(D): members that answer f(D) or more are dropped, at least half
+    of them, for f(D) is their median. So at most log2 of the net's size updates are possible.
 
-    Net: all databases of m records, m the smaller of |X|/(4a) (every workload, `rounding_size`) and
-    log(2|Q|)/(2 a^2) (Hoeffding's bound and the union over the workload: some sample of m records is a member
-    within a), each plus one and rounded down.
+    The net is all databases of m records, m the smaller of |X|/(4a) (every workload, `rounding_size`) and
+    log(2|Q|)/(2 a^2) (Hoeffding's bound and the union over the workload: some sample of m records is a member within
+    a), each plus one and rounded down.
 
-    members, cells: how large a net is listed, and up to how many cells the polytope of consistent histograms is
-    sampled instead. points, steps: of that sample.
+    Attributes:
+        members: how large a net is listed.
+        cells: largest universe of which the polytope of consistent histograms is sampled instead.
+        points, steps: of that sample.
+
+    >>> Median().cumulative
+    False
     """
 
     name: ClassVar[str] = "median"
@@ -54,7 +56,7 @@ class Median:
 
     @property
     def trust(self) -> tuple[str, ...]:
-        """Nothing of every release: a listed net's bound is proved, and a sample says what it is (`caution`)."""
+        """Empty: a listed net has a proved bound, and a sample has its `caution`."""
         return ()
 
     @property
@@ -75,7 +77,7 @@ class Median:
     def update(
         self, problem: Problem, hypothesis: Net | PolytopeSample, history: Sequence[Measurement]
     ) -> Net | PolytopeSample | None:
-        """What is left after the newest answer; None where nothing is (an answer was not fair)."""
+        """The members left by the newest answer; None where none is (the answer was outside its tail bound)."""
         if problem.level is None:
             raise InfeasiblePlan(_NO_LEVEL)
         if isinstance(hypothesis, Net):
@@ -83,20 +85,20 @@ class Median:
         return _cut(problem, problem.level, hypothesis, history)
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
-        """floor(log2 of the net's size), where all its members can be listed; a sample of it proves nothing."""
+        """floor(log2 of the net's size), where all its members can be listed; a sample proves nothing."""
         if problem.domain.size > self.cells:
             return None
         members = net_members(problem, net_records(problem, level))
         return members.bit_length() - 1 if members <= self.members else None
 
     def expected_mistakes(self, problem: Problem, level: Level) -> int | None:
-        """The same figure where a sample of the polytope stands for a net that is too large to be listed."""
+        """The same figure where a sample of the polytope replaces a net that is too large to be listed."""
         if problem.domain.size > self.cells or problem.n is None:
             return None
         return net_members(problem, net_records(problem, level)).bit_length() - 1
 
     def caution(self, problem: Problem, level: Level) -> str:
-        """Of a sampled polytope."""
+        """For a sampled polytope."""
         members = net_members(problem, net_records(problem, level))
         size = f"{members:,}" if members < SPELT_OUT else f"about 10^{int(math.log10(members))}"
         return (
@@ -106,7 +108,7 @@ class Median:
         )
 
     def footprint(self, problem: Problem) -> Footprint:
-        """The members three times over while they are listed; or the points and a walk's work space."""
+        """Three copies of the members of a listed net; or the points and a walk's work space."""
         cells = problem.domain.size
         if problem.level is None:
             return Footprint(bytes=0, refusal=_NO_LEVEL)
@@ -132,7 +134,7 @@ _NO_LEVEL = "the median rule halves a net at a stated accuracy; take it with --s
 
 
 def net_records(problem: Problem, level: Level) -> int:
-    """m: how many records the net's databases have."""
+    """m: records of the net's databases."""
     sampled = floor_of_log(2 * problem.workload.rows, Fraction(1, 2) / level.value**2) + 1
     return min(rounding_size(problem.domain.size, level.value), sampled)
 
@@ -143,7 +145,7 @@ def net_members(problem: Problem, size: int) -> int:
 
 
 def _halved(problem: Problem, net: Net, measured: Measurement) -> Net | None:
-    """Integers throughout: value / n < median / m, on the query's own grid."""
+    """In integers: value / n < median / m, on the query's grid."""
     block, value = SingleQuery.parts(measured)
     (median,) = net.medians(block)
     answers = net.member_answers(coefficients_on(block, net.shape)[0])
@@ -158,8 +160,8 @@ def _cut(
     query = SingleQuery.newest(problem, history)
     block, _ = SingleQuery.parts(history[-1])
     row = np.broadcast_to(query.coefficients, sample.shape).reshape(-1)
-    told = float(sample.answer(block)[0]) * float(block.scale) / sample.total
+    expected = float(sample.answer(block)[0]) * float(block.scale) / sample.total
     a = float(level.value)
     low, high = query.value - a, query.value + a
-    low, high = (low, min(high, told - a)) if query.value < told else (max(low, told + a), high)
+    low, high = (low, min(high, expected - a)) if query.value < expected else (max(low, expected + a), high)
     return sample.cut(np.stack([row, -row]), np.array([high, -low]))

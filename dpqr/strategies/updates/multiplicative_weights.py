@@ -12,6 +12,10 @@ import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray, frozen
 from dpqr.errors import InfeasiblePlan
+from dpqr.fitting.descent import MEMORY
+from dpqr.fitting.evidence import Evidence, gather, lower_order, merged
+from dpqr.fitting.maximum_entropy import MaximumEntropyFit
+from dpqr.fitting.refinement import Refinement, by_interaction
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.factored.junction_tree import cells, maximal_cliques, within
@@ -19,24 +23,15 @@ from dpqr.hypotheses.refined import RefinedDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT, exponential_step, logs_of, of_logs
-from dpqr.strategies.updates.descent import MEMORY
-from dpqr.strategies.updates.entropy_fit import EntropyFit
-from dpqr.strategies.updates.evidence import Evidence, gather, lower_order, merged
-from dpqr.strategies.updates.logarithm import floor_of_log
-from dpqr.strategies.updates.refinement import Refinement, by_interaction
-from dpqr.strategies.updates.single_query import SingleQuery
-from dpqr.strategies.updates.total import records_total
+from dpqr.strategies.updates.record_count import records_total
+from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 LISTED = 2**17
 """Cells up to which a fitted distribution is listed whole: every marginal is then one sum over a small array."""
-
 MODEL_SIZE = 2**20
-"""Bytes of the fitted model's tables: 131,072 cells, a fit of half a second or less. (Adult, 91 pairs at epsilon 1 and
-10: mean L1 errors of 0.061 and 0.0202 here; with four times the room 0.060 and 0.0198, in 1.1 and 1.4 times the
-processor time and half as much memory again; with a quarter of the room 0.064 and 0.0201. What finds no room is fitted
-question by question.)"""
+"""Bytes of the fitted model's tables; set by `python tests/benchmarks/marginals`."""
 
 Distribution = DenseDistribution | FactoredDistribution | RefinedDistribution
 
@@ -46,20 +41,28 @@ class MultiplicativeWeights:
     """D_i <- D_i exp(-+ eta f(i)), renormalised; or the fixed point of such steps on all measurements at once.
 
     With a level (`theory`): one step a round on the newest measurement, eta = a/2 as printed, 4a in the sharp variant.
-    Without: with `replay` the maximum-entropy fit to every measurement so far (the state that replaying them for ever
-    would tend to, but for the noise; EntropyFit); else one step a measured block with eta = gap/2, as MWEM has it
-    (Hardt, Ligett and McSherry 2012).
+    Without: with `replay` the maximum-entropy fit to every measurement so far (the limit of unlimited replay, but for
+    the noise; `MaximumEntropyFit`); else one step per measured block with eta = gap/2, as in MWEM.
 
-    The number of records is problem.n under `replace`. Under `add-remove` without a level it comes from the measured
-    blocks (a declared n0 serves until one tells it); before any of them it is 0, and so is every answer: the first
-    selection then looks for the largest counts, which is private like any other.
+    Under `replace` the number of records is problem.n. Under `add-remove` without a level it is estimated from the
+    measured blocks, and is 0 before any of them, as is every answer: the first selection then looks for the largest
+    counts, which is private like any other.
 
-    With `replay` the fit works on a junction tree over the measured blocks (on small domains: one clique of all), so
-    the domain may have any size. Without it, and in theory's steps, every cell of the domain is kept.
+    With `replay` the fit works on a junction tree over the measured blocks, so the domain may have any size. Without
+    it, and in theory's steps, every cell of the domain is kept.
 
-    cells: the largest universe, or table of one block, that is kept cell by cell.
-    model_size: bytes that the junction tree's tables may have; a block that alone needs more raises it. A measurement
-    that would break it is left out of the fit; `fits` tells beforehand.
+    Attributes:
+        replay: whether every update refits all measurements.
+        cells: the largest universe, or table of one block, that is kept cell by cell.
+        model_size: bytes of the junction tree's tables; a block that alone needs more raises it. A measurement that
+            would exceed it is left out of the model and refined by itself (`Refinement`).
+        fit: the maximum-entropy fit.
+
+    References:
+        Hardt and Rothblum 2010; Hardt, Ligett and McSherry 2012 (MWEM).
+
+    >>> MultiplicativeWeights(replay=False).cumulative
+    False
     """
 
     name: ClassVar[str] = "multiplicative-weights"
@@ -67,7 +70,7 @@ class MultiplicativeWeights:
     replay: bool = True
     cells: int = DENSE_LIMIT
     model_size: int = MODEL_SIZE
-    fit: EntropyFit = field(default_factory=EntropyFit)
+    fit: MaximumEntropyFit = field(default_factory=MaximumEntropyFit)
 
     @property
     def trust(self) -> tuple[str, ...]:
@@ -78,17 +81,17 @@ class MultiplicativeWeights:
         return self.replay
 
     def start(self, problem: Problem) -> Distribution:
-        """The uniform distribution, over what the public facts allow."""
+        """The uniform distribution, over the cells that the public facts allow."""
         refusal = self.footprint(problem).refusal
         if refusal is not None:
             raise InfeasiblePlan(refusal)
         whole = not self._fits_all(problem) or problem.domain.size <= LISTED
         kind = DenseDistribution if whole else FactoredDistribution
         first = kind.uniform(problem.domain.shape, float(problem.n or 0))
-        return self._fitted(problem, first, ()) if problem.domain.facts and self.binds(problem) else first
+        return self._fitted(problem, first, ()) if problem.domain.facts and self.applies_constraints(problem) else first
 
-    def binds(self, problem: Problem) -> bool:
-        """Whether the public facts of the domain bind every hypothesis."""
+    def applies_constraints(self, problem: Problem) -> bool:
+        """Whether every hypothesis satisfies the public facts of the domain."""
         return self._fits_all(problem)
 
     def _fits_all(self, problem: Problem) -> bool:
@@ -107,13 +110,13 @@ class MultiplicativeWeights:
         return _steps(hypothesis, history[-1], max(total, 0.0))
 
     def _fitted(self, problem: Problem, hypothesis: Distribution, history: Sequence[Measurement]) -> Distribution:
-        """The fit at `total`; a total below one record says nothing of the shape beyond what one record would."""
+        """The fit at the estimated total; below one record its shape is that of one record."""
         total = records_total(problem, history, _at_one_record(hypothesis))
         shape = problem.domain.shape
         seen = gather(history, shape)
         chosen, left = self._admitted(problem, seen)
-        told = merged([*chosen, *lower_order(left, 1)])
-        found = self.fit.run(told, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
+        observed = merged([*chosen, *lower_order(left, 1)])
+        found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)
         model: DenseDistribution | FactoredDistribution = replace(found, total=max(total, 0.0))
         if problem.domain.size <= LISTED:
             cells = frozen(found.probabilities())
@@ -126,15 +129,15 @@ class MultiplicativeWeights:
     def _admitted(
         self, problem: Problem, evidence: tuple[Evidence, ...]
     ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
-        """What the model has room for, what tells most first; and the marginals that it has no room for."""
+        """The evidence that the model has room for, and the marginals that it has no room for."""
         if self._room(problem, frozenset(), frozenset(seen.axes for seen in evidence)):
             return evidence, ()
-        taken: dict[Axes, Evidence] = {}
+        admitted: dict[Axes, Evidence] = {}
         for seen in by_interaction(evidence):
-            if self._room(problem, frozenset(taken), frozenset({seen.axes})):
-                taken[seen.axes] = seen
-        left = tuple(seen for seen in evidence if seen.axes not in taken and seen.block is None)
-        return tuple(seen for seen in evidence if seen.axes in taken), left
+            if self._room(problem, frozenset(admitted), frozenset({seen.axes})):
+                admitted[seen.axes] = seen
+        left = tuple(seen for seen in evidence if seen.axes not in admitted and seen.block is None)
+        return tuple(seen for seen in evidence if seen.axes in admitted), left
 
     def fits(self, problem: Problem, measured: Sequence[QueryBlock], candidate: Sequence[QueryBlock]) -> bool:
         """Whether a model of these measured blocks has room for the candidate's too."""
@@ -142,21 +145,21 @@ class MultiplicativeWeights:
         return not self._fits_all(problem) or self._room(problem, groups, more)
 
     def _room(self, problem: Problem, groups: frozenset[Axes], more: frozenset[Axes]) -> bool:
-        """The public facts take their room before any measurement."""
+        """Whether the model has room for all these groups and those of the public facts."""
         shape, groups = problem.domain.shape, groups | problem.domain.facts.axes
         declared = within(shape, groups, self.model_size // 8, more)
         return declared or within(shape, groups, self._limit(problem), more)
 
     def _limit(self, problem: Problem) -> int:
-        """Cells of the model: what was declared, or what the widest block of the workload needs by itself."""
+        """Cells of the model: what was declared, or what the widest block of the workload needs."""
         return max(self.model_size // 8, _least(problem.domain.shape, problem.workload.blocks))
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """floor(4 log|X| / a^2) as printed; floor(log|X| / (2 a^2)) in the sharp variant.
 
-        Proof of the sharp one: with potential KL(x/n || D), a step eta against f with gap at least a lowers it by
-        at least eta a - eta^2/8 (Hoeffding's lemma for f in [0, 1]), largest, 2 a^2, at eta = 4a; it starts at most
-        at log|X| and is never negative. For a > 1/4 eta = 4a stays right: the lemma holds for every eta.
+        Proof of the sharp one: with potential KL(x/n || D), a step eta against f with gap at least a lowers it by at
+        least eta a - eta^2/8 (Hoeffding's lemma for f in [0, 1]), largest, 2 a^2, at eta = 4a; it starts at most at
+        log|X| and is never negative. For a > 1/4 eta = 4a stays right: the lemma holds for every eta.
         """
         factor = Fraction(4) if level.variant == "printed" else Fraction(1, 2)
         return floor_of_log(problem.domain.size, factor / level.value**2)
@@ -185,7 +188,7 @@ class MultiplicativeWeights:
 
 
 def _at_one_record(hypothesis: Distribution) -> Callable[[QueryBlock], FloatArray]:
-    """The hypothesis' answers if it stood for one record; of a refined one the model's."""
+    """The hypothesis' answers at one record; of a refined one the model's."""
     model = hypothesis.model if isinstance(hypothesis, RefinedDistribution) else hypothesis
     return replace(model, total=1.0, _kept={}).answer
 
@@ -207,19 +210,18 @@ def _widest(problem: Problem) -> QueryBlock:
 
 
 def _step(level: Level, hypothesis: DenseDistribution, query: SingleQuery) -> DenseDistribution:
-    """One step as the source has it, on the logs of the weights: no weight can vanish for good by underflow."""
+    """One step as in the source, on the logs of the weights: no weight vanishes for good by underflow."""
     cells = hypothesis.probabilities
     rate = float(level.value) * (0.5 if level.variant == "printed" else 4.0)
-    told = float((query.coefficients * cells).sum())
-    sign = -1.0 if query.value < told else 1.0
+    expected = float((query.coefficients * cells).sum())
+    sign = -1.0 if query.value < expected else 1.0
     return of_logs(logs_of(hypothesis) + (sign * rate) * query.coefficients, hypothesis.total)
 
 
 def _steps(hypothesis: DenseDistribution, measured: Measurement, total: float) -> DenseDistribution:
-    """One MWEM step a block: D_i <- D_i exp(f(i) (v - f(D)) / 2), rows of one block at once.
+    """One MWEM step per block: D_i <- D_i exp(f(i) (v - f(D)) / 2), rows of one block at once.
 
-    Rows that share cells share the step: it is divided by the largest column sum, so that no cell moves further than
-    one query alone would move it.
+    The step is divided by the largest column sum, so that no cell moves further than one query alone would move it.
     """
     state = hypothesis.with_total(total)
     for block, values in zip(measured.blocks, measured.values, strict=True):

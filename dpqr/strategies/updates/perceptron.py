@@ -16,8 +16,8 @@ from dpqr.hypotheses.dense import SignedVector
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
+from dpqr.strategies.updates.record_count import records_total
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain
-from dpqr.strategies.updates.total import records_total
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.workload import Measurement
@@ -25,13 +25,17 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Perceptron:
-    """D <- D -+ step f, with the bound |D - x/n|^2 <= (|x|_2/|x|_1)^2 <= 1 on how long that can go on.
+    """D <- D -+ step f; |D - x/n|^2 <= (|x|_2/|x|_1)^2 <= 1 bounds how often.
 
     With a level (`theory`), as printed: start 0, step a/|X| along f. Sharp: start uniform, step 4a/|X| along
-    g = f - mean(f). Without a level: each newest block's answers are met by a projection of D on them (Kaczmarz);
-    simple and without a bound, and with no memory but D: multiplicative weights with replay is the stronger choice.
+    g = f - mean(f). Without a level each newest block is answered by a projection of D (Kaczmarz), without a bound and
+    with no memory but D: multiplicative weights with replay is more accurate.
 
-    cells: the largest universe that is kept cell by cell.
+    Attributes:
+        cells: the largest universe that is kept cell by cell.
+
+    >>> Perceptron().cumulative
+    False
     """
 
     name: ClassVar[str] = "perceptron"
@@ -64,18 +68,18 @@ class Perceptron:
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """floor(|X|/a^2) as printed; floor((|X| - 1)/(4 a^2)) in the sharp variant.
 
-        Printed: |D - x/n|^2 starts at most at 1, and a step s along f lowers it by at least 2 s a - s^2 |f|^2 with
-        |f|^2 <= |X|: a^2/|X| at s = a/|X|. Sharp: it starts at most at 1 - 1/|X|; D and x/n keep the same sum, so
-        g tells the same gap as f, and |g|^2 <= |X|/4: 4 a^2/|X| a step.
+        Proof, printed: |D - x/n|^2 starts at most at 1, and a step s along f lowers it by at least 2 s a - s^2 |f|^2
+            with |f|^2 <= |X|: a^2/|X| at s = a/|X|. Sharp: it starts at most at 1 - 1/|X|; D and x/n keep the same sum,
+            so g has the same gap as f, and |g|^2 <= |X|/4: 4 a^2/|X| a step.
         """
         cells = problem.domain.size
         bound = Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)
         return math.floor(bound / level.value**2)
 
-    def mistakes_unlike(self, problem: Problem, level: Level) -> int | None:
+    def mistakes_distinct(self, problem: Problem, level: Level) -> int | None:
         """|x/n|^2 is 1/n then: floor(|X|/(n a^2)) as printed, floor((|X|/n - 1)/(4 a^2)) in the sharp variant.
 
-        Near 0 where n is near |X|. No public fact tells that records are unlike, so `theory` never counts on it.
+        No public fact says that records are distinct, so `theory` never relies on it.
         """
         cells, records = problem.domain.size, problem.n
         if records is None or records > cells:
@@ -124,10 +128,10 @@ def _projected(problem: Problem, hypothesis: SignedVector, history: Sequence[Mea
 
 
 def _squared_norm(block: QueryBlock, cells: int) -> float:
-    """An upper bound on |M|_2^2: largest column sum times largest row sum of |M|, on the whole universe.
+    """An upper bound on |M|_2^2 on the whole universe: largest column sum times largest row sum of |M|.
 
-    Exact for a marginal and for one 0/1 predicate, where the step is then the projection itself; larger elsewhere,
-    where the step falls short but never overshoots.
+    Exact for a marginal and for one 0/1 predicate, where the step is the projection itself; elsewhere the step falls
+    short and never overshoots.
     """
     columns = math.prod(factor.matrix.column_norm(1) for factor in block.factors)
     rows = math.prod(_largest_row(factor.matrix) for factor in block.factors)

@@ -1,47 +1,114 @@
-"""Piecewise weights: multiplicative weights with replay of all single queries, on the pieces that they leave."""
+"""Piecewise weights: the maximum-entropy fit to single queries, on the pieces on which all their coefficients are
+constant."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray, frozen
+from dpqr.data.arrays import FloatArray, IntArray, frozen
 from dpqr.errors import InfeasiblePlan
+from dpqr.fitting.descent import NewtonFit
+from dpqr.fitting.evidence import SMALLEST_DEVIATION
 from dpqr.hypotheses.piecewise import PiecewiseDistribution
 from dpqr.strategies.footprint import Footprint
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.evidence import SMALLEST_DEVIATION
-from dpqr.strategies.updates.newton_fit import NewtonFit
-from dpqr.strategies.updates.pieces import Edges, coefficients, count, parents, refined, volumes
-from dpqr.strategies.updates.total import records_total
-from dpqr.workload.block import QueryBlock
+from dpqr.strategies.updates.record_count import records_total
+from dpqr.strategies.updates.single_query import on_domain
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.ranges import Ranges
 from dpqr.workload.workload import Measurement
 
 WHOLE = 64
 """Attributes of at most so many cells are kept cell by cell from the start."""
-
 RANGES = 2 * 140 + 1
 """Runs that a larger attribute is cut into by the most rounds of `--schedule queries`."""
-
-LEANING = 0.1
-"""Deviations of residual that a potential of size one costs: real histograms lie far from the uniform distribution, and
-at 1 the fit stops short of what was measured. (Prefixes and ranges over 1,024 cells of three public histograms: errors
-are 1.28 times as large at 1, 1.02 times at 0.05.)"""
-
+REGULARISATION = 0.1
+"""Deviations of residual per unit of potential; set by `python tests/benchmarks/dense.py --schedule queries`."""
 PIECES = 2**18
+"""Most pieces."""
 QUERIES = 2**10
+"""Most measured queries."""
 ENTRIES = 2**26
-"""Most pieces, measured queries, and coefficients of these on those (half a gigabyte)."""
+"""Most coefficients of these on those (half a gigabyte)."""
+
+Edges = tuple[IntArray, ...]
+"""One rising array per attribute, from 0 to its number of cells."""
+
+
+def refined(edges: Edges, block: QueryBlock) -> Edges:
+    """The edges, and those at which the coefficients of a block change."""
+    found = list(edges)
+    for factor in block.factors:
+        for position, axis in enumerate(factor.axes):
+            if len(found[axis]) <= factor.sizes[position]:
+                found[axis] = np.union1d(found[axis], _breaks(factor, position))
+    return tuple(found)
+
+
+def _breaks(factor: Factor, position: int) -> IntArray:
+    """Where the coefficients change along one of the factor's attributes."""
+    if isinstance(factor.matrix, Ranges) and len(factor.axes) == 1:
+        return np.concatenate([factor.matrix.starts, factor.matrix.stops])
+    rows = factor.matrix.table(0, factor.matrix.rows).reshape(-1, *factor.sizes)
+    steps = np.diff(rows, axis=position + 1) != 0
+    others = tuple(axis for axis in range(rows.ndim) if axis != position + 1)
+    return np.flatnonzero(steps.any(axis=others)) + 1
+
+
+def coefficients(block: QueryBlock, edges: Edges) -> FloatArray:
+    """A one-row block's coefficient on every piece, flat."""
+    whole = np.ones([1] * len(edges))
+    for factor in block.factors:
+        firsts = [edges[axis][:-1] for axis in factor.axes]
+        whole = whole * on_domain(_at(factor, firsts), factor.axes, len(edges))
+    return np.broadcast_to(whole, [len(own) - 1 for own in edges]).reshape(-1)
+
+
+def _at(factor: Factor, firsts: Sequence[IntArray]) -> FloatArray:
+    """Coefficients at the first cell of every run."""
+    matrix = factor.matrix
+    if isinstance(matrix, Ranges) and len(firsts) == 1:
+        inside: FloatArray = ((firsts[0] >= matrix.starts[0]) & (firsts[0] < matrix.stops[0])).astype(np.float64)
+        return inside
+    row: FloatArray = matrix.row(0).reshape(factor.sizes)[np.ix_(*firsts)].astype(np.float64)
+    return row
+
+
+def volumes(edges: Edges) -> FloatArray:
+    """Each piece's share of all cells, flat."""
+    whole = np.ones(1)
+    for own in edges:
+        whole = np.multiply.outer(whole, np.diff(own) / own[-1]).reshape(-1)
+    return whole
+
+
+def parents(coarse: Edges, fine: Edges) -> IntArray:
+    """For every piece of `fine` the piece of `coarse` that contains it, flat indices."""
+    index = np.zeros(1, dtype=np.int64)
+    for old, new in zip(coarse, fine, strict=True):
+        own = np.searchsorted(old, new[:-1], side="right") - 1
+        index = (index[:, None] * (len(old) - 1) + own).reshape(-1)
+    return index
+
+
+def count(edges: Edges) -> int:
+    """Number of pieces."""
+    return math.prod(len(own) - 1 for own in edges)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Memory:
-    """What was measured: coefficients on the pieces, answers and their deviations, a tilt each.
+    """The measurements so far, answers in the unit of the query's largest coefficient.
 
-    Answers are in the unit of the query's largest coefficient. seen: measurements that were looked at.
+    Attributes:
+        seen: how many were read.
+        design: coefficients on the pieces, shape (queries, pieces).
+        answers, deviations, tilts: shape (queries,).
     """
 
     seen: int = 0
@@ -53,11 +120,14 @@ class _Memory:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PiecewiseWeights:
-    """The maximum-entropy fit to every measured query: what multiplicative weights tends to under replay (`NewtonFit`).
+    """The maximum-entropy fit to every measured query: the limit of multiplicative weights under replay (`NewtonFit`).
 
-    For few measured queries over a large universe: a round's work grows with the pieces that they leave (2 T + 1 on
-    one ordered attribute), never with the universe.
-    It reads up to QUERIES queries; of a block with more rows than are left nothing is read, and `fits` tells so.
+    For few measured queries over a large universe: a round's work grows with the pieces that they leave (2 T + 1 on one
+    ordered attribute), never with the universe. It reads up to QUERIES queries; a block with more rows than are left is
+    not read, and `fits` says so.
+
+    >>> PiecewiseWeights().name
+    'piecewise-weights'
     """
 
     name: ClassVar[str] = "piecewise-weights"
@@ -94,7 +164,7 @@ class PiecewiseWeights:
         total = max(records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer), 0.0)
         scale = max(total, 1.0)
         tilts, masses = self.fit.run(
-            memory.design, base, memory.answers / scale, LEANING * memory.deviations / scale, memory.tilts
+            memory.design, base, memory.answers / scale, REGULARISATION * memory.deviations / scale, memory.tilts
         )
         return _distribution(edges, masses, total, replace(memory, seen=len(history), tilts=frozen(tilts)))
 
@@ -109,7 +179,7 @@ class PiecewiseWeights:
         return count(edges) * rows <= ENTRIES
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
-        """No bound is proved for it: `theory` takes multiplicative-weights."""
+        """None: no bound is proved; `theory` takes multiplicative-weights."""
         return None
 
     def footprint(self, problem: Problem) -> Footprint:
@@ -131,7 +201,7 @@ def _starting_edges(problem: Problem) -> Edges:
 
 
 def _queries(history: Sequence[Measurement], known: int) -> Iterator[tuple[QueryBlock, float, float]]:
-    """Every measured query by itself, its answer and the deviation of its noise, in its block's grid."""
+    """Every measured query by itself: its answer and the deviation of its noise, in its block's grid."""
     for measurement in history:
         deviation = max(measurement.law.deviation, SMALLEST_DEVIATION)
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
@@ -143,7 +213,7 @@ def _queries(history: Sequence[Measurement], known: int) -> Iterator[tuple[Query
 
 
 def _with(memory: _Memory, coarse: Edges, fine: Edges, block: QueryBlock, value: float, deviation: float) -> _Memory:
-    """One more query: a row of the design, after every other row was carried over to the finer pieces."""
+    """One more query: a row of the design, after every other row was copied to the finer pieces."""
     largest = float(max(block.largest_coefficient, 1))
     split = memory.design if count(fine) == count(coarse) else memory.design[:, parents(coarse, fine)]
     return replace(

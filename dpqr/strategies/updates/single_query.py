@@ -1,14 +1,17 @@
-"""SingleQuery: what the source's update rules read, one normalised query and its noisy answer."""
+"""What the source's update rules share: one normalised query with its noisy answer, and exact mistake bounds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.errors import InfeasiblePlan
+from dpqr.fitting.propagation import aligned
 from dpqr.strategies.problem import Problem
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -16,9 +19,10 @@ from dpqr.workload.workload import Measurement
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SingleQuery:
-    """f : X -> [0, 1] and v, a fraction of the records.
+    """f : X -> [0, 1] and its noisy answer v, a fraction of the records.
 
-    coefficients: f, of a shape that broadcasts to the domain's.
+    Attributes:
+        coefficients: f, of a shape that broadcasts to the domain's.
     """
 
     coefficients: FloatArray
@@ -26,7 +30,11 @@ class SingleQuery:
 
     @classmethod
     def newest(cls, problem: Problem, history: Sequence[Measurement]) -> SingleQuery:
-        """The last measurement, which must be of one query, over the public number of records."""
+        """The last measurement over the public number of records.
+
+        Raises:
+            InfeasiblePlan: it has more than one query, or no number of records is stated.
+        """
         block, value = cls.parts(history[-1])
         scale = float(block.scale)
         row = block.adjoint(np.full(1, scale))
@@ -37,7 +45,7 @@ class SingleQuery:
 
     @staticmethod
     def parts(measured: Measurement) -> tuple[QueryBlock, int]:
-        """The one-row block and its answer as the integer that was released."""
+        """The one-row block and its answer as the released integer."""
         if len(measured.blocks) != 1 or measured.blocks[0].rows != 1:
             raise InfeasiblePlan("this rule takes one query a round; measure one-row blocks with it")
         return measured.blocks[0], int(measured.values[0][0])
@@ -51,8 +59,33 @@ def records(problem: Problem) -> int:
 
 
 def on_domain(tensor: FloatArray, axes: Axes, ndim: int) -> FloatArray:
-    """A tensor over `axes`, in that order, as one that broadcasts to a domain of `ndim` attributes."""
-    order = sorted(axes)
-    ordered = tensor.transpose([axes.index(axis) for axis in order])
-    sizes = dict(zip(order, ordered.shape, strict=True))
-    return ordered.reshape([sizes.get(axis, 1) for axis in range(ndim)])
+    """A tensor over `axes`, in that order, as one that broadcasts to a domain of `ndim` attributes.
+
+    >>> on_domain(np.ones((2, 3)), (2, 0), 3).shape
+    (3, 1, 2)
+    """
+    return aligned(tensor, axes, tuple(range(ndim)))
+
+
+def floor_of_log(size: int, factor: Fraction) -> int:
+    """floor(factor * log(size)), exactly, for an integer size of at least 1 and a positive factor.
+
+    Mistake bounds are integers, and one too many would be a false promise. The logarithm of an integer above 1 is
+    irrational, so the product is never an integer and enough digits always decide; Decimal.ln is correctly rounded, so
+    one unit in the last digit on either side brackets it.
+
+    >>> floor_of_log(1024, Fraction(4))
+    27
+    """
+    if size == 1:
+        return 0
+    digits = 40
+    while True:
+        with localcontext() as context:
+            context.prec = digits
+            logarithm = Fraction(Decimal(size).ln())
+        error = logarithm / 10 ** (digits - 2)
+        low, high = factor * (logarithm - error), factor * (logarithm + error)
+        if low // 1 == high // 1:
+            return int(low // 1)
+        digits *= 2

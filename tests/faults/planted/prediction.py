@@ -35,7 +35,8 @@ FAULTS = (
         ("return 2 * (predicted - target)", "return predicted - target", "half the square's slope"),
     ),
     *planted_in(
-        "prediction/scale.py",
+        "prediction/examples.py",
+        ("~np.isnan(self.values)[codes[:, self.axis]]", "codes[:, self.axis] >= 0", "rows without a target teach"),
         ("(1 + TAPER) * gradient * self.steps", "(1 + TAPER) * gradient", "a person of many rows counts as one row"),
         ("2 * gradient if self.replaced", "gradient if self.replaced", "replace counts one of two gradients"),
         ("else (1 + TAPER) * gradient", "else gradient", "the taper is forgotten"),
@@ -72,7 +73,7 @@ FAULTS = (
         ("return ULP * (summed", "return ULP / 2 * (summed", "half of the rounding"),
     ),
     *planted_in(
-        "prediction/rounding.py",
+        "prediction/solver.py",
         ("UNIT = Fraction(1, 2**53)", "UNIT = Fraction(1, 2**54)", "half of the unit roundoff"),
         ("gamma(width + 2) * norm", "gamma(2) * norm", "a sum of many terms rounds like one of two"),
         ("gamma(width + 2) * norm", "gamma(width + 2)", "weights have norm 1"),
@@ -105,10 +106,9 @@ FAULTS = (
         ("smoothness=heaviest * self.loss.smoothness", "smoothness=self.loss.smoothness", "a table's weight is 1"),
         ("start=heaviest * self.loss.start", "start=self.loss.start", "an objective at 0 weighs one loss"),
         ("range(200)", "range(8)", "the ball's multiplier is found roughly"),
-        ("~np.isnan(self.values)[codes[:, self.axis]]", "codes[:, self.axis] >= 0", "rows without a target teach"),
     ),
     *planted_in(
-        "prediction/exact.py",
+        "prediction/exact_kernel.py",
         ("2 * solver.tolerance + 2 * wrong)", "2 * solver.tolerance)", "a value's rounding is forgotten"),
         ("2 * solver.tolerance + 2 * wrong)", "2 * wrong)", "the solver's tolerance is not charged"),
         ("np.abs(gradient).sum()", "np.linalg.norm(gradient)", "a gradient's norm is told too small"),

@@ -2,6 +2,15 @@
 
 from faults.fault import planted_in
 
+_STOP = {
+    law: f"""Discrete{law.title()}Event:
+        return self.mechanism(blocks, unit, price).event
+
+    def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
+        return gap(measured, hypothesis) < threshold"""
+    for law in ("laplace", "gaussian")
+}
+
 FAULTS = (
     *planted_in(
         "strategies/schedules/theory/schedule.py",
@@ -125,21 +134,29 @@ FAULTS = (
         ('if phase.noun != "search")', ")", "the sum of a search is counted beside its draws"),
     ),
     *planted_in(
-        "strategies/checks/laplace.py",
+        "strategies/checks.py",
         ("/ price.pure)", "/ price.bounded_range)", "rho buys twice the epsilon"),
         ("Norm.L1", "Norm.LARGEST", "many answers move like one"),
-        ("hypothesis) < threshold", "hypothesis) <= threshold", "a stop at the threshold"),
+        (
+            _STOP["laplace"],
+            _STOP["laplace"].replace("<", "<="),
+            "a stop at the threshold",
+        ),
         ("return True", "return False", "pure noise is called concentrated"),
     ),
     *planted_in(
-        "strategies/checks/gaussian.py",
+        "strategies/checks.py",
         ("squared / (2 * price.concentrated)", "squared / (4 * price.concentrated)", "half of the variance"),
         ("Norm.L2_SQUARED", "Norm.L1", "a sensitivity of another norm"),
-        ("hypothesis) < threshold", "hypothesis) <= threshold", "a stop at the threshold"),
+        (
+            _STOP["gaussian"],
+            _STOP["gaussian"].replace("<", "<="),
+            "a stop at the threshold",
+        ),
         ("return False", "return True", "concentrated noise is called pure"),
     ),
     *planted_in(
-        "strategies/checks/gap.py",
+        "strategies/checks.py",
         ("int(np.abs(apart).sum())", "abs(int(apart.sum()))", "gaps cancel"),
         ("total += block.scale *", "total +=", "a gap in grid steps"),
         (
@@ -150,7 +167,7 @@ FAULTS = (
         ("rounded(hypothesis.answer(block), _LIMIT)", "np.floor(hypothesis.answer(block))", "answers are rounded down"),
     ),
     *planted_in(
-        "strategies/distinguishers/exponential.py",
+        "strategies/distinguishers.py",
         ("unit=unit, epsilon=price.bounded_range)", "unit=unit, epsilon=2 * price.bounded_range)", "twice its price"),
         ("ExponentialEvent(epsilon=price.bounded_range)", "ExponentialEvent(epsilon=price.pure)", "less is charged"),
         ("candidates * gamma.denominator", "gamma.denominator", "the union over candidates is forgotten"),
@@ -160,11 +177,15 @@ FAULTS = (
         ("_ROUNDED_UP = 1 + 2.0**-40", "_ROUNDED_UP = 1 - 2.0**-40", "a bound is rounded down"),
     ),
     *planted_in(
-        "strategies/distinguishers/permute_and_flip.py",
+        "strategies/distinguishers.py",
         ("unit=unit, epsilon=price.pure)", "unit=unit, epsilon=price.bounded_range)", "rho buys twice the epsilon"),
         ("PermuteAndFlipEvent(epsilon=price.pure)", "PermuteAndFlipEvent(epsilon=price.pure / 2)", "half is charged"),
         ("sensitivity, price.pure, gamma)", "sensitivity, price.bounded_range, gamma)", "half of the shortfall"),
-        ("selection_shortfall(candidates, sensitivity,", "selection_shortfall(candidates, 1,", "scores move by 1"),
+        (
+            "selection_shortfall(candidates, sensitivity, price.pure",
+            "selection_shortfall(candidates, 1, price.pure",
+            "scores move by 1",
+        ),
     ),
     *planted_in(
         "strategies/updates/perceptron.py",
@@ -213,7 +234,7 @@ FAULTS = (
         ("answers < median if", "answers <= median if", "members that answer the median stay"),
         ("else answers > median", "else answers >= median", "members that answer the median stay, above"),
         ("if value * net.size < int(median) * records", "if value * net.size > int(median) * records", "wrong half"),
-        ("told - a)) if", "told)) if", "a cut at the hypothesis, and not a level away"),
+        ("expected - a)) if", "expected)) if", "a cut at the hypothesis, and not a level away"),
         ("query.value - a, query.value + a", "query.value - a / 2, query.value + a / 2", "fair answers are cut away"),
         (
             "return net.only(kept) if kept.any() else None",
@@ -240,7 +261,7 @@ FAULTS = (
             "alpha as eta",
         ),
         ('(0.5 if level.variant == "printed" else 4.0)', '(0.5 if level.variant == "printed" else 8.0)', "eta 8 a"),
-        ("sign = -1.0 if query.value < told", "sign = 1.0 if query.value < told", "steps lead away"),
+        ("sign = -1.0 if query.value < expected", "sign = 1.0 if query.value < expected", "steps lead away"),
         ("values - state.answer(block)", "state.answer(block) - values", "MWEM's steps lead away"),
         ("2.0 * state.total * max", "state.total * max", "MWEM's steps are twice as long"),
     ),
@@ -251,7 +272,7 @@ FAULTS = (
         ("if size > DENSE_LIMIT:", "if size > 2 * DENSE_LIMIT:", "domains too large to be listed pass"),
     ),
     *planted_in(
-        "strategies/updates/logarithm.py",
+        "strategies/updates/single_query.py",
         ("return int(low // 1)\n", "return int(low // 1) + 1\n", "a mistake too many"),
         ("if low // 1 == high // 1:", "if low:", "a floor is told before enough digits decide"),
     ),

@@ -14,11 +14,9 @@ from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import Wishes, least_noise
-from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.plan import BlockForecast, Plan
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory.schedule import Theory

@@ -12,9 +12,9 @@ from dpqr.privacy.accountants.filters import PlanFilter, SumFilter
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import ExponentialEvent
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.choice import Wishes, guarded, least_noise, unfit
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.distinguishers import Exponential
 
 BUDGET = PrivacyBudget.parse("1", "1e-6")
 DRAW = ExponentialEvent(epsilon=Fraction(1, 100))

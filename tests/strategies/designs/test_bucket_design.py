@@ -12,7 +12,7 @@ from dpqr.strategies.designs.bucket_design import (
     merged_block,
     partition_design,
 )
-from dpqr.strategies.designs.bucket_queries import BucketQueries
+from dpqr.strategies.designs.gram import BucketQueries
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.sensitivity import Norm

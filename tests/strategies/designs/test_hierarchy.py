@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpqr.strategies.designs.axis_queries import AxisQueries
+from dpqr.strategies.designs.gram import AxisQueries
 from dpqr.strategies.designs.hierarchy import hierarchy, log_error
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.ranges import everything

@@ -55,7 +55,7 @@ def test_more_kinds_to_choose_from_are_never_worse(blocks, norm) -> None:
     assert min(errors) == errors[-1]
 
 
-def test_attributes_that_are_only_told_apart_are_measured_apart() -> None:
+def test_attributes_that_are_only_queried_apart_are_measured_apart() -> None:
     assert [design.kinds for design in offered(marginal((0, 1), SHAPE))] == [(IDENTITY, IDENTITY)]
     assert all(design.kinds[1] == IDENTITY for design in offered(CDF))
     assert {design.kinds[0] for design in offered(CDF)} >= {IDENTITY, HIERARCHY}

@@ -1,11 +1,11 @@
-"""Buckets from noisy counts of boxes: what is told apart stays apart, what is not is merged."""
+"""Buckets from noisy counts of boxes: what counts tell apart stays apart, what is not is merged."""
 
 import numpy as np
 import pytest
 
 from dpqr.strategies.designs import partition
-from dpqr.strategies.designs.bucket_queries import bucket_queries
-from dpqr.strategies.designs.partition import Scouted, chosen_partition
+from dpqr.strategies.designs.gram import bucket_queries
+from dpqr.strategies.designs.partition import BoxCounts, chosen_partition
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
 from dpqr.workload.partition import Bisection
@@ -20,7 +20,7 @@ def chosen(shape, counts, variance, noise, level=None):
     queries = bucket_queries((block,), axes, bisection.boxes(bisection.depth, np.arange(2**bisection.depth)))
     sums = np.zeros(2**level)
     np.add.at(sums, bisection.places(level), np.asarray(counts, dtype=float).reshape(-1))
-    known = Scouted(bisection=bisection, counts=sums, variances=np.full(level, float(variance)))
+    known = BoxCounts(bisection=bisection, counts=sums, variances=np.full(level, float(variance)))
     return chosen_partition(known, queries, noise)
 
 

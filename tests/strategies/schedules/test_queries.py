@@ -17,10 +17,9 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.currency import currency
 from dpqr.privacy.sealed import Private
 from dpqr.strategies import candidates as candidates_module
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.distinguishers.exponential import Exponential
-from dpqr.strategies.distinguishers.permute_and_flip import PermuteAndFlip
+from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.queries import FEWEST, MOST, Queries, default_rounds

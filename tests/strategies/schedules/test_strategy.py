@@ -23,9 +23,8 @@ from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules import strategy

@@ -1,3 +1,5 @@
+"""Least squares by group of attributes: the closed form, the solver, and the two against each other."""
+
 from fractions import Fraction
 
 import numpy as np
@@ -8,7 +10,7 @@ from support.small_universes import dense, domain, marginal, measured
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.updates.least_squares import LeastSquares
+from dpqr.strategies.updates.least_squares import LeastSquares, WeightedAnswers, least_norm
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity, Prefix
 from dpqr.workload.recovery import strategy_block
@@ -93,3 +95,40 @@ def test_groups_that_are_too_large_are_refused() -> None:
 def test_no_mistake_bound_is_claimed() -> None:
     assert LeastSquares().mistakes(problem(), Level(value=Fraction(1, 4))) is None
     assert LeastSquares().cumulative
+
+
+SMALL = (2, 3, 2)
+BLOCKS = [
+    marginal((2, 0), SMALL),
+    marginal((1,), SMALL),
+    dense([[1, 0, 2], [0, -1, 1]], SMALL, (1,), scale=Fraction(1, 2)),
+    QueryBlock(name="total"),
+]
+
+
+def answered(block: QueryBlock, seed: int, deviation: float) -> WeightedAnswers:
+    return WeightedAnswers(block=block, values=10.0 * np.cos(seed + np.arange(block.rows)), deviation=deviation)
+
+
+def rows(block: QueryBlock) -> np.ndarray:
+    """The block's coefficients on all cells, in records."""
+    whole = []
+    for unit in np.eye(block.rows):
+        order = sorted(block.axes)
+        tensor = block.adjoint(unit).transpose([block.axes.index(axis) for axis in order])
+        missing = tuple(axis for axis in range(3) if axis not in order)
+        whole.append(np.broadcast_to(np.expand_dims(tensor, missing), SMALL).reshape(-1) * float(block.scale))
+    return np.stack(whole)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_the_shortest_of_the_best(count) -> None:
+    answers = [answered(block, index, 1.0 + index) for index, block in enumerate(BLOCKS[:count])]
+    matrix = np.concatenate([rows(one.block) / one.deviation for one in answers])
+    targets = np.concatenate([one.values / one.deviation for one in answers])
+    expected = (np.linalg.pinv(matrix) @ targets).reshape(SMALL)
+    np.testing.assert_allclose(least_norm(answers, (0, 1, 2), SMALL), expected, atol=1e-6)
+
+
+def test_nothing_measured_is_nothing_known() -> None:
+    np.testing.assert_array_equal(least_norm([], (0, 1), (2, 3)), np.zeros((2, 3)))

@@ -1,3 +1,5 @@
+"""Median: nets and polytopes, halved and cut."""
+
 from fractions import Fraction
 from math import comb, log2
 

@@ -107,18 +107,18 @@ def test_a_perceptron_takes_fewer_mistakes_where_no_two_records_are_alike(varian
     """Eight of twelve cells hold an eighth each: what matters is |x/n|^2, not how many records that are."""
     rule, public, truth = Perceptron(), facts(12, level, variant), np.repeat([N // 8, 0], [8, 4])
     unlike = problem((12,), n=8)
-    assert rule.mistakes_unlike(unlike, public.level) == bound < rule.mistakes(unlike, public.level) // 7
+    assert rule.mistakes_distinct(unlike, public.level) == bound < rule.mistakes(unlike, public.level) // 7
     longest = max(
         play(rule, public, truth, float(Fraction(level)), np.random.default_rng(seed), bound) for seed in range(4)
     )
     assert 1 <= longest <= bound
 
 
-def test_nothing_is_told_of_unlike_records_without_their_number_or_with_too_many():
+def test_no_bound_for_distinct_records_without_their_number_or_with_too_many():
     level = Level(value=Fraction(1, 5))
-    assert Perceptron().mistakes_unlike(problem((12,)), level) is None
-    assert Perceptron().mistakes_unlike(problem((12,), n=13), level) is None
-    assert Perceptron().mistakes_unlike(problem((12,), n=12), Level(value=Fraction(1, 5), variant="sharp")) == 0
+    assert Perceptron().mistakes_distinct(problem((12,)), level) is None
+    assert Perceptron().mistakes_distinct(problem((12,), n=13), level) is None
+    assert Perceptron().mistakes_distinct(problem((12,), n=12), Level(value=Fraction(1, 5), variant="sharp")) == 0
 
 
 def stuck(step_level):

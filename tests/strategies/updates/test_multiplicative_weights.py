@@ -1,3 +1,5 @@
+"""Multiplicative weights: steps, replay, room and memory."""
+
 from fractions import Fraction
 from itertools import combinations
 
@@ -7,12 +9,12 @@ from support.small_universes import dense, marginal, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
+from dpqr.fitting.maximum_entropy import MaximumEntropyFit
 from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.hypotheses.factored import junction_tree as triangulation
+from dpqr.hypotheses.factored import junction_tree
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import multiplicative_weights
-from dpqr.strategies.updates.entropy_fit import EntropyFit
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import QueryBlock
 
@@ -158,14 +160,14 @@ def test_a_tree_and_one_clique_of_all_come_to_the_same_fit(pairs, monkeypatch):
     """Same objective, same lambda, two trees: marginals on and across the cliques agree."""
     shape = (8, 9, 10, 12)
     history = noisy_pairs(1, shape, pairs)
-    rule = MultiplicativeWeights(fit=EntropyFit(tolerance=1e-4, steps=4000))
+    rule = MultiplicativeWeights(fit=MaximumEntropyFit(tolerance=1e-4, steps=4000))
     facts = problem(shape)
     monkeypatch.setattr(multiplicative_weights, "LISTED", 0)
     whole = rule.update(facts, rule.start(facts), history)
-    monkeypatch.setattr(triangulation, "SMALL", 0)
-    triangulation._cheapest.cache_clear()
+    monkeypatch.setattr(junction_tree, "SMALL", 0)
+    junction_tree._cheapest.cache_clear()
     tree = rule.update(facts, rule.start(facts), history)
-    triangulation._cheapest.cache_clear()
+    junction_tree._cheapest.cache_clear()
     assert len(tree.tree.cliques) > len(whole.tree.cliques)
     for axes in (*PAIRS, (3, 0, 1)):
         assert np.abs(tree.marginal(axes) - whole.marginal(axes)).max() < 0.05
@@ -183,7 +185,7 @@ def test_rounds_on_a_large_domain_end_where_one_fit_does():
         assert np.abs(state.marginal(pair) - whole.marginal(pair)).sum() < 0.01 * 20_000
 
 
-def test_what_the_model_has_no_room_for_is_told_and_fitted_by_itself():
+def test_what_the_model_has_no_room_for_is_refined_by_itself():
     facts = problem(LARGE, [marginal(pair, LARGE) for pair in PAIRS])
     small = MultiplicativeWeights(model_size=8 * 14_000)
     chain, closing = [marginal(pair, LARGE) for pair in ((0, 1), (1, 2))], [marginal((0, 2), LARGE)]
@@ -211,7 +213,7 @@ def test_many_attributes_and_more_pairs_than_any_tree_holds():
     shape = (10,) * 60
     pairs = [(a, b) for a in range(0, 60, 4) for b in range(a + 1, 60, 5)][:90]
     facts = problem(shape, [marginal(pair, shape) for pair in pairs])
-    rule = MultiplicativeWeights(model_size=2**18, fit=EntropyFit(tolerance=1.0, steps=30))
+    rule = MultiplicativeWeights(model_size=2**18, fit=MaximumEntropyFit(tolerance=1.0, steps=30))
     state = rule.update(facts, rule.start(facts), noisy_pairs(4, shape, pairs, total=2000))
     assert 8 * state.model.tree.cells <= 2**18
     assert sum(clique.parent is not None for clique in state.model.tree.cliques) > 30

@@ -1,3 +1,5 @@
+"""Perceptron: steps and projections."""
+
 from fractions import Fraction
 
 import numpy as np
@@ -49,11 +51,11 @@ def test_mistake_bounds_of_the_oracle():
 def test_mistake_bounds_where_no_two_records_are_alike():
     """|X| / (n a^2) and (|X| / n - 1) / (4 a^2), rounded down: 64 cells, 16 records; none beyond the cells."""
     level, sharp = Level(value=Fraction(3, 40)), Level(value=Fraction(3, 40), variant="sharp")
-    assert RULE.mistakes_unlike(problem((64,), n=16), level) == 711
-    assert RULE.mistakes_unlike(problem((64,), n=16), sharp) == 133
-    assert RULE.mistakes_unlike(problem((64,), n=64), sharp) == 0
-    assert RULE.mistakes_unlike(problem((64,), n=65), level) is None
-    assert RULE.mistakes_unlike(problem((64,)), level) is None
+    assert RULE.mistakes_distinct(problem((64,), n=16), level) == 711
+    assert RULE.mistakes_distinct(problem((64,), n=16), sharp) == 133
+    assert RULE.mistakes_distinct(problem((64,), n=64), sharp) == 0
+    assert RULE.mistakes_distinct(problem((64,), n=65), level) is None
+    assert RULE.mistakes_distinct(problem((64,)), level) is None
 
 
 def test_without_a_level_a_marginal_is_met_exactly():

@@ -6,10 +6,10 @@ from support.small_universes import dense, measured, problem
 
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
+from dpqr.fitting.descent import NewtonFit
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import piecewise_weights
-from dpqr.strategies.updates.newton_fit import NewtonFit
-from dpqr.strategies.updates.piecewise_weights import LEANING, PiecewiseWeights
+from dpqr.strategies.updates.piecewise_weights import REGULARISATION, PiecewiseWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 
@@ -43,7 +43,7 @@ def cell_by_cell(history):
     tops = np.array([block.largest_coefficient for block, _, _ in blocks])
     answers, deviations = (np.array([one[k] for one in blocks]) / tops / 1000 for k in (1, 2))
     base = np.full(300, 1 / 300)
-    return RULE.fit.run(np.array(rows), base, answers, LEANING * deviations, np.zeros(len(rows)))[1] * 1000
+    return RULE.fit.run(np.array(rows), base, answers, REGULARISATION * deviations, np.zeros(len(rows)))[1] * 1000
 
 
 @pytest.mark.parametrize("stepwise", [True, False])

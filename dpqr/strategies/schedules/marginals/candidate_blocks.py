@@ -10,7 +10,7 @@ from itertools import combinations
 import numpy as np
 
 from dpqr.data.arrays import Axes, FloatArray
-from dpqr.strategies.checks.interface import Check
+from dpqr.strategies.checks import Check
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.tuning import TUNING

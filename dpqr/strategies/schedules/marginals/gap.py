@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpqr.fitting.local_fits import local_fit
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import Round
-from dpqr.strategies.updates.local_fit import local_fit
 from dpqr.workload.block import QueryBlock
 
 NOISE = 0.8

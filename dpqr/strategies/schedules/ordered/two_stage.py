@@ -19,7 +19,7 @@ from dpqr.strategies.designs.bucket_design import (
     partition_design,
 )
 from dpqr.strategies.designs.kronecker import Design, designs
-from dpqr.strategies.designs.partition import Partition, Scouted, chosen_partition
+from dpqr.strategies.designs.partition import BoxCounts, Partition, chosen_partition
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered.tuning import TUNING
@@ -132,7 +132,7 @@ def _suggested(
 ) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
     tree, bisection = _tree(measured.blocks[0]), Bisection(shape)
-    known = Scouted(
+    known = BoxCounts(
         bisection=bisection,
         counts=tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0],
         variances=_halves(tree) * measured.law.deviation**2,

@@ -16,10 +16,9 @@ from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount

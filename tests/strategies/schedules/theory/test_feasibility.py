@@ -13,8 +13,8 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.checks.laplace import Laplace
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.checks import Laplace
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.theory.feasibility import Feasibility

@@ -27,9 +27,9 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteLaplaceEvent
 from dpqr.privacy.sealed import Private
 from dpqr.report.plan_view import plan_view
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Laplace
 from dpqr.strategies.choice import guarded
-from dpqr.strategies.distinguishers.exponential import Exponential
+from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory.feasibility import TOTAL

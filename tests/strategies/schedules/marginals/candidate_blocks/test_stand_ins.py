@@ -11,9 +11,7 @@ from dpqr.data.arrays import IntArray
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.strategies.checks.gaussian import Gaussian
-from dpqr.strategies.checks.interface import Check
-from dpqr.strategies.checks.laplace import Laplace
+from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.marginals.candidate_blocks import with_surrogates
 from dpqr.workload.block import Factor, QueryBlock

@@ -1,0 +1,91 @@
+"""Regularisation strengths: how strongly a fit shrinks towards its base, in deviations of residual per potential."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+from dpqr.fitting.evidence import Evidence
+from dpqr.hypotheses.factored.distribution import FactoredDistribution
+
+# Set by `python tests/benchmarks/marginals`; figures in RESULTS.md, section "Fitting".
+SINGLES = 0.1
+"""Least strength of single attributes on the uniform base."""
+SPREAD = 3.0
+"""Prior variance of the log-odds between the cells of a single attribute."""
+MOST = 0.5
+"""Largest variance of log-odds that a table is credited with."""
+LEAST = 0.3
+"""Least factor by which the cells of such a table lower their strength."""
+
+
+def strengths(evidence: Sequence[Evidence], total: float) -> list[float]:
+    """w, one per evidence.
+
+    Several measured marginals share an interaction of two attributes, which would then cost 1/m of what it costs in a
+    single one. So a marginal has the mean, over its pairs, of the number of measured marginals that contain the pair;
+    single attributes and other blocks have 1.
+
+    In the first stage, single attributes on the uniform base, it is at least SINGLES: real columns have log-odds of
+    five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s, are best
+    shrunk at w = s k / (v N), which is taken where it is more.
+
+    Args:
+        total: N, records, more than 0.
+    """
+    if all(seen.order == 1 for seen in evidence):
+        noise = [seen.deviation * seen.values.size / total for seen in evidence]
+        return [
+            max(SINGLES, share / SPREAD) if seen.block is None else 1.0
+            for seen, share in zip(evidence, noise, strict=True)
+        ]
+    pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
+    times = Counter(pair for own in pairs for pair in own)
+    return [sum(times[pair] for pair in own) / len(own) if own else 1.0 for own in pairs]
+
+
+def strengths_by_cell(evidence: Sequence[Evidence], base: FactoredDistribution, total: float) -> list[FloatArray]:
+    """w, one array of shape (values,) per evidence: as `strengths`, lower where a table departs from its base.
+
+    Log-odds of variance v around a cell of m records, observed with noise of deviation s, are best shrunk at
+    w = s / (v m). v is estimated from the table of several attributes itself: its mean square contingency against the
+    base, less the noise's, over the cells above the noise.
+
+    Args:
+        base: the fit to the lower orders, at one record.
+        total: N, records, more than 0.
+
+    >>> from dpqr.fitting.evidence import Evidence
+    >>> seen = Evidence(key=(0,), axes=(0,), values=np.array([50.0, 50.0]), deviation=1.0)
+    >>> strengths_by_cell([seen], FactoredDistribution.uniform((2,), 1.0), 100.0)
+    [array([0.1, 0.1])]
+    """
+    return [
+        _lowered(seen, figure, base, total) for seen, figure in zip(evidence, strengths(evidence, total), strict=True)
+    ]
+
+
+def _lowered(seen: Evidence, figure: float, base: FactoredDistribution, total: float) -> FloatArray:
+    alike = np.full(seen.values.size, figure)
+    if seen.block is not None or seen.order < 2:
+        return alike
+    expected, noise = (base.marginal(seen.axes) * total).reshape(-1), seen.deviation
+    values = seen.values.reshape(-1)
+    shown = min(MOST, _contingency(expected, values, noise))
+    if shown <= 0.0:
+        return alike
+    cells = np.maximum(np.maximum(expected, values), noise)
+    return alike * np.clip(noise / (shown * cells), LEAST, 1.0)
+
+
+def _contingency(expected: FloatArray, values: FloatArray, noise: float) -> float:
+    """Pearson's mean square contingency of the cells expected above the noise, less the noise's share."""
+    large = expected >= noise
+    if not large.any():
+        return 0.0
+    squares = (values[large] - expected[large]) ** 2 - noise**2
+    return float((squares / expected[large]).sum() / expected[large].sum())

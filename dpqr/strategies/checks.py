@@ -1,0 +1,166 @@
+"""Checks: the noisy answer to the selected queries, and the stop test."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, final
+
+import numpy as np
+
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers, answers_sensitivity
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.law import NoiseLaw
+from dpqr.privacy.budget import Price
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PrivacyEvent
+from dpqr.privacy.gate import Mechanism
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm
+from dpqr.workload.workload import Measurement, rounded
+
+
+class Check(Protocol):
+    """A recipe for one noisy measurement of blocks.
+
+    Its mechanism meets the data behind the gate, so a third party's check needs `--trust`.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def pure(self) -> bool:
+        """Whether its draws are epsilon-DP (Laplace); otherwise they are only concentrated (Gaussian)."""
+        ...
+
+    def mechanism(
+        self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price
+    ) -> Mechanism[Counts, Measurement]:
+        """One draw of all answers of the blocks that costs at most `price`.
+
+        Raises:
+            InfeasiblePlan: the price does not buy this noise.
+
+        Privacy:
+            The scale follows from the sensitivity of the blocks together, for neighbours under `unit`.
+        """
+        ...
+
+    def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> NoiseLaw:
+        """The noise of every answer, in units of the blocks' grids."""
+        ...
+
+    def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> PrivacyEvent:
+        """What a draw at `price` is recorded as."""
+        ...
+
+    def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
+        """The stop test: whether `gap` is below `threshold`.
+
+        Args:
+            threshold: in records.
+
+        Privacy:
+            Post-processing of released values.
+        """
+        ...
+
+
+_LIMIT = 2**61
+"""Bound on rounded answers of a hypothesis: no sum overflows, and no answer is infinite."""
+
+
+def gap(measured: Measurement, hypothesis: Hypothesis) -> Fraction:
+    """Distance of the released answers from the hypothesis: sum |v - f(D)| over all measured queries.
+
+    f(D) is rounded to the block's grid first; the arithmetic is exact, on integers and rationals.
+
+    Returns:
+        Records; for one query |v - f(D)|.
+
+    Privacy:
+        Post-processing of released values.
+    """
+    total = Fraction(0)
+    for block, values in zip(measured.blocks, measured.values, strict=True):
+        apart = values.astype(object) - rounded(hypothesis.answer(block), _LIMIT).astype(object)
+        total += block.scale * int(np.abs(apart).sum())
+    return total
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace:
+    """Discrete Laplace noise of scale (L1 sensitivity of the blocks together) / epsilon.
+
+    A price in rho buys epsilon = sqrt(2 rho).
+
+    >>> Laplace().event((QueryBlock(name="records"),), PrivacyUnit(), Price(epsilon=Fraction(1, 2))).scale
+    Fraction(2, 1)
+
+    References:
+        Dwork and Roth 2014, Theorem 3.6.
+    """
+
+    @property
+    def name(self) -> str:
+        return "laplace"
+
+    @property
+    def pure(self) -> bool:
+        return True
+
+    def mechanism(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> LaplaceAnswers:
+        asked = tuple(blocks)
+        return LaplaceAnswers(blocks=asked, unit=unit, scale=answers_sensitivity(asked, Norm.L1, unit) / price.pure)
+
+    def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteLaplace:
+        return self.mechanism(blocks, unit, price).law
+
+    def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteLaplaceEvent:
+        return self.mechanism(blocks, unit, price).event
+
+    def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
+        return gap(measured, hypothesis) < threshold
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gaussian:
+    """Discrete Gaussian noise of variance (squared L2 sensitivity of the blocks together) / (2 rho).
+
+    Its tails are lighter than Laplace's; accountants that count in rho price it.
+
+    >>> Gaussian().event((QueryBlock(name="records"),), PrivacyUnit(), Price(rho=Fraction(1, 32))).variance
+    Fraction(16, 1)
+
+    References:
+        Canonne, Kamath and Steinke 2020, Theorem 4.
+    """
+
+    @property
+    def name(self) -> str:
+        return "gaussian"
+
+    @property
+    def pure(self) -> bool:
+        return False
+
+    def mechanism(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianAnswers:
+        asked = tuple(blocks)
+        squared = answers_sensitivity(asked, Norm.L2_SQUARED, unit)
+        return GaussianAnswers(blocks=asked, unit=unit, variance=squared / (2 * price.concentrated))
+
+    def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteGaussian:
+        return self.mechanism(blocks, unit, price).law
+
+    def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteGaussianEvent:
+        return self.mechanism(blocks, unit, price).event
+
+    def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:
+        return gap(measured, hypothesis) < threshold

@@ -1,1 +1,0 @@
-"""Checks: the noisy answer to the chosen queries, and the stop test."""

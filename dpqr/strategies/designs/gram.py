@@ -1,0 +1,234 @@
+"""Gram matrices of a workload, as strategy designs read them: over one attribute, or over the buckets of a
+partition."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.partition import Boxes
+from dpqr.workload.ranges import everything, group_sums, spans
+
+SLICE = 2**21
+"""Coefficients of queries that are held in memory together."""
+
+
+class Queries(Protocol):
+    """What a design reads of a workload over a row of cells."""
+
+    @property
+    def size(self) -> int: ...
+
+    def gram(self, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Gram matrix summed over pairs of groups of neighbouring cells, and its diagonal summed over groups."""
+        ...
+
+    def energies(self, widths: tuple[int, ...]) -> FloatArray:
+        """Sum of |q P|^2 over the queries, P the projection on groups of each width; shape (widths,)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AxisQueries:
+    """Queries over the cells of one attribute, each with the weight of its squared error.
+
+    Attributes:
+        size: number of cells.
+        terms: matrices, each with one weight per row, shape (rows,).
+
+    >>> from dpqr.workload.matrix import Prefix
+    >>> queries = AxisQueries(size=4, terms=((Prefix(4), np.ones(4)),))
+    >>> queries.gram(np.array([0, 2, 4]))[1]
+    array([7., 3.])
+    """
+
+    size: int
+    terms: tuple[tuple[IntMatrix, FloatArray], ...]
+
+    @property
+    def plain(self) -> bool:
+        """Whether only single cells are asked for."""
+        return all(isinstance(matrix, Identity) for matrix, _ in self.terms)
+
+    def gram(self, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Sum of weight q^T q over the queries q, on groups of neighbouring cells.
+
+        Args:
+            edges: first cells of the groups, and the end; shape (groups + 1,).
+
+        Returns:
+            Sums over pairs of groups, shape (groups, groups), and sums of the diagonal, shape (groups,).
+        """
+        groups = len(edges) - 1
+        pairs, diagonal = np.zeros((groups, groups)), np.zeros(groups)
+        for matrix, weights in self.terms:
+            step = max(1, SLICE // max(matrix.cells, 1))
+            for start in range(0, matrix.rows, step):
+                share = weights[start : start + step]
+                sums, squares = group_sums(matrix, edges, start, start + len(share))
+                pairs += (sums * share[:, None]).T @ sums
+                diagonal += share @ squares
+        return pairs, diagonal
+
+    def energies(self, widths: tuple[int, ...]) -> FloatArray:
+        """Sum of weight |q P|^2 for each width, P the projection on vectors constant on groups of that width.
+
+        The last group is padded with cells that no query reads.
+
+        Returns:
+            Shape (widths,).
+        """
+        total = np.zeros(len(widths))
+        for matrix, weights in self.terms:
+            known = spans(matrix)
+            if known is not None:
+                total += [float(weights @ _interval_energies(*known, width)) for width in widths]
+            else:
+                total += _table_energies(matrix, weights, widths)
+        return total
+
+
+def _interval_energies(starts: IntArray, stops: IntArray, width: int) -> FloatArray:
+    """(1 / width) sum over groups of |overlap|^2: whole groups inside, and the two that the ends cut."""
+    first, last = -(-starts // width), stops // width
+    inside = np.maximum(last - first, 0) * float(width) ** 2
+    within = starts // width == (stops - 1) // width
+    head = np.where(within, 0, first * width - starts).astype(np.float64)
+    tail = np.where(within, 0, stops - last * width).astype(np.float64)
+    lone = np.where(within & (stops - starts < width), stops - starts, 0).astype(np.float64)
+    energies: FloatArray = (inside + head**2 + tail**2 + lone**2) / width
+    return energies
+
+
+def _table_energies(matrix: IntMatrix, weights: FloatArray, widths: tuple[int, ...]) -> FloatArray:
+    total = np.zeros(len(widths))
+    step = max(1, SLICE // max(matrix.cells, 1))
+    for start in range(0, matrix.rows, step):
+        share = weights[start : start + step]
+        table = matrix.table(start, start + len(share)).astype(np.float64)
+        for level, width in enumerate(widths):
+            sums = np.add.reduceat(table, np.arange(0, matrix.cells, width), axis=1)
+            total[level] += float(share @ (sums**2).sum(axis=1)) / width
+    return total
+
+
+def importance(block: QueryBlock) -> float:
+    """Weight of a query's squared error: the user's weight over the square of the block's largest coefficient.
+
+    Counts and sums thus weigh alike in one objective.
+    """
+    return float(block.weight) / max(block.largest_coefficient, 1) ** 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BucketQueries:
+    """Gram matrix of real-valued queries over buckets.
+
+    Attributes:
+        matrix: sum of weight q^T q over the queries, shape (buckets, buckets).
+
+    >>> BucketQueries(matrix=np.diag([1.0, 2.0])).plain
+    True
+    """
+
+    matrix: FloatArray
+
+    @property
+    def size(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def plain(self) -> bool:
+        """Whether only single buckets are asked for."""
+        return bool((self.matrix == np.diag(np.diag(self.matrix))).all())
+
+    def gram(self, edges: IntArray) -> tuple[FloatArray, FloatArray]:
+        """See `AxisQueries.gram`; groups of neighbouring buckets."""
+        first = np.asarray(edges[:-1])
+        pairs = np.add.reduceat(np.add.reduceat(self.matrix, first, axis=0), first, axis=1)
+        return pairs, np.add.reduceat(np.diag(self.matrix), first)
+
+    def energies(self, widths: tuple[int, ...]) -> FloatArray:
+        """See `AxisQueries.energies`."""
+        found = []
+        for width in widths:
+            edges = np.array([*range(0, self.size, width), self.size])
+            found.append(float(np.trace(self.gram(edges)[0])) / width)
+        return np.array(found)
+
+    def error(self, coefficients: FloatArray) -> float:
+        """Weighted sum of squared errors over all queries at noise of variance 1: tr G (A^T A)^-1.
+
+        Args:
+            coefficients: A, the measured queries, of full column rank, shape (rows, buckets).
+        """
+        return float(np.trace(np.linalg.solve(coefficients.T @ coefficients, self.matrix)))
+
+
+def bucket_queries(blocks: Sequence[QueryBlock], axes: Axes, boxes: Boxes) -> BucketQueries:
+    """Gram matrix of all queries on the buckets `boxes`, each with the weight of its squared error.
+
+    Uniformity assumption: a query that holds a share of a bucket's cells asks for that share of its records.
+
+    Args:
+        blocks: each factor has one attribute.
+        axes: attributes of the boxes.
+    """
+    total = np.zeros((len(boxes), len(boxes)))
+    for block in blocks:
+        own = {factor.axes[0]: factor.matrix for factor in block.factors}
+        parts = [own.get(axis, everything(int(boxes.stops[:, k].max()))) for k, axis in enumerate(axes)]
+        asked = [axis in own for axis in axes]
+        gram = _rowwise(parts, asked, boxes) if block.rowwise else _combined(parts, boxes)
+        total += gram * importance(block)
+    cells = np.maximum(boxes.cells, 1).astype(np.float64)
+    return BucketQueries(matrix=total / np.multiply.outer(cells, cells))
+
+
+def _combined(parts: Sequence[IntMatrix], boxes: Boxes) -> FloatArray:
+    """Kronecker products: the elementwise product of the Gram matrices of the axes."""
+    whole = np.ones((len(boxes), len(boxes)))
+    for position, matrix in enumerate(parts):
+        gram = np.zeros_like(whole)
+        for start, stop in _slices(matrix.rows, max(matrix.cells, len(boxes))):
+            sums = _sums(matrix, boxes, position, start, stop)
+            gram += sums.T @ sums
+        whole *= gram
+    return whole
+
+
+def _rowwise(parts: Sequence[IntMatrix], asked: Sequence[bool], boxes: Boxes) -> FloatArray:
+    """Row by row: row r is the product of every axis' row r; an axis without a factor counts in full."""
+    rows = next(matrix.rows for matrix, named in zip(parts, asked, strict=True) if named)
+    gram = np.zeros((len(boxes), len(boxes)))
+    for start, stop in _slices(rows, max(*(matrix.cells for matrix in parts), len(boxes))):
+        product = np.ones((stop - start, len(boxes)))
+        for position, (matrix, named) in enumerate(zip(parts, asked, strict=True)):
+            product *= _sums(matrix, boxes, position, *((start, stop) if named else (0, 1)))
+        gram += product.T @ product
+    return gram
+
+
+def _sums(matrix: IntMatrix, boxes: Boxes, position: int, start: int, stop: int) -> FloatArray:
+    """Coefficients of the rows start .. stop - 1 summed over each box's side on one axis, shape (rows, boxes)."""
+    low, high = boxes.starts[:, position], boxes.stops[:, position]
+    known = spans(matrix)
+    if known is not None:
+        starts, stops = (ends[start:stop, None] for ends in known)
+        overlap: FloatArray = np.maximum(np.minimum(stops, high) - np.maximum(starts, low), 0).astype(np.float64)
+        return overlap
+    sums = np.zeros((stop - start, matrix.cells + 1))
+    np.cumsum(matrix.table(start, stop), axis=1, out=sums[:, 1:])
+    found: FloatArray = sums[:, high] - sums[:, low]
+    return found
+
+
+def _slices(rows: int, entries: int) -> list[tuple[int, int]]:
+    step = max(1, SLICE // max(entries, 1))
+    return [(start, min(start + step, rows)) for start in range(0, rows, step)]

@@ -1,0 +1,125 @@
+"""Distinguishers: private selection of the worst-answered candidate (Dwork and Roth 2014, Definition 5.5)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, final
+
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.scores import Scores
+from dpqr.mechanisms.selection import ExponentialChoice, PermuteAndFlipChoice
+from dpqr.privacy.budget import Price
+from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.privacy.gate import Mechanism
+
+
+class Distinguisher(Protocol):
+    """A recipe for one private selection: the source's (F(epsilon), gamma)-private distinguisher.
+
+    Its mechanism meets the data behind the gate, so a third party's distinguisher needs `--trust`.
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    def mechanism(self, scores: Scores, unit: PrivacyUnit, price: Price) -> Mechanism[Counts, int]:
+        """A draw of a candidate's index that costs at most `price`."""
+        ...
+
+    def event(self, price: Price) -> PrivacyEvent:
+        """What a draw at `price` is recorded as."""
+        ...
+
+    def shortfall(self, candidates: int, sensitivity: int, price: Price, gamma: Fraction) -> float:
+        """F: with probability 1 - gamma the drawn score is within F of the largest.
+
+        Args:
+            candidates: how many are drawn from.
+            sensitivity: of the scores.
+
+        Returns:
+            In units of the scores, rounded up.
+        """
+        ...
+
+
+_ROUNDED_UP = 1 + 2.0**-40
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exponential:
+    """The exponential mechanism: probability proportional to exp(epsilon score / (2 sensitivity)).
+
+    A price in rho buys epsilon = sqrt(8 rho), for its draws are bounded in range.
+
+    >>> Exponential().event(Price(epsilon=Fraction(1, 2)))
+    ExponentialEvent(epsilon=Fraction(1, 2))
+
+    References:
+        McSherry and Talwar 2007; Cesar and Rogers 2021 (bounded range).
+    """
+
+    @property
+    def name(self) -> str:
+        return "exponential"
+
+    def mechanism(self, scores: Scores, unit: PrivacyUnit, price: Price) -> ExponentialChoice:
+        return ExponentialChoice(scores=scores, unit=unit, epsilon=price.bounded_range)
+
+    def event(self, price: Price) -> ExponentialEvent:
+        return ExponentialEvent(epsilon=price.bounded_range)
+
+    def shortfall(self, candidates: int, sensitivity: int, price: Price, gamma: Fraction) -> float:
+        """(2 s / epsilon) log(candidates / gamma): Dwork and Roth 2014, Corollary 3.12. Rounded up."""
+        return selection_shortfall(candidates, sensitivity, price.bounded_range, gamma)
+
+
+def selection_shortfall(candidates: int, sensitivity: int, epsilon: Fraction, gamma: Fraction) -> float:
+    """(2 s / epsilon) log(candidates / gamma), in units of the scores, rounded up.
+
+    Proof: a candidate F below the best has weight exp(-epsilon F / (2 s)) against the best one's, so all of them
+    together have probability at most candidates * exp(-epsilon F / (2 s)) = gamma. A sensitivity of 0 counts as 1, as
+    in the draw.
+
+    References:
+        Dwork and Roth 2014, Corollary 3.12.
+    """
+    spread = math.log(candidates * gamma.denominator) - math.log(gamma.numerator)
+    return float(2 * max(1, sensitivity) / epsilon) * (spread * _ROUNDED_UP + 2.0**-40)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PermuteAndFlip:
+    """Permute-and-flip: never worse than the exponential mechanism at the same pure epsilon.
+
+    A price in rho buys epsilon = sqrt(2 rho): its draws are not bounded in range.
+
+    >>> PermuteAndFlip().event(Price(epsilon=Fraction(1, 2)))
+    PermuteAndFlipEvent(epsilon=Fraction(1, 2))
+
+    References:
+        McKenna and Sheldon 2020.
+    """
+
+    @property
+    def name(self) -> str:
+        return "permute-and-flip"
+
+    def mechanism(self, scores: Scores, unit: PrivacyUnit, price: Price) -> PermuteAndFlipChoice:
+        return PermuteAndFlipChoice(scores=scores, unit=unit, epsilon=price.pure)
+
+    def event(self, price: Price) -> PermuteAndFlipEvent:
+        return PermuteAndFlipEvent(epsilon=price.pure)
+
+    def shortfall(self, candidates: int, sensitivity: int, price: Price, gamma: Fraction) -> float:
+        """The exponential mechanism's bound: no shortfall is more probable here than there.
+
+        References:
+            McKenna and Sheldon 2020, Theorem 2.
+        """
+        return selection_shortfall(candidates, sensitivity, price.pure, gamma)

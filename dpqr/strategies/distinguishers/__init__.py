@@ -1,1 +1,0 @@
-"""Distinguishers: private selection of the worst-answered candidate."""
