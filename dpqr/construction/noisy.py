@@ -34,7 +34,7 @@ class Noisy:
     values: unbiased; deviation: standard deviation of their noise; margin: half an interval. NaN where there is none.
 
     The interval values +- margin misses the true answer with probability at most 1 - LEVEL, for every single query.
-    Proof: whether a query is measured a first time follows from what was released before, so noise drawn then keeps its
+    Proof: whether a query is measured a first time depends on what was released before, so noise drawn then keeps its
     law whatever led to it; and an interval is stated only for queries that were measured once, so it misses only if
     that first draw lies in its tail. Of a query that was drawn again there is none: which draw is the last one may
     depend on the noise of those before.

@@ -48,7 +48,7 @@ class RuleBounds:
 class Explanation:
     """cells, queries, blocks: of universe and workload. n: records, where declared.
 
-    chosen: the schedule of `auto`; reason: why. alpha: the alpha at which update sequences are counted.
+    chosen: the schedule of `auto`; reason: why. alpha: at which the update sequences are given.
     """
 
     cells: int

@@ -31,7 +31,7 @@ TUNING = Tuning()
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """name: of a schedule; reason: a sentence for the plan's notes, empty where there is nothing to tell."""
+    """name: of a schedule; reason: a sentence for the plan's notes, empty where there is none."""
 
     name: str
     reason: str
@@ -42,8 +42,8 @@ class Auto:
     """A function of the workload alone, so the choice is public and costs nothing.
 
     Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
-    nothing else, are told best from a measured strategy over cells or buckets of them; predicates, sums and mixtures
-    from rounds, of single queries where they are very many.
+    nothing else, are answered best from a measured strategy over cells or buckets of them; predicates, sums and
+    mixtures from rounds, of single queries where they are very many.
     """
 
     name: ClassVar[str] = "auto"

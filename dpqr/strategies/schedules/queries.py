@@ -85,7 +85,7 @@ class Queries:
         )
 
     def _rounds(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> int:
-        """T; where a noisy total will tell it, the one of which the events cost most in epsilon and in rho alike."""
+        """T; where it follows from a noisy total, the one whose events cost most in epsilon and in rho alike."""
         if self.rounds is not None:
             return self.rounds
         if problem.n is not None:
@@ -107,7 +107,7 @@ class Queries:
         done, opening = state.rounds, plan.phase("opening")
         if opening and done < opening.count:
             return Step(candidates=opening.blocks[done], select=None, measure=opening.price)
-        rounds, planned = self._told(plan, state), (plan.price("selection"), plan.price("measurement"))
+        rounds, planned = self._rounds_after(plan, state), (plan.price("selection"), plan.price("measurement"))
         if done >= len(plan.opening) + rounds:
             return None
         candidates = _candidates(plan.problem.workload.blocks, plan.problem.unit)
@@ -117,8 +117,8 @@ class Queries:
     def after(self, state: Progress, finished: Round) -> Progress:
         return state.after(finished)
 
-    def _told(self, plan: Plan, state: Progress) -> int:
-        """T; by the released total where that was bought for it. A total that was lost in a crash tells the fewest."""
+    def _rounds_after(self, plan: Plan, state: Progress) -> int:
+        """T; by the released total where that was bought for it. The fewest where that total was lost in a crash."""
         if self.rounds is not None or plan.problem.n is not None:
             return plan.rounds
         total = int(state.first.values[0][0]) if state.first is not None else 0
@@ -128,8 +128,8 @@ class Queries:
 def default_rounds(records: int, epsilon: Fraction) -> int:
     """T by `TUNING.rounds`, for a public or released number of records."""
     signal = max(float(records * epsilon), min(TUNING.signals))
-    told = np.interp(math.log(signal), np.log(TUNING.signals), np.log(TUNING.rounds))
-    return round(math.exp(float(told)))
+    logarithm = np.interp(math.log(signal), np.log(TUNING.signals), np.log(TUNING.rounds))
+    return round(math.exp(float(logarithm)))
 
 
 @lru_cache(maxsize=2)

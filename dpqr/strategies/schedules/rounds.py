@@ -116,7 +116,7 @@ def _portions(openings: int, rounds: int, roles: Roles) -> list[Portion]:
 
 
 def _total(problem: Problem) -> tuple[Candidate, ...]:
-    """The number of records, where it is private and no marginal among the measured blocks would tell it."""
+    """The number of records, where it is private and no marginal among the measured blocks estimates it."""
     return () if problem.n is not None else ((QueryBlock(name="opening(total)"),),)
 
 
@@ -143,6 +143,6 @@ def _unmeasured(plan: Plan, state: Released) -> BlockCandidates:
 
 def _penalties(plan: Plan, blocks: tuple[QueryBlock, ...]) -> tuple[int, ...]:
     """PENALTY times the deviations of all answers, in the block's grid: a wide block must be worth its noise."""
-    deviations = {told.name: told.deviation for told in plan.forecast}
+    deviations = {known.name: known.deviation for known in plan.forecast}
     noise = (deviations[one.name] / float(one.scale) * one.rows for one in blocks)
     return tuple(round(min(TUNING.penalty * total, LARGEST_PENALTY)) for total in noise)

@@ -1,4 +1,4 @@
-"""Strategy: measures, once and with the whole budget, what the workload can be told from best."""
+"""Strategy: measures, once and with the whole budget, what answers the workload best by least squares."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TUNING = Tuning()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """One measurement of a strategy of small sensitivity, from which least squares tells every query unbiased.
+    """One measurement of a strategy of small sensitivity, from which least squares estimates every query without bias.
 
     The attributes of each block form a group (one within another joins it). For every group the strategy of least
     expected error is taken among identity, hierarchy and p-Identity, one an attribute, combined as a Kronecker

@@ -121,15 +121,15 @@ class LastMeasurements:
         shares = self.budget.split(left, costs, [spent for _, _, spent in wanted])
         return [(block, share) for (block, _, _), share in zip(wanted, shares, strict=True) if share > 0.0]
 
-    def expected(self, told: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
+    def expected(self, blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock], left: float) -> float:
         """Mean expected error of blocks, in records, if all that is left were spent on the last measurements now.
 
         Args:
-            told: the blocks whose error is asked for, all of them among `measured`.
+            blocks: those whose error is asked for, all of them among `measured`.
             measured: blocks of the last measurements.
             left: share of the budget.
         """
-        names = {block.name for block in told}
+        names = {block.name for block in blocks}
         shares = [one for one in self.split(measured, left) if one[0].name in names]
         return float(np.mean([self.errors.at(block, self.budget.deviation_at(share)) for block, share in shares]))
 

@@ -70,7 +70,7 @@ def joint(problem: Problem) -> tuple[QueryBlock, ...]:
 def candidate_levels(problem: Problem) -> tuple[tuple[QueryBlock, ...], ...]:
     """The candidates: pairs, and those below wider marginals even where nobody asks for them; then all wider blocks.
 
-    Why pairs first: a pair has fewer cells, so it is told with a fraction of the noise, and many marginals share it.
+    Pairs come first: a pair has fewer cells, so its total noise is a fraction, and many marginals share it.
     """
     blocks = joint(problem)
     asked = {tuple(sorted(block.axes)): block for block in blocks if block.is_marginal and len(block.axes) == 2}

@@ -1,5 +1,5 @@
 """Marginals: one table of all columns where it is small; else one-way marginals, a search for the blocks that they do
-not tell, and a last, exact measurement of these.
+not answer, and a last, exact measurement of these.
 
 Whole table: all columns that a workload looks at in one table, measured once; a block's answer is a sum of cells.
 """
@@ -40,7 +40,7 @@ def measured_once(
     (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
     law = roles.check.law((table,), problem.unit, price)
     phases = opening_phase(roles, problem.unit, ((table,),), price)
-    told = tuple(
+    forecasts = tuple(
         BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * math.sqrt(table.cells / block.cells))
         for block in problem.workload.blocks
     )
@@ -53,14 +53,14 @@ def measured_once(
         schedule=schedule,
         phases=phases,
         epsilon=proved(roles.accountant, phases, budget),
-        forecast=told,
+        forecast=forecasts,
         notes=(note,),
     )
 
 
 def loss(plan: Plan) -> float:
     """Raw noise of all answers together, in records: a block's cells times their deviation."""
-    return sum(told.rows * told.deviation for told in plan.forecast)
+    return sum(block.rows * block.deviation for block in plan.forecast)
 
 
 SEARCH = (
@@ -71,7 +71,7 @@ SEARCH = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marginals:
-    """For workloads of marginals, and of blocks that they tell: see `with_surrogates`.
+    """For workloads of marginals, and of blocks that marginals answer: see `with_surrogates`.
 
     table: cells of the one table of all columns, at most; 0: there is always a search.
 

@@ -101,11 +101,11 @@ class Search:
 
     def _enough(self, waiting: Sequence[QueryBlock], gap: float, cheap: float) -> float:
         """The share that measures a block to within the gap; to `fine_error` where that costs `cheap` at most."""
-        within, told = (
+        within, fine = (
             self.budget.share(self.errors.deviation(waiting, error * self.records))
             for error in (TUNING.precision * gap, TUNING.fine_error)
         )
-        return max(within, min(told, cheap))
+        return max(within, min(fine, cheap))
 
     def offered(self, level: int) -> tuple[QueryBlock, ...]:
         """The candidates of a level."""
@@ -117,8 +117,8 @@ class Search:
             return True
         if state.level == 0:
             deviation = self.budget.deviation_at(TUNING.batch_share * state.left)
-            told = (self.errors.at(block, deviation) / largest_gap(block) for block in self.offered(0))
-            return min(told) <= TUNING.hopeless * self.records
+            errors = (self.errors.at(block, deviation) / largest_gap(block) for block in self.offered(0))
+            return min(errors) <= TUNING.hopeless * self.records
         blocks = self.levels[state.level]
         return self._reached(blocks, (*state.explored, *blocks), state.left) < TUNING.wide_error
 
@@ -154,8 +154,8 @@ class Search:
         """The last measurements and their shares, `state` being where the walk has ended."""
         return self._last.split(state.explored, state.left)
 
-    def _reached(self, told: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
-        return self._last.expected(told, measured, left) / self.records
+    def _reached(self, blocks: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
+        return self._last.expected(blocks, measured, left) / self.records
 
     def after(self, state: SearchState, batch: Batch, drawn: Sequence[Round]) -> SearchState:
         """After all choices of the batch; one that was lost in a crash shows nothing, and is paid."""

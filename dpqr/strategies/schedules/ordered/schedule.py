@@ -26,8 +26,8 @@ from dpqr.workload.workload import Workload, by_home
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
     """A paid count of the records decides. Few: noisy counts of ever smaller boxes of cells choose buckets, for which a
-    strategy is measured with what is left. Many: a first look at boxes tells whether to do the same, or to measure one
-    strategy for all cells with the rest.
+    strategy is measured with what is left. Many: a first look at boxes decides whether to do the same, or to measure
+    one strategy for all cells with the rest.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
@@ -69,8 +69,8 @@ class Ordered:
 
     def next(self, plan: Plan, state: Released) -> Step | None:
         """The count; then the strategy, or the boxes and the buckets that these suggest."""
-        leg = next(islice(measurement_sequence(plan, state.rounds), len(state.rounds), None), None)
-        return None if leg is None else leg.step
+        one = next(islice(measurement_sequence(plan, state.rounds), len(state.rounds), None), None)
+        return None if one is None else one.step
 
     def after(self, state: Released, finished: Round) -> Released:
         return state.after(finished)
@@ -81,14 +81,14 @@ class Ordered:
             return ()
         released = [finished.measurement for finished in transcript.rounds]
         taken = zip(transcript.rounds, measurement_sequence(plan, released), strict=False)
-        return tuple(sentence for finished, leg in taken for sentence in _told(leg, finished))
+        return tuple(sentence for finished, one in taken for sentence in _reasons(one, finished))
 
 
-def _told(leg: MeasurementStep, finished: Round) -> tuple[str, ...]:
-    """Why the leg was taken; of one that decides, and was lost, what that leaves."""
-    if finished.measurement is not None or not leg.why:
-        return leg.why
-    return (f"{leg.step.only[0].name}: drawn, and lost in a crash; answers rest on earlier counts, if there are any",)
+def _reasons(one: MeasurementStep, finished: Round) -> tuple[str, ...]:
+    """Why the step was taken; of one that decides, and was lost, what that leaves."""
+    if finished.measurement is not None or not one.why:
+        return one.why
+    return (f"{one.step.only[0].name}: drawn, and lost in a crash; answers rest on earlier counts, if there are any",)
 
 
 def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
@@ -120,8 +120,8 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
     for part in groups(plan):
         asked = replace(plan.problem, workload=Workload(part.scouting.blocks))
         price = part.whole if part.unsuited else part.look.plus(part.last)
-        for told in forecast(asked, plan.roles, price, (part.scouting.direct(price).strategy,)):
-            found[told.name] = told
+        for known in forecast(asked, plan.roles, price, (part.scouting.direct(price).strategy,)):
+            found[known.name] = known
     return tuple(found[block.name] for block in plan.problem.workload.blocks)
 
 

@@ -18,7 +18,7 @@ from dpqr.workload.workload import Measurement, by_home
 RECORDS = QueryBlock(name="number of records")
 
 TINY, MANY = 1e-300, 100
-"""Stands for the error of a strategy without noise; from so many times on a ratio is not told."""
+"""Stands for the error of a strategy without noise; from so many times on a ratio is not stated."""
 
 Measurements = Iterator[Measurement | None]
 """What the rounds released, in order; None for a draw that was lost in a crash."""
@@ -91,12 +91,12 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
     list never changes an earlier step. A lost draw is not made again: the strategy is measured with what is left. Boxes
     are as small as the records bear, or as the noise of their count would.
     """
-    told = iter(released)
+    measured = iter(released)
     records, noise = None if plan.problem.n is None else float(plan.problem.n), 0.0
     price = plan.price("opening")
     if price is not None:
         yield _passing(RECORDS, price)
-        counted = next(told)
+        counted = next(measured)
         if counted is not None:
             records, noise = float(counted.values[0][0]), counted.law.deviation
     shown = f"{records or 0:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
@@ -107,17 +107,17 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
             yield _direct(part, part.whole, "the count of records was lost")
         elif records < part.limit:
             why = f"{shown} are below {part.limit:,.0f}"
-            yield from _by_boxes(part, told, max(records, noise), part.last.plus(part.first_look), why)
+            yield from _by_boxes(part, measured, max(records, noise), part.last.plus(part.first_look), why)
         else:
-            yield from _first_look(part, told, max(records, noise), f"{shown} are not below {part.limit:,.0f}")
-        next(told, None)  # what a group's last draw told steers nothing
+            yield from _first_look(part, measured, max(records, noise), f"{shown} are not below {part.limit:,.0f}")
+        next(measured, None)  # a group's last draw decides nothing
 
 
-def _first_look(part: Group, told: Measurements, records: float, why: str) -> Iterator[MeasurementStep]:
-    """A first look, at a small price, tells whether buckets are worth a second one."""
+def _first_look(part: Group, measured: Measurements, records: float, why: str) -> Iterator[MeasurementStep]:
+    """A first look, at a small price, decides whether buckets are worth a second one."""
     rest = part.look.plus(part.last)
     yield _passing(part.scouting.scout(records / TUNING.first_boxes, part.first_look, "first look"), part.first_look)
-    seen = next(told)
+    seen = next(measured)
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")
         return
@@ -127,14 +127,14 @@ def _first_look(part: Group, told: Measurements, records: float, why: str) -> It
     if ratio > TUNING.worth:
         yield _direct(part, rest, f"{why}, and {expected}")
     else:
-        yield from _by_boxes(part, told, records, part.last, f"{why}, but {expected}")
+        yield from _by_boxes(part, measured, records, part.last, f"{why}, but {expected}")
 
 
-def _by_boxes(part: Group, told: Measurements, records: float, last: Price, why: str) -> Iterator[MeasurementStep]:
+def _by_boxes(part: Group, measured: Measurements, records: float, last: Price, why: str) -> Iterator[MeasurementStep]:
     """Counts of boxes, and then a strategy for the buckets that they suggest."""
     scouting = part.scouting
     yield _passing(scouting.scout(records, part.look), part.look)
-    seen = next(told)
+    seen = next(measured)
     if seen is None:
         yield _direct(part, last, "the counts of boxes were lost")
         return

@@ -128,14 +128,14 @@ def _suggested(
     shape: tuple[int, ...],
     equal: EqualBuckets,
     variance: float,
-    told: Measurement,
+    measured: Measurement,
 ) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
-    tree, bisection = _tree(told.blocks[0]), Bisection(shape)
+    tree, bisection = _tree(measured.blocks[0]), Bisection(shape)
     known = BoxCounts(
         bisection=bisection,
-        counts=tree.recover(told.values[0].astype(np.float64)[:, None])[:, 0],
-        variances=_halves(tree) * told.law.deviation**2,
+        counts=tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0],
+        variances=_halves(tree) * measured.law.deviation**2,
     )
     rows = sum(block.rows for block in blocks)
     finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))
