@@ -15,10 +15,7 @@ from architecture import (
 
 UNMIRRORED = {
     "type aliases, and one function that every array of the house goes through": ("data/arrays.py",),
-    "run by the tests of the update rules that make it": (
-        "hypotheses/refined.py",
-        "strategies/updates/piecewise_weights.py",
-    ),
+    "run by the tests of the update rules that make it": ("hypotheses/refined.py",),
     "run by the tests of the commands": (
         "app/documents.py",
         "app/evaluate.py",
@@ -59,20 +56,9 @@ UNMIRRORED = {
         "io/outputs/document_parts.py",
         "io/outputs/prediction_document.py",
         "io/outputs/read_release.py",
-        "io/tables/load.py",
-        "io/tables/parquet/column.py",
-        "io/tables/last_axis.py",
         "io/tables/points.py",
-        "io/tables/row_encoder.py",
-        "io/tables/text/stream.py",
     ),
-    "run by the tests of the learners and of the planner": (
-        "prediction/kernels.py",
-        "prediction/release.py",
-        "prediction/release.py",
-        "prediction/problem.py",
-        "prediction/examples.py",
-    ),
+    "run by the tests of the learners and of the planner": ("prediction/release.py",),
 }
 """Source files with code and without a test file of their own, by the reason. It is to shrink."""
 

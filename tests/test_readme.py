@@ -130,7 +130,7 @@ def test_the_picture_of_the_tree_is_that_of_the_architecture(page):
     """Every folder of the product on the floor that the architecture's test holds it to."""
     picture = next(block for block in page.all_of("text") if "0 errors" in block)
     shown, floor = {}, None
-    for number, names in re.findall(r"^(\d| ) (\w+(?:, \w+)*)  ", picture, re.MULTILINE):
+    for number, names in re.findall(r"^(\d+| ) (\w+(?:, \w+)*)  ", picture, re.MULTILINE):
         floor = floor if number == " " else int(number)
         shown |= dict.fromkeys(names.split(", "), floor)
     assert shown == {name: FLOORS[name] for name in shown}
