@@ -14,8 +14,7 @@ from dpqr.conformance.cases import Universe, at_level, universes
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Sampleable
 from dpqr.plugins import lacking
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level
+from dpqr.strategies.problem import Footprint, Level
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.workload import Measurement
 

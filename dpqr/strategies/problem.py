@@ -1,4 +1,4 @@
-"""Problem: everything that a run may know for free."""
+"""Problem: everything that a run may know for free, and the memory that it will need."""
 
 from __future__ import annotations
 
@@ -57,3 +57,11 @@ class Problem:
         if self.unit.neighbours is Neighbours.ADD_REMOVE:
             return None
         return self.persons if self.unit.column is not None else self.most if self.n is None else self.n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Footprint:
+    """bytes: peak memory that the strategy's own arrays need. refusal: why it cannot run at all, or None."""
+
+    bytes: int
+    refusal: str | None = None

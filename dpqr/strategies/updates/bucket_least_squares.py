@@ -11,8 +11,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.fitting.evidence import SMALLEST_DEVIATION
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged

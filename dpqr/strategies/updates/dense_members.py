@@ -12,8 +12,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.dense import DenseDistribution
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.single_query import on_domain
 from dpqr.workload.block import QueryBlock
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar, runtime_checkable
 
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 

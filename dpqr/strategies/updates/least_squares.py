@@ -14,8 +14,7 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.fitting.evidence import SMALLEST_DEVIATION
 from dpqr.fitting.propagation import aligned
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.recovery import is_strategy, recovered
 from dpqr.workload.workload import Measurement, axis_groups

@@ -12,8 +12,7 @@ import numpy as np
 
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.small_databases import Net, PolytopeSample, coefficients_on, every_database, rounding_size
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log, records
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

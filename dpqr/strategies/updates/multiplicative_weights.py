@@ -20,8 +20,7 @@ from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 from dpqr.hypotheses.factored.junction_tree import cells, maximal_cliques, within
 from dpqr.hypotheses.refined import RefinedDistribution
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT, exponential_step, logs_of, of_logs
 from dpqr.strategies.updates.record_count import records_total
 from dpqr.strategies.updates.single_query import SingleQuery, floor_of_log

@@ -13,8 +13,7 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.dense import SignedVector
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.strategies.updates.record_count import records_total
 from dpqr.strategies.updates.single_query import SingleQuery, on_domain

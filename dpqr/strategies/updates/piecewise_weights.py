@@ -15,8 +15,7 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.fitting.descent import NewtonFit
 from dpqr.fitting.evidence import SMALLEST_DEVIATION
 from dpqr.hypotheses.piecewise import PiecewiseDistribution
-from dpqr.strategies.footprint import Footprint
-from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.strategies.updates.record_count import records_total
 from dpqr.strategies.updates.single_query import on_domain
 from dpqr.workload.block import Factor, QueryBlock
