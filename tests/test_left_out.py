@@ -28,7 +28,7 @@ LEFT = "left out: 1 slow tests; run them with: python -m pytest -n auto -m slow"
 @pytest.mark.parametrize(
     ("arguments", "passed", "last"),
     [
-        (["-n", "2"], 1, LEFT),
+        pytest.param(["-n", "2"], 1, LEFT, marks=pytest.mark.slow),
         (["-n", "0"], 1, LEFT),
         (["-n", "0", "-m", "slow"], 1, None),
         (["-n", "0", "-k", "slow or quick"], 2, None),

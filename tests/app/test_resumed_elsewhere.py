@@ -55,7 +55,7 @@ def waits(directory):
     return account.spent == account.reservations == 1 and not (directory / "out").exists()
 
 
-@pytest.mark.parametrize("schedule", ["strategy", *slowly("ordered")])
+@pytest.mark.parametrize("schedule", slowly("strategy", "ordered"))
 def test_other_arithmetic_goes_on_or_is_refused_and_the_release_waits(tmp_path, schedule):
     assert job(tmp_path, schedule).returncode == -signal.SIGKILL
     ended = job(tmp_path, schedule, **ELSEWHERE)
