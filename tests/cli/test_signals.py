@@ -61,6 +61,9 @@ sys.argv = ["dpqr", *{arguments!r}]
 run()
 """
 
+HEARD = "import signal\nfor each in (signal.SIGTERM, signal.SIGHUP):\n    signal.signal(each, signal.SIG_DFL)\n"
+"""A suite that was started in the background may ignore signals, and its children would, too."""
+
 PLANNING = ("dpqr.app.release", "_checked", True, 1)
 RESERVED = ("dpqr.app.paid_run", "PaidRun.look", True, 1)
 READING = ("dpqr.io.tables.load", "tally", False, 1)
@@ -71,7 +74,7 @@ PUBLISHED = ("dpqr.app.release", "write_release", False, 1)
 
 
 def stopped(desk, moment, arguments=PAID, number=signal.SIGTERM, more=0):
-    script = STOPPED.format(moment=moment, arguments=list(arguments), signal=int(number), more=more)
+    script = HEARD + STOPPED.format(moment=moment, arguments=list(arguments), signal=int(number), more=more)
     return subprocess.run(
         [sys.executable, "-c", script], cwd=desk.path, capture_output=True, text=True, timeout=50, check=False
     )
