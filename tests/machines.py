@@ -61,10 +61,11 @@ def settings() -> list[Setting]:
 
 def installed(version: str) -> Path | None:
     """An environment of that Python, looked for on the path and among pyenv's."""
-    kept = sorted(Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
-    found = shutil.which(f"python{version}") or (str(kept[-1]) if kept else None)
-    works = found and subprocess.run([found, "--version"], capture_output=True).returncode == 0
-    return environment(f"python-{version}", found) if found and works else None
+    kept = sorted(map(str, Path.home().glob(f".pyenv/versions/{version}.*/bin/python")))
+    for found in filter(None, [shutil.which(f"python{version}"), *reversed(kept)]):
+        if subprocess.run([found, "--version"], capture_output=True).returncode == 0:
+            return environment(f"python-{version}", found)
+    return None
 
 
 def run(setting: Setting, arguments: Sequence[str]) -> tuple[str, list[str]]:

@@ -19,7 +19,11 @@ def phases(plan: Plan) -> dict[str, Composition]:
     A search, whose prices follow what is released, is one phase with all its draws. The stop test is no phase: it
     compares what a measurement released, and that is paid for.
     """
-    return {phase.noun: phase.events for phase in plan.phases if phase.events}
+    found: dict[str, Composition] = {}
+    for phase in plan.phases:
+        if phase.events:
+            found[phase.noun] = (*found.get(phase.noun, ()), *phase.events)
+    return found
 
 
 def priced_phases(plan: Plan, accountants: Mapping[str, Accountant]) -> Costs:

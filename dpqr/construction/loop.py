@@ -51,7 +51,7 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
     hypothesis: Any = started(rule, problem)
     state, transcript = schedule.start(plan), Transcript()
     while step := schedule.next(plan, state):
-        if step.records not in (None, problem.n):
+        if step.records is not None and problem.n is None:
             problem = replace(problem, n=step.records)
             hypothesis = started(rule, problem)
         finished = _round(draws, plan, step, hypothesis)

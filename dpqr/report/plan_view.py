@@ -46,7 +46,7 @@ def _draws(plan: Plan) -> Iterator[Fact]:
                 yield "Left out", f"a noisy count of {dropped_words(unit)}, {price}{parallel_words(unit)}"
             case "opening":
                 yield "First", _opening(plan, phase)
-            case "measurement":
+            case "measurement" if plan.rounds:
                 yield ("Then" if plan.opening else "Rounds"), _round(plan, plan.named("selection")[0], phase)
     if stages := plan.named("stage"):
         most = f"up to {counted(len(stages), 'measurement')}, each decided by what was released before"

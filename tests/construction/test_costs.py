@@ -32,6 +32,12 @@ def test_a_count_of_what_was_left_out_comes_first():
     assert phases(bought) == {"left out": (COUNT,), **phases(plan)}
 
 
+def test_phases_of_one_noun_are_priced_together():
+    plan = make_plan()
+    twice = first(first(plan, COUNTED), COUNTED)
+    assert phases(twice)["left out"] == (COUNT, COUNT)
+
+
 def test_a_workload_that_is_measured_whole_is_one_phase():
     plan = make_plan()
     whole = without(plan, "selection", "measurement")

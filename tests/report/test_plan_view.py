@@ -107,3 +107,7 @@ def test_names_from_documents_can_neither_draw_nor_colour(plan):
 def test_every_terminal_can_show_it(plan):
     assert printed(plan_view(plan)).isascii()
     assert printed(plan_view(make_theory_plan())).isascii()
+
+
+def test_a_measurement_without_a_selection_is_no_round(plan):
+    assert "Then" not in printed(plan_view(without(plan, "selection")))

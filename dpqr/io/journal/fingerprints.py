@@ -12,12 +12,15 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Iterable
+from dataclasses import fields, is_dataclass
+from enum import Enum
 from fractions import Fraction
 from functools import singledispatch
 from typing import Any
 
 import numpy as np
 
+from dpqr import __version__
 from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Axis, Bins, Labels, Rule
 from dpqr.data.domain import Domain
@@ -47,12 +50,19 @@ _NOTE = "release, plan "
 
 def plan_note(plan: Plan) -> str:
     """What a ledger remembers of a release: the same for the same plan."""
-    return f"{_NOTE}form {FORM} {plan_digest(plan)}"
+    return f"{_begun_here()}{plan_digest(plan)}"
 
 
 def has_another_form(note: str) -> bool:
-    """Whether a ledger's note is that of a release whose plan was written down in another form."""
-    return note.startswith(_NOTE) and not note.startswith(f"{_NOTE}form {FORM} ")
+    """Whether a ledger's note is that of a release that another version of dpqr, or one of another form, has begun.
+
+    The version counts, for it stands for all constants by which a plan is followed.
+    """
+    return note.startswith(_NOTE) and not note.startswith(_begun_here())
+
+
+def _begun_here() -> str:
+    return f"{_NOTE}form {FORM} of {__version__} "
 
 
 def plan_digest(plan: Plan) -> str:
@@ -94,19 +104,13 @@ def plan_form(plan: Plan) -> dict[str, Any]:
         "seed": problem.seed,
         "budget": {"epsilon": _exact(plan.budget.epsilon), "delta": _exact(plan.budget.delta)},
         "accountant": roles.accountant.name,
-        "schedule": option_parts(plan.schedule),
-        "distinguisher": option_parts(roles.distinguisher),
-        "check": option_parts(roles.check),
-        "update": option_parts(roles.update),
+        "schedule": _strategy(plan.schedule),
+        "distinguisher": _strategy(roles.distinguisher),
+        "check": _strategy(roles.check),
+        "update": _strategy(roles.update),
         "opening": _digest([_query(block) for block in blocks] for blocks in plan.opening),
         "rounds": plan.rounds,
-        "prices": {
-            "left out": _price(plan.price("left out")),
-            "opening": _price(plan.price("opening")),
-            "stages": [_price(phase.price) for phase in plan.named("stage")],
-            "selection": _price(plan.price("selection")),
-            "measurement": _price(plan.price("measurement")),
-        },
+        "phases": [[phase.noun, phase.count, _price(phase.price)] for phase in plan.phases],
         "events": encode_events(plan.events),
     }
 
@@ -186,8 +190,8 @@ def _factor(factor: Factor) -> dict[str, Any]:
 
 @singledispatch
 def _matrix(matrix: Any) -> dict[str, Any]:
-    """TypeError for a matrix that has no canonical form: whoever adds one says here what it is."""
-    raise TypeError(f"{type(matrix).__name__} has no canonical form")
+    """A third party's matrix, by its class and its fields."""
+    return _foreign(matrix)
 
 
 @_matrix.register
@@ -233,10 +237,42 @@ def _(matrix: Merged) -> dict[str, Any]:
     return {"merged": _matrix(matrix.inner), "buckets": _array(matrix.buckets)}
 
 
+def _strategy(strategy: object) -> dict[str, Any]:
+    """By name, with the options that it was given, and a third party's with all its fields."""
+    theirs = not type(strategy).__module__.startswith("dpqr.")
+    return option_parts(strategy) | ({"fields": _foreign(strategy)} if theirs else {})
+
+
+def _foreign(thing: object) -> dict[str, Any]:
+    """An object of a third party's class: the class by name, and the public fields of a dataclass."""
+    found = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
+    if not is_dataclass(thing):
+        return found
+    names = [field.name for field in fields(thing) if not field.name.startswith("_")]
+    return found | {"fields": {name: _value(getattr(thing, name)) for name in names}}
+
+
+def _value(value: object) -> Any:
+    match value:
+        case None | bool() | int() | str():
+            return value
+        case float() | Fraction() | Enum():
+            return repr(value)
+        case tuple() | list():
+            return [_value(each) for each in value]
+        case np.ndarray():
+            return {"dtype": value.dtype.str, "shape": list(value.shape), "sha256": _sha256(value)}
+    return _foreign(value)
+
+
+def _sha256(array: AnyArray) -> str:
+    return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
+
+
 def _array(array: AnyArray) -> dict[str, Any]:
     """Shape and hash of whole numbers, as 64-bit little-endian integers in C order."""
     whole = np.ascontiguousarray(array, dtype="<i8")
-    return {"shape": list(whole.shape), "sha256": hashlib.sha256(whole.tobytes()).hexdigest()}
+    return {"shape": list(whole.shape), "sha256": _sha256(whole)}
 
 
 def _price(price: Price | None) -> dict[str, Any] | None:

@@ -44,7 +44,7 @@ class LedgerJournal:
     number: int = 0
     lost: bool = False
     _event: Any = None
-    _blocks: Blocks = ()
+    _of: str = ""
 
     @property
     def begun(self) -> bool:
@@ -74,12 +74,11 @@ class LedgerJournal:
         return Past(value=drawn.get("value"))
 
     def begin(self, event: PrivacyEvent, blocks: Blocks) -> None:
-        self._event, self._blocks = _plain(event), blocks
+        self._event, self._of = _plain(event), blocks_digest(blocks)
         self.ledger.begin(self.paid, event, number=self.number, transcript=self.file.digest)
 
     def record(self, value: Plain) -> None:
-        of = blocks_digest(self._blocks)
-        self._record({"draw": self.number, "event": self._event, "of": of, "value": value})
+        self._record({"draw": self.number, "event": self._event, "of": self._of, "value": value})
         self.number += 1
 
     def lose(self, event: PrivacyEvent) -> None:

@@ -49,7 +49,7 @@ def numpy_values(cells: Any, null: int = 0) -> AnyArray:
     bare = pa.Array.from_buffers(cells.type, len(cells), [None, cells.buffers()[1]], offset=cells.offset)
     found = np.from_dlpack(bare.cast(pa.uint8()) if types.is_boolean(cells.type) else bare)
     found = found.view(bool) if types.is_boolean(cells.type) else found
-    return np.where(present(cells), found, null) if cells.null_count else found
+    return np.where(present(cells), found, found.dtype.type(null)) if cells.null_count else found
 
 
 def present(cells: Any) -> AnyArray:

@@ -211,7 +211,7 @@ class Column:
         if types.is_dictionary(cells.type):
             return self._looked_up(self.encode(cells.dictionary), cells.indices)
         known = self._known(cells)
-        if known.all():
+        if len(cells) and known.all():
             return self.encoder.encode(cells)
         codes = np.full(len(cells), self.null, dtype=np.int64)
         if known.any():

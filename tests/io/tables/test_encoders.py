@@ -269,3 +269,11 @@ def test_missing_texts_are_texts_like_others_in_typed_columns() -> None:
     for text, code in ((True, DROPPED), (False, 0)):
         attribute = Attribute(name="x", axis=axis, missing=("NA",), rules={"null": Rule.DROP})
         assert Column.of(attribute, text=text).encode(pa.array(["NA"])).codes.tolist() == [code]
+
+
+@pytest.mark.parametrize("axis", [Codes(3), Bins((Fraction(0), Fraction(1)))])
+@pytest.mark.parametrize("rows", [0, 2])
+def test_a_column_of_nulls_alone_is_read_with_any_number_of_rows(axis, rows) -> None:
+    """Which rows of a batch are left decides nothing, also where a column has Arrow's type null."""
+    column = Column.of(Attribute(name="v", axis=axis), text=False)
+    assert column.encode(pa.nulls(rows)).codes.tolist() == [DROPPED] * rows

@@ -93,10 +93,10 @@ class PandasPieces:
                 io.BytesIO(text), sep=self.delimiter, usecols=wanted, index_col=False, na_filter=False,
                 keep_default_na=False, skip_blank_lines=False, low_memory=False, engine="c",
             )  # fmt: skip
-        except (ValueError, OverflowError):
+            schema = pa.schema([(name, pa.large_string()) for name in wanted])
+            return pa.RecordBatch.from_pandas(frame[wanted], schema, preserve_index=False, nthreads=1).slice(1)
+        except Exception:  # whatever a row's content makes pandas raise is not shown, and decides nothing
             return None
-        schema = pa.schema([(name, pa.large_string()) for name in wanted])
-        return pa.RecordBatch.from_pandas(frame[wanted], schema, preserve_index=False, nthreads=1).slice(1)
 
 
 def _lines(text: bytes) -> tuple[bytes, AnyArray]:
