@@ -17,8 +17,9 @@ from dpqr.app.requests import LedgerRequest
 from dpqr.construction.journal import Journal, Unkept
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
-from dpqr.io.journal.fingerprints import has_another_form, plan_note, table_mark
+from dpqr.io.journal.fingerprints import has_another_form, plan_note
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
+from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.record import read_record

@@ -1,16 +1,15 @@
-"""Fingerprints of a run's plan, blocks and table, so that a run is continued as it began or not at all.
+"""Fingerprints of a run's plan and blocks, so that a run is continued as it began or not at all.
 
 A plan has a canonical form: plain JSON whose keys and kinds are written down here, one by one. It names no class and no
 field of the source, so moving or renaming these changes no digest. Whoever changes the form, or how a plan of the same
 form is followed, raises FORM: runs that were begun under another form are refused by name.
 
-Public: so are domain, queries and everything else that a plan holds. The table's mark is keyed (`table_mark`).
+Public: so are domain, queries and everything else that a plan holds.
 """
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 from collections.abc import Iterable
 from dataclasses import fields, is_dataclass
 from enum import Enum
@@ -25,11 +24,9 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.attribute import Attribute, Axis, Bins, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts, Region
-from dpqr.errors import DataError
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.ledger.event_codec import encode_events
 from dpqr.io.outputs.document_parts import option_parts
-from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import Factor, QueryBlock
@@ -41,9 +38,6 @@ from dpqr.workload.tree import Tree
 
 FORM = 2
 """Version of the canonical form. Form 1, which runs begun by dpqr 0.1.0 have, hashed names of classes and fields."""
-
-CHUNK = 2**20
-"""Bytes of a table that are read at a time."""
 
 _NOTE = "release, plan "
 
@@ -285,35 +279,3 @@ def _rule(rule: Rule | None) -> str | None:
 
 def _exact(value: Fraction | None) -> str | None:
     return None if value is None else str(value)
-
-
-def table_mark(source: TableSource, key: bytes) -> str | None:
-    """HMAC-SHA256 of the table's files, and of how they are read, under a key that never leaves the ledger.
-
-    None for standard input, which cannot be read twice. Errors: DataError.
-
-    **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
-    that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
-    share a key, so two marks do not tell whether the table has changed between them; and the key is erased when the
-    run is settled. What can be learned from a continued run is one bit, whether two tables are the same. The release is
-    a function of one table, by the curator's declaration, and on one table the bit is constant: it says nothing
-    of neighbours. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
-    there is one such bit at most for each reservation, seen by nobody but the holder of both tables and of the ledger.
-    """
-    if source.from_stdin:
-        return None
-    mark = hmac.new(key, canonical([source.delimiter, source.count_column]).encode(), hashlib.sha256)
-    try:
-        for file in source.files():
-            mark.update(_file_digest(file.path))
-    except OSError:
-        raise DataError("the table cannot be read; check its files and their permissions") from None
-    return mark.hexdigest()
-
-
-def _file_digest(path: str) -> bytes:
-    found = hashlib.sha256()
-    with open(path, "rb") as opened:
-        while chunk := opened.read(CHUNK):
-            found.update(chunk)
-    return found.digest()

@@ -180,7 +180,12 @@ FAULTS = (
     ),
     *planted_in(
         "construction/costs.py",
-        ("if phase.events}", "if phase.events[1:]}", "a phase of one event is left out"),
+        ("if phase.events:", "if phase.events[1:]:", "a phase of one event is left out"),
+        (
+            "(*found.get(phase.noun, ()), *phase.events)",
+            "phase.events",
+            "the second phase of a noun replaces the first",
+        ),
         ("plan.budget.delta)", "plan.budget.delta * 2)", "phases are priced at another delta"),
     ),
     *planted_in(

@@ -105,7 +105,7 @@ FAULTS = (
             "_digest([])",
             "a plan that opens otherwise has the same digest",
         ),
-        ("hashlib.sha256(whole.tobytes()).hexdigest()}", '""}', "coefficients are not looked at"),
+        ("hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()", '""', "coefficients are not looked at"),
         (
             '{"axes": list(factor.axes), "sizes"',
             '{"sizes"',
@@ -118,9 +118,11 @@ FAULTS = (
         ),
         ("[_array(each) for each in entries.coords]", "[]", "coefficients may change their places"),
         ('"epsilon": _exact(plan.budget.epsilon), ', "", "a plan of another budget has the same digest"),
+        ("_price(phase.price)]", "None]", "a plan of other prices has the same digest"),
+        (' of {__version__} "', ' "', "another version goes on with a run"),
     ),
     *planted_in(
-        "io/journal/fingerprints.py",
+        "io/journal/table_mark.py",
         ("hmac.new(key, canonical(", 'hmac.new(b"", canonical(', "a table's mark has no key"),
         (
             "canonical([source.delimiter, source.count_column])",

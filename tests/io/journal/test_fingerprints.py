@@ -1,7 +1,4 @@
-"""The digest of a plan: equal for equal inputs, another one for every label, edge and coefficient.
-
-The mark of a table: the same for the same bytes under the same key, and of no use without the key.
-"""
+"""The digest of a plan: equal for equal inputs, another one for every label, edge and coefficient."""
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -15,18 +12,14 @@ from support.plan_phases import changed
 
 from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.data.domain import Domain
-from dpqr.errors import DataError
 from dpqr.io.journal import fingerprints as module
 from dpqr.io.journal.fingerprints import (
-    CHUNK,
     blocks_digest,
     has_another_form,
     plan_digest,
     plan_form,
     plan_note,
-    table_mark,
 )
-from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import Price
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
@@ -35,8 +28,6 @@ from dpqr.workload.partition import Merged
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.tree import Tree
 from dpqr.workload.workload import Workload
-
-KEY, OTHER = bytes(32), bytes([1]) * 32
 
 
 def with_axis(plan, axis):
@@ -230,67 +221,3 @@ def test_how_the_run_opens_counts_though_the_names_are_the_same():
         changed(make_plan(), "opening", blocks=(factors(((0,), (2,), Dense(k * ones.coefficients))),)) for k in (1, 2)
     ]
     assert plan_digest(opened[0]) != plan_digest(opened[1])
-
-
-@pytest.fixture
-def source(tmp_path):
-    (tmp_path / "a.csv").write_text("x\n1\n")
-    (tmp_path / "b.csv").write_text("x\n2\n")
-    return TableSource(paths=(str(tmp_path / "a.csv"), str(tmp_path / "b.csv")))
-
-
-def test_the_same_table_has_the_same_mark(source):
-    assert table_mark(source, KEY) == table_mark(source, KEY)
-    assert len(table_mark(source, KEY)) == 64
-
-
-def test_keys_tell_nothing_of_each_other(source):
-    assert table_mark(source, KEY) != table_mark(source, OTHER)
-
-
-def test_every_byte_counts_and_every_file(source, tmp_path):
-    marks = {table_mark(source, KEY)}
-    (tmp_path / "b.csv").write_text("x\n3\n")
-    marks.add(table_mark(source, KEY))
-    (tmp_path / "a.csv").write_text("x\n1\nx")
-    (tmp_path / "b.csv").write_text("\n2\n")
-    marks.add(table_mark(source, KEY))
-    marks.add(table_mark(TableSource(paths=source.paths[:1]), KEY))
-    assert len(marks) == 4
-
-
-def test_how_it_is_read_counts(source):
-    for more in ({"delimiter": ";"}, {"count_column": "x"}):
-        assert table_mark(TableSource(paths=source.paths, **more), KEY) != table_mark(source, KEY)
-
-
-def test_large_files_are_read_in_pieces(tmp_path, monkeypatch):
-    path = tmp_path / "a.csv"
-    path.write_bytes(b"x\n" + b"1\n" * 5000)
-    source = TableSource(paths=(str(path),))
-    whole = table_mark(source, KEY)
-    monkeypatch.setattr("dpqr.io.journal.fingerprints.CHUNK", 7)
-    assert table_mark(source, KEY) == whole
-
-
-def test_standard_input_has_none():
-    assert table_mark(TableSource(paths=("-",)), KEY) is None
-
-
-def test_a_table_that_cannot_be_read(source, monkeypatch):
-    def fail(path):
-        raise OSError(5, "PRIVATEVALUE")
-
-    monkeypatch.setattr("dpqr.io.journal.fingerprints._file_digest", fail)
-    with pytest.raises(DataError, match="cannot be read") as caught:
-        table_mark(source, KEY)
-    assert "PRIVATEVALUE" not in str(caught.value)
-
-
-def test_a_byte_beyond_the_first_piece_counts(tmp_path):
-    path = tmp_path / "a.csv"
-    marks = set()
-    for last in (b"1", b"2"):
-        path.write_bytes(b"x\n" + b"0" * CHUNK + last)
-        marks.add(table_mark(TableSource(paths=(str(path),)), KEY))
-    assert len(marks) == 2
