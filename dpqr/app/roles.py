@@ -71,8 +71,8 @@ def chosen_wishes(request: PlanRequest) -> Wishes:
 def refuse_idle_options(request: PlanRequest) -> None:
     """UsageFault for an option of another schedule than the one named; `auto` takes those of rounds."""
     for option, owners in OWN_OPTIONS.items():
-        taken = (*owners, "auto") if "rounds" in owners else owners
-        if getattr(request, option) is not None and request.schedule not in taken:
+        schedules = (*owners, "auto") if "rounds" in owners else owners
+        if getattr(request, option) is not None and request.schedule not in schedules:
             words = " or ".join(owners)
             raise UsageFault(f"--{option} goes with --schedule {words}, not with {request.schedule}; leave it out")
 

@@ -12,6 +12,59 @@ from dpqr.cli import options
 from dpqr.cli.options import Whole
 
 _count = Whole(min=1)
+_option = options.under("Learner")
+_LEARNER = (
+    _option(
+        "--learner",
+        metavar="NAME",
+        default="logistic",
+        show_default=True,
+        help="logistic, svm, least-squares, quantile, online or aggregate.",
+    ),
+    _option(
+        "--positive",
+        metavar="LABEL",
+        help="The label that logistic and svm tell from the others. [of two: the last]",
+    ),
+    _option("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]"),
+    _option("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target."),
+    _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
+    _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
+    _option("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]"),
+    _option("--t0", metavar="N", type=_count, help="online: see --theta. [default: the smallest allowed]"),
+    _option(
+        "--releases",
+        metavar="S",
+        type=_count,
+        help="online: predict S times on the way, each paid for. [default: 1]",
+    ),
+)
+_KERNEL = (
+    _option("--kernel", metavar="NAME", help="linear, gaussian or polynomial. [default: linear]"),
+    _option("--bandwidth", metavar="B", help="gaussian: exp(-d^2 / 2 B^2), rows have norm 1 at most. [default: 1]"),
+    _option("--degree", metavar="D", type=_count, help="polynomial. [default: 2]"),
+    _option(
+        "--features",
+        metavar="COUNT",
+        type=_count,
+        help="Random features of a kernel. [default: exact if few, else 256]",
+    ),
+    _option("--seed", metavar="N", type=Whole(min=0), default=0, help="Public seed of random features."),
+)
+_AGGREGATE = (
+    _option(
+        "--base",
+        metavar="SPEC",
+        help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).",
+    ),
+    _option("--trust", metavar="NAME", multiple=True, help="Vouch for a base that is not on dpqr's list."),
+    _option("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]"),
+    _option("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]"),
+    _option(
+        "--vote", metavar="NAME", help="aggregate, of two labels: exponential or randomised. [default: exponential]"
+    ),
+    _option("--accountant", metavar="NAME", help="The composition theorem. [default: least noise]"),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,61 +129,6 @@ class Learner:
     target_error: str | None
     vote: str | None
     accountant: str | None
-
-
-_option = options.under("Learner")
-_LEARNER = (
-    _option(
-        "--learner",
-        metavar="NAME",
-        default="logistic",
-        show_default=True,
-        help="logistic, svm, least-squares, quantile, online or aggregate.",
-    ),
-    _option(
-        "--positive",
-        metavar="LABEL",
-        help="The label that logistic and svm tell from the others. [of two: the last]",
-    ),
-    _option("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]"),
-    _option("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target."),
-    _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
-    _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
-    _option("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]"),
-    _option("--t0", metavar="N", type=_count, help="online: see --theta. [default: the smallest allowed]"),
-    _option(
-        "--releases",
-        metavar="S",
-        type=_count,
-        help="online: predict S times on the way, each paid for. [default: 1]",
-    ),
-)
-_KERNEL = (
-    _option("--kernel", metavar="NAME", help="linear, gaussian or polynomial. [default: linear]"),
-    _option("--bandwidth", metavar="B", help="gaussian: exp(-d^2 / 2 B^2), rows have norm 1 at most. [default: 1]"),
-    _option("--degree", metavar="D", type=_count, help="polynomial. [default: 2]"),
-    _option(
-        "--features",
-        metavar="COUNT",
-        type=_count,
-        help="Random features of a kernel. [default: exact if few, else 256]",
-    ),
-    _option("--seed", metavar="N", type=Whole(min=0), default=0, help="Public seed of random features."),
-)
-_AGGREGATE = (
-    _option(
-        "--base",
-        metavar="SPEC",
-        help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).",
-    ),
-    _option("--trust", metavar="NAME", multiple=True, help="Vouch for a base that is not on dpqr's list."),
-    _option("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]"),
-    _option("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]"),
-    _option(
-        "--vote", metavar="NAME", help="aggregate, of two labels: exponential or randomised. [default: exponential]"
-    ),
-    _option("--accountant", metavar="NAME", help="The composition theorem. [default: least noise]"),
-)
 
 
 def learner(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -136,9 +136,6 @@ FlagArray = NDArray[np.bool_]
 SHORT_BITS = 16
 SHORT = 2.0**-SHORT_BITS
 
-CELL_SLACK = 2
-"""How far, in cells of `exp_table`, an exponent may lie above the cell that stands for it."""
-
 _LEAST_SHARE = 1 - 2.0**-13
 
 

@@ -64,6 +64,9 @@ FEWEST_SEARCHED = 2**16
 LARGEST_NARROW = int(np.iinfo(np.int32).max)
 """Answers up to it are held in words of four bytes."""
 
+LARGEST_PENALTY = 2**40
+"""Largest penalty of a block, in its grid: no table is that far from anything; beyond it scores could overflow."""
+
 Candidate = tuple[QueryBlock, ...]
 """Blocks that are measured together if they are chosen."""
 

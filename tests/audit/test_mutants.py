@@ -1,4 +1,4 @@
-"""Planted faults are found in few runs. That sound cases pass, `tests/app/test_audit.py` shows for all of them."""
+"""Planted faults are found in few runs. `tests/audit/test_run.py` shows that sound cases pass."""
 
 from dataclasses import replace
 from fractions import Fraction

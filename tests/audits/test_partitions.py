@@ -44,7 +44,7 @@ CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Pref
 BOXES = merged_block("scouting", (0,), SHAPE, Tree(2, (1,), (1,)), Bisection(SHAPE).places(1))
 
 
-def scouting(unit) -> TwoStagePartition:
+def two_stage(unit) -> TwoStagePartition:
     roles = Roles(distinguisher=PermuteAndFlip(), check=Laplace(), update=BucketLeastSquares(), accountant=Basic())
     return TwoStagePartition(problem=replace(problem(SHAPE, [CDF]), unit=unit), roles=roles, axes=(0,), blocks=(CDF,))
 
@@ -52,7 +52,7 @@ def scouting(unit) -> TwoStagePartition:
 @cache
 def choices(unit) -> dict[tuple[int, int], tuple[int, ...]]:
     """The buckets by the released counts of both boxes."""
-    law, one = Laplace().law((BOXES,), unit, PRICE), scouting(unit)
+    law, one = Laplace().law((BOXES,), unit, PRICE), two_stage(unit)
     found = {}
     for counts in itertools.product(range(-REACH, REACH + RECORDS + 2), repeat=2):
         told = Measurement(blocks=(BOXES,), values=(np.array(counts),), law=law)
@@ -114,7 +114,7 @@ def test_no_choice_of_buckets_tells_more_than_the_counts_cost(unit) -> None:
 @every_unit
 def test_the_counts_themselves_cost_what_is_paid(unit) -> None:
     """The choice and the counts together: the choice is a function of them, so theirs is the whole loss."""
-    tree = scouting(unit).scout(100, PRICE)
+    tree = two_stage(unit).box_tree(100, PRICE)
     share = audit_answers(Claim.of(Laplace().mechanism((tree,), unit, PRICE)), pairs(SHAPE, RECORDS, unit.neighbours))
     assert 1 - 1e-9 < share <= 1
 

@@ -1,9 +1,9 @@
 """Releases in crowds: they race for a budget, are killed at random moments, meet a disk that is full.
 
-As a command (`python tests/crowds.py race|kills|full DIRECTORY ...`) it forks the jobs from a process of its own and
-prints what happened as JSON; the caller then looks at the desk and its ledger. Everything is imported and planned
-before the first fork, so that what a job does, and where a kill meets it, is what matters here: it takes the output's
-place, reserves, opens the table, draws, keeps the transcript, publishes, settles.
+As a command (`PYTHONPATH=tests python -m support.concurrent_releases race|kills|full DIRECTORY ...`) it forks the jobs
+from a process of its own and prints what happened as JSON; the caller then looks at the desk and its ledger. Everything
+is imported and planned before the first fork, so that what a job does, and where a kill meets it, is what matters here:
+it takes the output's place, reserves, opens the table, draws, keeps the transcript, publishes, settles.
 """
 
 import argparse

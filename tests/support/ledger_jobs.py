@@ -1,7 +1,7 @@
 """Ledgers for tests, and jobs that race for them or are killed at them.
 
-As a command (`python tests/ledgers.py race|kills DIRECTORY ...`) it forks the jobs from a small process of its own and
-prints what happened as JSON; the caller then looks at the ledger itself.
+As a command (`PYTHONPATH=tests python -m support.ledger_jobs race|kills|full DIRECTORY ...`) it forks the jobs from a
+small process of its own and prints what happened as JSON; the caller then looks at the ledger itself.
 """
 
 import argparse

@@ -28,8 +28,12 @@ except ImportError:  # such systems are left to the ledger, which lets one job a
 
 TRIES = 100
 """How often a file is opened anew that another job was about to remove."""
+
 OLD = 60.0
 """Seconds after which an empty file is no job's any more that is between opening and holding it."""
+
+LARGEST = 2**30
+"""Bytes of a transcript that is read."""
 
 
 def claimed(path: Path) -> int:
@@ -99,10 +103,6 @@ def _remove_if_empty(entry: os.DirEntry[str]) -> None:
             os.unlink(entry.path)
     finally:
         os.close(descriptor)
-
-
-LARGEST = 2**30
-"""Bytes of a transcript that is read."""
 
 
 @dataclass(slots=True, kw_only=True)

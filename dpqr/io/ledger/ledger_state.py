@@ -188,10 +188,10 @@ class LedgerState:
         self.checkpoint = entry
 
     def _init(self, entry: Entry) -> None:
-        taken = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
-        if taken is not None:
+        existing = {name.casefold(): name for name in self.accounts}.get(entry.dataset.casefold())
+        if existing is not None:
             raise BudgetRefused(
-                f"dataset {taken!r} has its budget already, and it holds for life: there is no reset; "
+                f"dataset {existing!r} has its budget already, and it holds for life: there is no reset; "
                 "`dpqr budget show` prints it"
             )
         if entry.terms is None or entry.terms.dataset != entry.dataset or entry.terms.limit.amount <= 0:

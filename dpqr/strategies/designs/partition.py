@@ -181,9 +181,9 @@ def _partition(bisection: Bisection, kept: list[AnyArray], cells: list[IntArray]
     depth, alive = bisection.depth, np.ones(1, dtype=bool)
     firsts, starts, stops = [], [], []
     for level, whole in enumerate(kept):
-        taken = np.flatnonzero(alive & whole & (cells[level] > 0))
-        boxes = bisection.boxes(level, taken)
-        firsts.append(taken << (depth - level))
+        topmost = np.flatnonzero(alive & whole & (cells[level] > 0))
+        boxes = bisection.boxes(level, topmost)
+        firsts.append(topmost << (depth - level))
         starts.append(boxes.starts)
         stops.append(boxes.stops)
         alive = np.repeat(alive & ~whole, 2)

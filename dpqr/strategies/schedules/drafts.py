@@ -1,4 +1,4 @@
-"""Drafts: the parts of a plan that several schedules make alike: phases, forecasts, and what an accountant proves."""
+"""Drafts: the parts of a plan that several schedules make alike: phases, forecasts, names, and the proved epsilon."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
+from dpqr.data.arrays import Axes
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Accountant
@@ -16,6 +17,8 @@ from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.plan import BlockForecast, Phase, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.recovery import query_variances
+from dpqr.workload.workload import home
 
 
 def opening_phase(
@@ -71,6 +74,22 @@ def forecast_row(problem: Problem, roles: Roles, block: QueryBlock, price: Price
     return replace(forecast(problem, roles, block.largest_row, price), name=block.name, rows=block.rows)
 
 
+def least_squares_forecast(
+    problem: Problem, roles: Roles, price: Price, measured: tuple[QueryBlock, ...]
+) -> tuple[BlockForecast, ...]:
+    """The expected root mean square error of every block's answers by least squares, in records: a closed form."""
+    noise = roles.check.law(measured, problem.unit, price).deviation
+    by_group = {tuple(sorted(strategy.axes)): strategy for strategy in measured}
+    forecasts = []
+    for block in problem.workload.blocks:
+        axes = home(block.axes, by_group)
+        assert axes is not None, "every block has a group"
+        variance = float(query_variances(by_group[axes], block).mean())
+        deviation = noise * variance**0.5 * float(block.scale)
+        forecasts.append(BlockForecast(name=block.name, rows=block.rows, deviation=deviation))
+    return tuple(forecasts)
+
+
 def dearest_row(problem: Problem) -> QueryBlock:
     """The query whose measurement has the most noise at a price."""
     return max(problem.workload.blocks, key=lambda block: block.largest_coefficient).largest_row
@@ -85,3 +104,12 @@ def one_way(problem: Problem) -> tuple[Candidate, ...]:
         factor = Factor.identity(axis, attribute.size)
         singles.append((asked.get((axis,), QueryBlock(name=f"opening({attribute.name})", factors=(factor,))),))
     return tuple(singles)
+
+
+def strategy_name(problem: Problem, axes: Axes, what: str = "strategy") -> str:
+    """A name that no query has, so that no measurement is mistaken for an answer."""
+    name = f"{what}({','.join(problem.domain.attributes[axis].name for axis in axes)})"
+    query_names = {block.name for block in problem.workload.blocks}
+    while name in query_names:
+        name += "'"
+    return name

@@ -1,21 +1,17 @@
-"""Schedule: turns a budget into a plan, and a plan into steps.
-
-States that several schedules share: values that grow by one round at a time.
-"""
+"""Schedule: turns a budget into a plan, and a plan into steps; and the states that several schedules share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar, runtime_checkable
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.workload import Measurement
 
 if TYPE_CHECKING:
     from dpqr.strategies.plan import Plan, Roles
-from dataclasses import dataclass
-
-from dpqr.workload.workload import Measurement
 
 S = TypeVar("S")
 

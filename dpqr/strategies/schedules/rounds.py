@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.candidates import BlockCandidates, Candidate
+from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, Candidate
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, round_phases
@@ -29,10 +29,6 @@ class Tuning:
 
 
 TUNING = Tuning()
-
-
-LARGEST_PENALTY = 2**40
-"""No table is that far from anything; beyond it scores could overflow."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

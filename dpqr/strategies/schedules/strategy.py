@@ -14,20 +14,20 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.designs.kronecker import Design, designs
-from dpqr.strategies.plan import BlockForecast, Plan, Roles
+from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import opening_phase, proved
+from dpqr.strategies.schedules.drafts import least_squares_forecast, opening_phase, proved, strategy_name
 from dpqr.strategies.schedules.interface import Progress
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.recovery import on_single_axes, query_variances, scaled
+from dpqr.workload.recovery import on_single_axes, scaled
 from dpqr.workload.sensitivity import Norm, sensitivity
-from dpqr.workload.workload import by_home, home
+from dpqr.workload.workload import by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/tuning.py`; figures: tests/benchmarks/RESULTS.md."""
+    """One constant a line, with what it sets. The command that set them was not kept."""
 
     group_cells: int = 2**22  # cells of the attributes that are measured together (32 MB an array)
     shares: int = 16  # smallest integer that brings groups to their shares of the noise: each is right within 3%
@@ -41,7 +41,7 @@ class Strategy:
     """One measurement of a strategy of small sensitivity, from which least squares estimates every query without bias.
 
     The attributes of each block form a group (one within another joins it). For every group the strategy of least
-    expected error is taken among identity, hierarchy and p-Identity, one an attribute, combined as a Kronecker
+    expected error is chosen among identity, hierarchy and p-Identity, one an attribute, combined as a Kronecker
     product; all of it follows from the workload and the noise law, so the choice costs nothing. Groups are measured
     together, multiplied by integers that share the noise out best.
     Source: the matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi 2015) and HDMM (McKenna, Miklau, Hay and
@@ -66,7 +66,7 @@ class Strategy:
             schedule=self,
             phases=phases,
             epsilon=proved(roles.accountant, phases, budget),
-            forecast=forecast(problem, roles, price, measured),
+            forecast=least_squares_forecast(problem, roles, price, measured),
             notes=tuple(choice.sentence(problem, among=len(chosen)) for choice in chosen),
         )
 
@@ -85,7 +85,7 @@ class Strategy:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class _Choice:
-    """The design taken for one group, and what the others would have come to.
+    """The design chosen for one group, and what the others would have come to.
 
     errors: expected root mean square error by kinds, in records, if the group were measured alone.
     """
@@ -112,11 +112,11 @@ class _Choice:
         names = [problem.domain.attributes[axis].name for axis in self.axes]
         own = self.errors[self.design.kinds]
         others = ", ".join(f"{error:.4g} by {_words(kinds)}" for kinds, error in self.errors.items() if error > own)
-        taken = _words(self.design.kinds)
+        chosen = _words(self.design.kinds)
         columns = ", ".join(names) or "the total"
         against = f" (against {others})" if others else ""
         alone = " were it measured alone" if among > 1 else ""
-        return f"strategy for {columns}: {taken}, expected error {own:.4g} a query{alone}{against}"
+        return f"strategy for {columns}: {chosen}, expected error {own:.4g} a query{alone}{against}"
 
 
 def _words(kinds: tuple[str, ...]) -> str:
@@ -149,15 +149,6 @@ def _groups(problem: Problem) -> dict[Axes, tuple[QueryBlock, ...]]:
     return groups
 
 
-def strategy_name(problem: Problem, axes: Axes, what: str = "strategy") -> str:
-    """A name that no query has: what was measured must not be taken for an answer."""
-    name = f"{what}({','.join(problem.domain.attributes[axis].name for axis in axes)})"
-    taken = {block.name for block in problem.workload.blocks}
-    while name in taken:
-        name += "'"
-    return name
-
-
 def _shared(chosen: Sequence[_Choice], problem: Problem, norm: Norm) -> tuple[QueryBlock, ...]:
     """The strategies, each times an integer, so that together they leave the least error.
 
@@ -175,19 +166,3 @@ def _shared(chosen: Sequence[_Choice], problem: Problem, norm: Norm) -> tuple[Qu
     whole = np.rint(TUNING.shares * factors / factors.min()).astype(int)
     whole //= int(np.gcd.reduce(whole))
     return tuple(scaled(one, int(factor)) for one, factor in zip(strategies, whole, strict=True))
-
-
-def forecast(
-    problem: Problem, roles: Roles, price: Price, measured: tuple[QueryBlock, ...]
-) -> tuple[BlockForecast, ...]:
-    """The expected root mean square error of every block's answers by least squares, in records: a closed form."""
-    noise = roles.check.law(measured, problem.unit, price).deviation
-    by_group = {tuple(sorted(strategy.axes)): strategy for strategy in measured}
-    forecasts = []
-    for block in problem.workload.blocks:
-        axes = home(block.axes, by_group)
-        assert axes is not None, "every block has a group"
-        variance = float(query_variances(by_group[axes], block).mean())
-        deviation = noise * variance**0.5 * float(block.scale)
-        forecasts.append(BlockForecast(name=block.name, rows=block.rows, deviation=deviation))
-    return tuple(forecasts)

@@ -35,7 +35,7 @@ FAULTS = (
             "entries may come in any order",
         ),
         ("if entry.state != digest(self.text):", "if False:", "a checkpoint of any state"),
-        ("        if taken is not None:", "        if False:", "a dataset's budget may be opened anew"),
+        ("        if existing is not None:", "        if False:", "a dataset's budget may be opened anew"),
         (
             ".get(entry.dataset.casefold())",
             ".get(entry.dataset)",

@@ -1,4 +1,4 @@
-"""One measurement of what the workload can be told from best: the plan, its forecast, and what comes of it."""
+"""Strategy: the plan, its forecast and its answers, from one measurement of the strategy of least expected error."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules import strategy
+from dpqr.strategies.schedules.drafts import least_squares_forecast
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.updates.least_squares import LeastSquares
 from dpqr.workload.block import Factor, QueryBlock
@@ -183,7 +184,7 @@ def test_attributes_that_no_query_joins_are_measured_together_with_the_best_shar
     total = sum(block.rows * block.deviation**2 for block in plan.forecast)
     for index, times in itertools.product(range(2), (9, 11)):
         shifted = tuple(scaled(block, times if index == place else 10) for place, block in enumerate(measured))
-        other = strategy.forecast(plan.problem, plan.roles, plan.price("opening"), shifted)
+        other = least_squares_forecast(plan.problem, plan.roles, plan.price("opening"), shifted)
         assert sum(block.rows * block.deviation**2 for block in other) > 0.999 * total
 
 

@@ -23,7 +23,6 @@ FINEST = 2**40
 REFERENCE = 2.0**-20
 """A share at which discrete noise has the deviation of continuous noise, so that others follow by scaling."""
 
-
 ROUNDING = 1.0 - 1e-9
 """Shares of a split stay by this much below the whole, so that no rounding takes their sum beyond it."""
 
@@ -113,7 +112,7 @@ class LastMeasurements:
         object.__setattr__(self, "_loads", _below(self.asked))
 
     def split(self, measured: Sequence[QueryBlock], left: float) -> list[tuple[QueryBlock, float]]:
-        """Measured blocks, and one-way marginals for all the blocks that they must stand in for, in the split of least
+        """Measured blocks, and one-way marginals for the asked blocks that were not measured, in the split of least
         expected error. A block weighs as much as the asked blocks that are answered by it, alone or with others."""
         wanted = [one for one in self._wanted(measured) if one[1] > 0.0]
         even = self.budget.deviation_at(left / max(len(wanted), 1))

@@ -45,8 +45,8 @@ def with_surrogates(problem: Problem, check: Check) -> Problem:
         if frozenset(block.axes) not in there:
             axes = tuple(sorted(block.axes))
             weights[axes] = weights.get(axes, Fraction(0)) + block.weight
-    stand_ins = (replace(marginal(problem, axes, "cells"), weight=weight) for axes, weight in weights.items())
-    return replace(problem, workload=Workload((*kept, *stand_ins)))
+    surrogates = (replace(marginal(problem, axes, "cells"), weight=weight) for axes, weight in weights.items())
+    return replace(problem, workload=Workload((*kept, *surrogates)))
 
 
 def _gives_way(block: QueryBlock, problem: Problem, check: Check) -> bool:

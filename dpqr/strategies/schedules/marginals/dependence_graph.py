@@ -41,9 +41,9 @@ class DependenceGraph:
         for gap in gaps:
             if len(gap.block.axes) == 2:
                 first, second = gap.block.axes
-                link = Dependence(error=gap.error, coefficient=_coefficient(gap))
-                ends.setdefault(first, {})[second] = link
-                ends.setdefault(second, {})[first] = link
+                edge = Dependence(error=gap.error, coefficient=_coefficient(gap))
+                ends.setdefault(first, {})[second] = edge
+                ends.setdefault(second, {})[first] = edge
         return DependenceGraph(ends)
 
     def propagated_error(self, axes: Axes) -> float:
@@ -55,8 +55,8 @@ class DependenceGraph:
         found = 0.0
         for first, second in combinations(axes, 2):
             path = tuple(self._strongest(first, second))
-            for place, link in enumerate(path):
-                part = link.error
+            for place, edge in enumerate(path):
+                part = edge.error
                 for other in (*path[:place], *path[place + 1 :]):
                     part *= other.coefficient
                 found += part**2
@@ -71,9 +71,9 @@ class DependenceGraph:
             if axis in came:
                 continue
             came[axis] = before
-            for other, link in self.ends.get(axis, {}).items():
+            for other, edge in self.ends.get(axis, {}).items():
                 if other not in came:
-                    heappush(waiting, (coefficient * link.coefficient, other, axis))
+                    heappush(waiting, (coefficient * edge.coefficient, other, axis))
         while second in came and second != first:
             yield self.ends[second][came[second]]
             second = came[second]

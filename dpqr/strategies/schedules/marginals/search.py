@@ -151,7 +151,7 @@ class Search:
         return self._reached(explored, state.explored, state.left) if explored else 0.0
 
     def final(self, state: SearchState) -> list[tuple[QueryBlock, float]]:
-        """The last measurements and their shares, `state` being where the walk has ended."""
+        """The last measurements and their shares, `state` being where the search has ended."""
         return self._last.split(state.explored, state.left)
 
     def _reached(self, blocks: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
@@ -169,12 +169,12 @@ class Search:
         )
         if not shown:
             return after
-        finding = BatchEvidence.of(shown, state.graph)
+        evidence = BatchEvidence.of(shown, state.graph)
         return replace(
             after,
-            gap=max(finding.least, after.gap),
+            gap=max(evidence.least, after.gap),
             graph=state.graph.joined(shown),
-            unimproved=finding.unimproved(state.unimproved, self.reached(after), self._price(state, after)),
+            unimproved=evidence.unimproved(state.unimproved, self.reached(after), self._price(state, after)),
         )
 
     def _price(self, before: SearchState, after: SearchState) -> float:

@@ -19,7 +19,7 @@ class Tuning:
     opening_error: float = 0.15  # expected error of a block above which one-way marginals are measured again
     largest_opening: float = 0.5  # share of one-way marginals with their re-measurement, at most
     selection: Fraction = Fraction(1, 10)  # part of a round's price that its selection is forecast to take
-    last: float = 0.5  # share that the last measurements are taken to get when coarser blocks are chosen
+    last: float = 0.5  # assumed share of the last measurements when coarser blocks are chosen
     coarse_error: float = 0.15  # expected error above which a coarser block is offered too
     coarse_cell: float = 2.0  # noise deviations that a coarse cell of even counts holds, at least
     first_gap: float = 0.5  # gap that is assumed before the first batch; caps the gap that sets a precision
@@ -38,7 +38,7 @@ class Tuning:
     all_gap: float = 1.25  # all are measured where the gap is so many times the error that this would leave
     work: int = 2**19  # scores of blocks that all choices compute together, at most
     weakest: float = 1e-3  # Dobrushin coefficient of a measured pair that showed no dependence
-    least_passed: float = 0.2  # smallest part of a gap that a fit is taken to show
+    least_passed: float = 0.2  # smallest part of a gap that a fit is assumed to show
 
 
 TUNING = Tuning()

@@ -12,12 +12,12 @@ from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.drafts import proved, search_phases
+from dpqr.strategies.schedules.drafts import least_squares_forecast, proved, search_phases
 from dpqr.strategies.schedules.interface import Released
 from dpqr.strategies.schedules.ordered.sequence import RECORDS, MeasurementStep, groups, measurement_sequence
 from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition, unit_error
-from dpqr.strategies.schedules.strategy import Strategy, forecast
+from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.workload import Workload, by_home
@@ -80,12 +80,12 @@ class Ordered:
         if not plan.named("stage"):
             return ()
         released = [finished.measurement for finished in transcript.rounds]
-        taken = zip(transcript.rounds, measurement_sequence(plan, released), strict=False)
-        return tuple(sentence for finished, one in taken for sentence in _reasons(one, finished))
+        steps = zip(transcript.rounds, measurement_sequence(plan, released), strict=False)
+        return tuple(sentence for finished, one in steps for sentence in _reasons(one, finished))
 
 
 def _reasons(one: MeasurementStep, finished: Round) -> tuple[str, ...]:
-    """Why the step was taken; of one that decides, and was lost, what that leaves."""
+    """Why the step was chosen; of one that decides, and was lost, what that leaves."""
     if finished.measurement is not None or not one.why:
         return one.why
     return (f"{one.step.only[0].name}: drawn, and lost in a crash; answers rest on earlier counts, if there are any",)
@@ -99,9 +99,9 @@ def _shares(problem: Problem, roles: Roles) -> list[Fraction]:
     """
     norm = Norm.L1 if roles.check.pure else Norm.L2_SQUARED
     groups = by_home(problem.workload.blocks).items()
-    scoutings = [TwoStagePartition(problem=problem, roles=roles, axes=axes, blocks=blocks) for axes, blocks in groups]
+    partitions = [TwoStagePartition(problem=problem, roles=roles, axes=axes, blocks=blocks) for axes, blocks in groups]
     power = 1 / 3 if norm is Norm.L1 else 1 / 2
-    weights = [min(unit_error(one, norm) for one in scouting.offered) ** power for scouting in scoutings]
+    weights = [min(unit_error(one, norm) for one in each.offered) ** power for each in partitions]
     grains = [max(1, round(TUNING.grain * weight / sum(weights))) for weight in weights]
     return [Fraction(grain, sum(grains)) for grain in grains]
 
@@ -118,9 +118,9 @@ def _forecast(plan: Plan) -> tuple[BlockForecast, ...]:
     """Of every block's answers if the strategy is measured, in the workload's order."""
     found = {}
     for part in groups(plan):
-        asked = replace(plan.problem, workload=Workload(part.scouting.blocks))
+        asked = replace(plan.problem, workload=Workload(part.two_stage.blocks))
         price = part.whole if part.unsuited else part.look.plus(part.last)
-        for known in forecast(asked, plan.roles, price, (part.scouting.direct(price).strategy,)):
+        for known in least_squares_forecast(asked, plan.roles, price, (part.two_stage.direct(price).strategy,)):
             found[known.name] = known
     return tuple(found[block.name] for block in plan.problem.workload.blocks)
 

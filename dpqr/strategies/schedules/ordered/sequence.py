@@ -36,7 +36,7 @@ class MeasurementStep:
 class Group:
     """One group of attributes, and the prices of its steps: first look, counts of boxes, last measurement."""
 
-    scouting: TwoStagePartition
+    two_stage: TwoStagePartition
     first_look: Price
     look: Price
     last: Price
@@ -47,13 +47,13 @@ class Group:
 
     @property
     def columns(self) -> str:
-        attributes = self.scouting.problem.domain.attributes
-        return ", ".join(attributes[axis].name for axis in self.scouting.axes) or "the total"
+        attributes = self.two_stage.problem.domain.attributes
+        return ", ".join(attributes[axis].name for axis in self.two_stage.axes) or "the total"
 
     @property
     def unsuited(self) -> str | None:
         """Why its cells are not merged; None where they can be."""
-        cells = math.prod(self.scouting.shape)
+        cells = math.prod(self.two_stage.shape)
         if cells < TUNING.fewest_cells:
             return "there are too few cells to merge any"
         return f"{cells:,} cells are more than {TUNING.most_cells:,}" if cells > TUNING.most_cells else None
@@ -61,9 +61,9 @@ class Group:
     @property
     def limit(self) -> float:
         """Records from which a first look decides."""
-        shape = self.scouting.shape
+        shape = self.two_stage.shape
         crowded = TUNING.crowded if len(shape) == 1 else TUNING.crowded_pair
-        return crowded * math.prod(shape) / self.scouting.sureness(1.0, self.whole)
+        return crowded * math.prod(shape) / self.two_stage.sureness(1.0, self.whole)
 
 
 def groups(plan: Plan) -> tuple[Group, ...]:
@@ -71,7 +71,7 @@ def groups(plan: Plan) -> tuple[Group, ...]:
     problem, prices = plan.problem, (phase.price for phase in plan.named("stage"))
     return tuple(
         Group(
-            scouting=TwoStagePartition(problem=problem, roles=plan.roles, axes=axes, blocks=blocks),
+            two_stage=TwoStagePartition(problem=problem, roles=plan.roles, axes=axes, blocks=blocks),
             first_look=next(prices),
             look=next(prices),
             last=next(prices),
@@ -116,12 +116,14 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
 def _first_look(part: Group, measured: Measurements, records: float, why: str) -> Iterator[MeasurementStep]:
     """A first look, at a small price, decides whether buckets are worth a second one."""
     rest = part.look.plus(part.last)
-    yield _passing(part.scouting.scout(records / TUNING.first_boxes, part.first_look, "first look"), part.first_look)
+    yield _passing(
+        part.two_stage.box_tree(records / TUNING.first_boxes, part.first_look, "first look"), part.first_look
+    )
     seen = next(measured)
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")
         return
-    ratio = math.sqrt(part.scouting.partition(seen, part.last).error / max(part.scouting.cells_error(rest), TINY))
+    ratio = math.sqrt(part.two_stage.partition(seen, part.last).error / max(part.two_stage.cells_error(rest), TINY))
     times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
     expected = f"a first look at boxes expects {times} the strategy's error from buckets"
     if ratio > TUNING.worth:
@@ -132,17 +134,17 @@ def _first_look(part: Group, measured: Measurements, records: float, why: str) -
 
 def _by_boxes(part: Group, measured: Measurements, records: float, last: Price, why: str) -> Iterator[MeasurementStep]:
     """Counts of boxes, and then a strategy for the buckets that they suggest."""
-    scouting = part.scouting
-    yield _passing(scouting.scout(records, part.look), part.look)
+    two_stage = part.two_stage
+    yield _passing(two_stage.box_tree(records, part.look), part.look)
     seen = next(measured)
     if seen is None:
         yield _direct(part, last, "the counts of boxes were lost")
         return
-    partition = scouting.partition(seen, last)
-    if len(partition.boxes) == math.prod(scouting.shape) or partition.error >= scouting.cells_error(last):
+    partition = two_stage.partition(seen, last)
+    if len(partition.boxes) == math.prod(two_stage.shape) or partition.error >= two_stage.cells_error(last):
         yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
         return
-    step = Step(candidates=(scouting.strategy(partition),), select=None, measure=last)
+    step = Step(candidates=(two_stage.strategy(partition),), select=None, measure=last)
     yield MeasurementStep(step=step, why=_merged(part, partition, why))
 
 
@@ -155,13 +157,13 @@ def _direct(part: Group, price: Price, why: str) -> MeasurementStep:
     """The strategy over single cells."""
     sentence = f"{part.columns}: {why}: the strategy was measured, and its answers are unbiased"
     return MeasurementStep(
-        step=Step(candidates=(part.scouting.direct(price).strategy,), select=None, measure=price), why=(sentence,)
+        step=Step(candidates=(part.two_stage.direct(price).strategy,), select=None, measure=price), why=(sentence,)
     )
 
 
 def _merged(part: Group, partition: Partition, why: str) -> tuple[str, ...]:
-    rows = part.scouting.rows
-    expected, whole = (math.sqrt(error / rows) for error in (partition.error, part.scouting.cells_error(part.whole)))
+    rows = part.two_stage.rows
+    expected, whole = (math.sqrt(error / rows) for error in (partition.error, part.two_stage.cells_error(part.whole)))
     return (
         f"{part.columns}: {why}: cells were merged into {len(partition.boxes):,} buckets by noisy counts of boxes; "
         f"expected error {expected:.4g} a query, noise and unevenness together (of the strategy: {whole:.4g}); answers "

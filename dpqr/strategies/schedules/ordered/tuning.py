@@ -27,7 +27,7 @@ class Tuning:
     reach: int = 2  # boxes that are counted for every record that the noise of a single count leaves sure
     shallowest: int = 2  # levels of boxes that are counted, at least
     deepest: int = 10  # levels of boxes that are counted, at most
-    finest: int = 10  # level below which a box's effect on the workload is carried on and not computed
+    finest: int = 10  # level below which a box's effect on the workload is extrapolated: half of its parent's
     work: int = 2**33  # multiplications for what the workload asks of all boxes of one level, at most
 
 

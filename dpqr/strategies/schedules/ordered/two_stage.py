@@ -22,8 +22,8 @@ from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.designs.partition import BoxCounts, Partition, chosen_partition
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import strategy_name
 from dpqr.strategies.schedules.ordered.tuning import TUNING
-from dpqr.strategies.schedules.strategy import strategy_name
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix
 from dpqr.workload.partition import Bisection, Merged
@@ -74,18 +74,18 @@ class TwoStagePartition:
         """Records over the noise of one count at `price`; eps n for Laplace noise, one row a unit."""
         return max(records, 0.0) * math.sqrt(2 / self._variance(price))
 
-    def scout(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
+    def box_tree(self, records: float, price: Price, what: str = "scouting") -> QueryBlock:
         """A weighted tree of counts of ever smaller boxes, as deep as so many records bear at `price`."""
         depth = math.log2(max(TUNING.reach * self.sureness(records, price), 1.0))
         level = min(max(round(depth), TUNING.shallowest), TUNING.deepest, self.bisection.depth)
         tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
         return self._block(what, tree, self.bisection.places(level))
 
-    def partition(self, scouted: Measurement, price: Price) -> Partition:
-        """The buckets that least squares on the scouting's counts suggests, if they are measured at `price`."""
+    def partition(self, counted: Measurement, price: Price) -> Partition:
+        """The buckets that least squares on the first stage's counts suggests, if they are measured at `price`."""
         whole = min(unit_error(design, self.norm) for design in self.offered)
         equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
-        return _suggested(self.blocks, self.axes, self.shape, equal, self._variance(price), scouted)
+        return _suggested(self.blocks, self.axes, self.shape, equal, self._variance(price), counted)
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
@@ -145,7 +145,7 @@ def _suggested(
 
 def _tree(block: QueryBlock) -> Tree:
     matrix = block.factors[0].matrix
-    assert isinstance(matrix, Merged), "the scouting measures boxes"
+    assert isinstance(matrix, Merged), "the first stage measures boxes"
     assert isinstance(matrix.inner, Tree), "in a tree"
     return matrix.inner
 

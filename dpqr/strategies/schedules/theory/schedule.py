@@ -2,7 +2,7 @@
 
 Source: Dwork and Roth 2014, section 5.2, Theorem 5.6, with the loop's U at level alpha / 2. Theorem 5.7's closed form
 for alpha is not used: substituting eps0 = eps / (2 T) gives 32 T(...) and not its 8 T(...), and T depends on alpha, so
-alpha is found as a fixed point (`feasible_alpha`).
+alpha is found as a fixed point (`theory.feasibility`).
 """
 
 from __future__ import annotations

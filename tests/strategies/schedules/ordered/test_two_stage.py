@@ -26,7 +26,7 @@ CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Pref
 PRICE = Price(epsilon=Fraction(1, 2))
 
 
-def scouting(check=None, shape=SHAPE, blocks=(CDF,)):
+def two_stage(check=None, shape=SHAPE, blocks=(CDF,)):
     accountant = ACCOUNTANTS["basic" if check is None else "zcdp"]
     roles = Roles(
         distinguisher=Exponential(), check=check or Laplace(), update=BucketLeastSquares(), accountant=accountant
@@ -40,24 +40,24 @@ def depth(block) -> int:
 
 
 def test_sureness_is_epsilon_times_records() -> None:
-    assert scouting().sureness(1000, PRICE) == pytest.approx(500, rel=0.02)
-    assert scouting().sureness(-5, PRICE) == 0
+    assert two_stage().sureness(1000, PRICE) == pytest.approx(500, rel=0.02)
+    assert two_stage().sureness(-5, PRICE) == 0
 
 
 def test_more_records_are_counted_in_smaller_boxes() -> None:
-    depths = [depth(scouting().scout(records, PRICE)) for records in (-10, 0, 4, 20, 1e6)]
+    depths = [depth(two_stage().box_tree(records, PRICE)) for records in (-10, 0, 4, 20, 1e6)]
     assert depths == sorted(depths)
     assert depths[0] == TUNING.shallowest
     assert depths[-1] == 6
     cells = QueryBlock(name="cells", factors=(Factor.identity(0, 2**12),))
-    assert depth(scouting(shape=(2**12,), blocks=[cells]).scout(1e9, PRICE)) == TUNING.deepest
+    assert depth(two_stage(shape=(2**12,), blocks=[cells]).box_tree(1e9, PRICE)) == TUNING.deepest
 
 
 @pytest.mark.parametrize("check", [None, Gaussian()], ids=["laplace", "gaussian"])
 def test_buckets_come_from_released_counts_alone(check) -> None:
     price = PRICE if check is None else Price(rho=PRICE.epsilon)
-    one = scouting(check)
-    block = one.scout(1000, price)
+    one = two_stage(check)
+    block = one.box_tree(1000, price)
     counts = np.repeat([100, 0], 32)
     told = measured([block], [block.apply(counts)], 1.0)
     partition = one.partition(told, price)
@@ -72,11 +72,11 @@ def test_buckets_come_from_released_counts_alone(check) -> None:
 
 def test_names_are_those_of_no_query() -> None:
     taken = QueryBlock(name="scouting(a0)", factors=CDF.factors)
-    assert scouting(blocks=[CDF, taken]).scout(10, PRICE).name == "scouting(a0)'"
+    assert two_stage(blocks=[CDF, taken]).box_tree(10, PRICE).name == "scouting(a0)'"
 
 
 def test_persons_of_several_rows_make_records_less_sure() -> None:
-    one = scouting()
+    one = two_stage()
     persons = replace(one.problem, unit=PrivacyUnit(neighbours=Neighbours.ADD_REMOVE, column="p", rows=4))
     assert replace(one, problem=persons).sureness(1000, PRICE) == pytest.approx(125, rel=0.02)
 
@@ -85,7 +85,7 @@ def test_persons_of_several_rows_make_records_less_sure() -> None:
 def test_the_error_of_all_cells_is_that_of_the_best_strategy(check) -> None:
     """The closed form of its recovery, at the noise that the price buys."""
     price = PRICE if check is None else Price(rho=PRICE.epsilon)
-    one = scouting(check)
+    one = two_stage(check)
     strategy = one.direct(price).strategy
     noise = one.roles.check.law((strategy,), one.problem.unit, price).deviation
     assert one.cells_error(price) == pytest.approx(float(query_variances(strategy, CDF).sum()) * noise**2, rel=0.03)
@@ -93,5 +93,5 @@ def test_the_error_of_all_cells_is_that_of_the_best_strategy(check) -> None:
 
 def test_a_large_budget_takes_the_strategy_of_small_integers() -> None:
     """At eps 30 noise on whole counts is next to nothing, that on a tuned strategy's fine grid is not."""
-    kinds = [scouting().direct(Price(epsilon=Fraction(eps))).kinds for eps in (1, 30)]
+    kinds = [two_stage().direct(Price(epsilon=Fraction(eps))).kinds for eps in (1, 30)]
     assert kinds == [("p-identity",), ("identity",)]

@@ -1,4 +1,4 @@
-"""Marginals that stand in for blocks which count every record many times."""
+"""Surrogate marginals, for blocks which count every record many times."""
 
 from __future__ import annotations
 
