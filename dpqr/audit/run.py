@@ -175,10 +175,11 @@ def _alone(cases: Sequence[Attacked], shares: Sequence[int], noise: NoiseSource)
 def _together(cases: Sequence[Attacked], shares: Sequence[int]) -> Sampled:
     """The same in several processes. They start from nothing and share no state, least of all of a generator.
 
-    An interrupt is this process's to handle: a worker ends with its current part.
+    An interrupt is this process's to handle: a worker ends with its current part. There is one worker more than
+    processors, because cases with files wait for the disk.
     """
-    deaf = signal.SIGINT, signal.SIG_IGN
-    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn"), initializer=signal.signal, initargs=deaf) as pool:
+    deaf, workers = (signal.SIGINT, signal.SIG_IGN), (os.cpu_count() or 1) + 1
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=signal.signal, initargs=deaf) as pool:
         waiting = [_submitted(pool, case, runs) for case, runs in zip(cases, shares, strict=True)]
         waiting.reverse()
         try:
