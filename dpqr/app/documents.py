@@ -22,7 +22,7 @@ def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
 
 
 def check_documents(queries: str, domain: str | None) -> dict[str, Any]:
-    """Decode and compile both documents; what a release would work on, in public sizes. Errors: DocumentError."""
+    """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
     document = read_documents(queries, domain)
     return {
         "queries": document.workload.rows,

@@ -28,7 +28,7 @@ def explain(request: PlanRequest) -> Explanation:
     """Plan every built-in schedule; nothing is drawn, and no table is opened.
 
     request: the length of update sequences is bounded at its `alpha`; None: the smallest that `theory` promises.
-    Errors: UsageFault, DocumentError.
+    Raises: UsageFault, DocumentError.
     """
     document = read_documents(request.queries, request.domain)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)

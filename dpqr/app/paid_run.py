@@ -85,7 +85,7 @@ class PaidRun:
     def look(self, source: TableSource) -> None:
         """From here on rows may decide how the run ends.
 
-        Errors: DataError unless a continued run has the table that it began with; that closes the run (`table_mark`).
+        Raises: DataError unless a continued run has the table that it began with; that closes the run (`table_mark`).
         UsageFault for standard input, of which nothing is left to continue with.
         """
         continued, self.looked, self.repeatable = self.looked, True, not source.from_stdin
@@ -203,7 +203,7 @@ def ledger_request(
 def paid_run(asked: LedgerRequest | None, bill: Bill, directory: Path | None) -> Iterator[PaidRun]:
     """Pay for `bill` in full, or find the run that has paid for it, and end it as it ended.
 
-    directory: where the release goes. Errors: BudgetRefused, LedgerError, UsageFault; nothing was opened then.
+    directory: where the release goes. Raises: BudgetRefused, LedgerError, UsageFault; nothing was opened then.
     """
     if asked is None:
         yield PaidRun(guard=EveryFilter(filters=(bill.guard(),)))

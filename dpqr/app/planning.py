@@ -46,7 +46,7 @@ def read_documents(queries: str, domain: str | None) -> QueriesDocument:
 
 
 def plan_release(request: PlanRequest, document: QueriesDocument | None = None) -> Plan:
-    """The plan of least noise that the request allows. Errors: UsageFault, DocumentError, InfeasiblePlan.
+    """The plan of least noise that the request allows. Raises: UsageFault, DocumentError, InfeasiblePlan.
 
     document: what the queries file says, where it was read already.
     """
@@ -122,7 +122,7 @@ def failing_notes(domain: Domain) -> Iterator[str]:
 
 
 def unit_of(neighbours: str, column: str | None, rows: int | None, counts: str | None = None) -> PrivacyUnit:
-    """The privacy unit from options of the same names. Errors: UsageFault where they do not go together."""
+    """The privacy unit from options of the same names. Raises: UsageFault where they do not go together."""
     if column is not None and rows is None:
         raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
     if column is None and rows is not None:
@@ -141,7 +141,7 @@ def _hidden(unit: PrivacyUnit) -> bool:
 
 
 def _dropped_share(request: PlanRequest) -> Fraction | None:
-    """What --count-dropped states. Errors: UsageFault."""
+    """What --count-dropped states. Raises: UsageFault."""
     share = fraction(request.count_dropped, "--count-dropped")
     if share is not None and request.no_count_dropped:
         raise UsageFault("--count-dropped and --no-count-dropped contradict each other; leave one of them out")
@@ -173,7 +173,7 @@ def _declared(request: PlanRequest, unit: PrivacyUnit) -> int | None:
 
 
 def fraction(text: str | None, option: str) -> Fraction | None:
-    """A number between 0 and 1 from its text; None stays None. Errors: UsageFault."""
+    """A number between 0 and 1 from its text; None stays None. Raises: UsageFault."""
     if text is None:
         return None
     value = decimal(text, option=option)

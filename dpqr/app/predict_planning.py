@@ -61,7 +61,7 @@ def settled_prediction(wanted: PlannerInput) -> PredictionPlan:
 
 
 def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> PlannerInput:
-    """What a plan is made for. Errors: UsageFault, DocumentError, InfeasiblePlan."""
+    """What a plan is made for. Raises: UsageFault, DocumentError, InfeasiblePlan."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     if request.domain is None:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")

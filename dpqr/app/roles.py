@@ -152,5 +152,5 @@ def _update_name(request: PlanRequest) -> str:
 
 
 def _made(registry: Registry, name: str, request: PlanRequest, **options: Any) -> Any:
-    """The strategy `name` with options. Errors: as `Registry.made`."""
+    """The strategy `name` with options. Raises: as `Registry.made`."""
     return registry.made(name, trusted=name in request.trust, **options)

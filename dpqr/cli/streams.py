@@ -35,7 +35,7 @@ def say(text: str) -> None:
 
 
 def product(text: str) -> None:
-    """Write to stdout. Errors: UsageFault where that fails; BrokenPipeError where its reader left."""
+    """Write to stdout. Raises: UsageFault where that fails; BrokenPipeError where its reader left."""
     if sys.stdout is None:
         raise _closed()
     try:

@@ -27,7 +27,7 @@ fewer)."""
 
 
 def started(rule: UpdateRule[Any], problem: Problem) -> Any:
-    """The rule's first hypothesis. Errors: HypothesisFailed."""
+    """The rule's first hypothesis. Raises: HypothesisFailed."""
     found = _called(rule, rule.start, problem)
     require_sound(found, rule.name)
     return found
@@ -39,7 +39,7 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
     Nothing changes where nothing was measured, nor by a round that was lost in a crash: a rule that reads the newest
     answer would take the one before twice. A cumulative rule reads all answers, and catches up on those that waited.
     Looked at: its total, and its answers to the newest measured blocks, which the next scores ask for anyway.
-    Errors: HypothesisFailed.
+    Raises: HypothesisFailed.
     """
     history = transcript.measurements
     lost = transcript.rounds[-1].measurement is None

@@ -94,7 +94,7 @@ class BlockCandidates:
 
     unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
     block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
-    Errors: InfeasiblePlan where a score could overflow whatever the hypothesis.
+    Raises: InfeasiblePlan where a score could overflow whatever the hypothesis.
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -172,7 +172,7 @@ class QueryCandidates:
 
     unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
     relation compares them by weight and unit of sensitivity: a sum of incomes would drown every count otherwise.
-    Errors: InfeasiblePlan where an answer, on that grid, could overflow.
+    Raises: InfeasiblePlan where an answer, on that grid, could overflow.
     """
 
     blocks: tuple[QueryBlock, ...]

@@ -36,7 +36,7 @@ def unfit(accountant: Accountant, schedule: Planner) -> str | None:
 def guarded(plan: Plan) -> PrivacyFilter:
     """Admits the planned events, or for an adaptive schedule whatever the budget covers.
 
-    Errors: BudgetRefused where the theorem is none for this schedule, or does not cover the plan.
+    Raises: BudgetRefused where the theorem is none for this schedule, or does not cover the plan.
     """
     accountant = plan.roles.accountant
     if not plan.schedule.adaptive:
@@ -59,7 +59,7 @@ class Wishes:
 def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> Plan:
     """The plan of least noise; ties go to the earlier combination.
 
-    Errors: UsageFault where what was chosen does not go together; InfeasiblePlan where no combination has a plan.
+    Raises: UsageFault where what was chosen does not go together; InfeasiblePlan where no combination has a plan.
     """
     plans, failures = [], []
     for roles in _valid(budget, schedule, wishes):

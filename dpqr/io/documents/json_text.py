@@ -36,7 +36,7 @@ class _Refused:
 def read_json(path: Path) -> Any:
     """The file's JSON value: decimals as Decimal, whole numbers as int.
 
-    Errors: UsageFault where the file cannot be read; DocumentError where its text is no strict JSON.
+    Raises: UsageFault where the file cannot be read; DocumentError where its text is no strict JSON.
     """
     return parse_json(read_regular_file(path, MAX_BYTES), path.name)
 

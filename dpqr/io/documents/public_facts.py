@@ -30,7 +30,7 @@ MAX_MODEL = 2**22
 def with_facts(
     domain: Domain, impossible: Sequence[ImpossibleForm], totals: Sequence[TotalForm], location: Location
 ) -> Domain:
-    """`domain` with its public facts. Errors: DocumentError where one cannot be read, or they cannot all be true."""
+    """`domain` with its public facts. Raises: DocumentError where one cannot be read, or they cannot all be true."""
     regions = _impossible(domain, impossible, location.key("impossible"))
     known = _totals(domain, totals, location.key("totals"))
     nobody = [total.region for total in known if not total.count]

@@ -16,7 +16,7 @@ CHUNK = 2**20
 def table_mark(source: TableSource, key: bytes) -> str | None:
     """HMAC-SHA256 of the table's files, and of how they are read, under a key that never leaves the ledger.
 
-    None for standard input, which cannot be read twice. Errors: DataError.
+    None for standard input, which cannot be read twice. Raises: DataError.
 
     **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
     that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations

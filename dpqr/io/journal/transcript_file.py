@@ -109,7 +109,7 @@ def _remove_if_empty(entry: os.DirEntry[str]) -> None:
 class TranscriptFile:
     """Whole lines only; what follows the last of them was cut off by a crash and is cut away with the next change.
 
-    lines: without their ends. Errors: UsageFault where the place is none; LedgerError for what is no transcript.
+    lines: without their ends. Raises: UsageFault where the place is none; LedgerError for what is no transcript.
     """
 
     path: Path

@@ -104,7 +104,7 @@ class Anchor:
 
     It is renewed in two steps: `draft` writes the new mark beside it, before the ledger commits, so that a full disk
     is met while nothing is spent; `publish` renames it, after the commit and under the ledger's lock.
-    Errors: LedgerError; UsageFault for a path that is no place for a file.
+    Raises: LedgerError; UsageFault for a path that is no place for a file.
     """
 
     path: Path

@@ -28,7 +28,7 @@ def policy_document(policy: Policy | None) -> dict[str, Any]:
 
 
 def decode_policy(document: dict[str, Any]) -> Policy:
-    """The inverse. Errors: ValueError, KeyError, TypeError or DpqrError."""
+    """The inverse. Raises: ValueError, KeyError, TypeError or DpqrError."""
     texts = [document["delimiter"], document["counts"]]
     if not isinstance(document["fail"], bool) or not all(text is None or isinstance(text, str) for text in texts):
         raise ValueError("no policy")
@@ -133,7 +133,7 @@ def terms_document(terms: Terms | None) -> dict[str, Any]:
 
 
 def read_entry(document: dict[str, Any], digest: str) -> Entry:
-    """The inverse of `entry_document`. Errors: ValueError, KeyError, TypeError or DpqrError, for `decode_entry`."""
+    """The inverse of `entry_document`. Raises: ValueError, KeyError, TypeError or DpqrError, for `decode_entry`."""
     kind, number = document["entry"], document["number"]
     if not isinstance(number, int) or not isinstance(document["time"], str):
         raise ValueError("no number or no time")

@@ -48,7 +48,7 @@ def encode_events(events: Composition) -> list[dict[str, Any]]:
 
 
 def decode_events(parts: Any) -> Composition:
-    """Errors: ValueError, KeyError or TypeError for what `encode_events` of this or an older version did not write."""
+    """Raises: ValueError, KeyError or TypeError for what `encode_events` of this or an older version did not write."""
     return tuple((_event(part), _count(part["count"])) for part in parts)
 
 
@@ -138,6 +138,6 @@ def sum_document(cost: Cost) -> list[str]:
 
 
 def decode_sum(document: list[str]) -> Cost:
-    """The inverse. Errors: ValueError, TypeError or ZeroDivisionError for anything else."""
+    """The inverse. Raises: ValueError, TypeError or ZeroDivisionError for anything else."""
     parts = [int(part, 16) for part in document]
     return Cost(*(Fraction(*pair) for pair in zip(parts[::2], parts[1::2], strict=True)))

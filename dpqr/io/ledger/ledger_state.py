@@ -152,7 +152,7 @@ class LedgerState:
         raise BudgetRefused(f"entry {number} is no reservation that waits for a settlement; each is settled once")
 
     def add(self, entry: Entry) -> None:
-        """Errors: BudgetRefused or UsageFault, and nothing is changed."""
+        """Raises: BudgetRefused or UsageFault, and nothing is changed."""
         if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):
             raise LedgerError("an entry is out of order")
         if entry.kind == "init":

@@ -60,7 +60,7 @@ class Transaction:
     clock: Callable[[], str]
 
     def add(self, kind: Any, **content: Any) -> Entry:
-        """Admit one entry. Errors: those of `LedgerState.add`."""
+        """Admit one entry. Raises: those of `LedgerState.add`."""
         entry = Entry(number=self.state.length, kind=kind, time=self.clock(), **content)
         text = encode_entry(entry)
         entry = replace(entry, hash=seal(self.state.seal, text))
@@ -88,7 +88,7 @@ class Transaction:
 
 
 def resumed(connection: sqlite3.Connection, anchor: Anchor | None, kept: LastState) -> LedgerState:
-    """The state as it is now, from the latest entry that can be trusted. Errors: LedgerError, as of `walked`."""
+    """The state as it is now, from the latest entry that can be trusted. Raises: LedgerError, as of `walked`."""
     last = kept.take()
     if not is_begun(connection):
         return walked(connection, anchor).state

@@ -36,7 +36,7 @@ class ReleaseDirectory:
     def filled(self) -> Iterator[Path]:
         """A directory to write into; it becomes the release when the block ends without an error.
 
-        Errors: UsageFault if anything cannot be written. The budget is spent by then, so a release that is complete
+        Raises: UsageFault if anything cannot be written. The budget is spent by then, so a release that is complete
         and finds its place taken meanwhile stays beside it, and the message names it.
         """
         with self._tidied() as draft:
@@ -135,7 +135,7 @@ class ReleaseDirectory:
 def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
     """A place for a release, checked before private data is opened.
 
-    Errors: UsageFault for a target that exists (unless `force` and it is a release), a symbolic link, or a parent
+    Raises: UsageFault for a target that exists (unless `force` and it is a release), a symbolic link, or a parent
     that is missing or cannot be written.
     """
     if not given or "\0" in given:
@@ -183,7 +183,7 @@ class SingleFile:
     def write(self, fill: Callable[[Path], None]) -> None:
         """Let `fill` write a new file, bring it to the disk and give it its name.
 
-        Errors: UsageFault. The budget is spent by then, so a file that is complete and finds its name taken stays
+        Raises: UsageFault. The budget is spent by then, so a file that is complete and finds its name taken stays
         beside it, and the message says where.
         """
         draft = self._draft_path()

@@ -21,7 +21,7 @@ GROUP = 2**15
 def write_parquet(tables: Iterator[Any], path: Path) -> None:
     """Write one or more Arrow tables of one schema, row below row, to a new file; texts as dictionaries.
 
-    Errors: OSError, for the caller to name the path.
+    Raises: OSError, for the caller to name the path.
     """
     with ExitStack() as ending:
         # As bytes: Arrow takes no name for a path that is not UTF-8.

@@ -75,7 +75,7 @@ def write_document(target: SingleFile, document: dict[str, Any]) -> None:
 
 
 def read_model(path: str | os.PathLike[str]) -> Model:
-    """The model in a file that `--release function` wrote. Errors: UsageFault where it cannot be read; DocumentError
+    """The model in a file that `--release function` wrote. Raises: UsageFault where it cannot be read; DocumentError
     where it is no model."""
     fault = DocumentError(f"{Path(path).name}: no model file of dpqr; `--release function --out FILE` writes one")
     document = _object(read_regular_file(Path(path), MAX_BYTES), fault)

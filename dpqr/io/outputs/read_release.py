@@ -90,7 +90,7 @@ class ReleaseFiles:
 
 
 def read_release(directory: str) -> ReleaseFiles:
-    """Errors: UsageFault where there is no release; DocumentError where its record is damaged."""
+    """Raises: UsageFault where there is no release; DocumentError where its record is damaged."""
     path = Path(directory)
     if not os.path.isdir(path):  # which is quiet about names that no file can have
         raise UsageFault(f"{directory}: is no release directory; give one, or a table of rows with --rows")
@@ -142,7 +142,7 @@ STANDARD_INPUT = "/dev/fd/0"
 def release_around(path: str) -> str | None:
     """The release directory that this is, or that holds this file, whatever links and `..` lead there.
 
-    Errors: DocumentError for a record that cannot be read.
+    Raises: DocumentError for a record that cannot be read.
     """
     directories = (place if os.path.isdir(place) else os.path.dirname(place) for place in _places(path))
     return next((each for each in directories if _release_record(Path(each))), None)
@@ -151,7 +151,7 @@ def release_around(path: str) -> str | None:
 def payers(source: TableSource) -> tuple[str, ...]:
     """The datasets whose budgets paid for files of a table: releases, predictions, models. No table is opened.
 
-    Errors: DocumentError for a record that cannot be read, for then nobody knows who paid.
+    Raises: DocumentError for a record that cannot be read, for then nobody knows who paid.
     """
     places = [place for path in _paths(source) for place in _places(path)]
     around = dict.fromkeys(place if os.path.isdir(place) else os.path.dirname(place) for place in places)

@@ -20,7 +20,7 @@ MOST_PARTS = 2**24
 def read_record(directory: Path, name: str = RECORD) -> Any:
     """The JSON of a directory's record, or of the one called `name`.
 
-    Errors: OSError where none can be read; ValueError for what no release has written.
+    Raises: OSError where none can be read; ValueError for what no release has written.
     """
     path = directory / name
     status = path.stat()

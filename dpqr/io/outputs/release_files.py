@@ -138,7 +138,7 @@ def write_release(
     synthetic: Form | None = None,
     bins: BinText = "title",
 ) -> None:
-    """Write every file of `release` into `target`; they appear together or not at all. Errors: UsageFault."""
+    """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault."""
     drawn = synthesise(release, synthetic, bins) if synthetic else None
     answers_name = f"answers.{answers}"
     files = [answers_name, *([SYNTHETIC] if drawn else [])]

@@ -70,7 +70,7 @@ def write_tables(tables: Iterator[Tidy], path: Path, form: TableFormat) -> None:
     csv: UTF-8, texts quoted, nothing where there is nothing; texts that a spreadsheet would run are made inert
     (`inert`). parquet: texts as dictionaries. json: an array of records, one a line; nothing is null.
     Figures are the shortest decimals that read back as the same number.
-    Errors: OSError, for the caller to name the path.
+    Raises: OSError, for the caller to name the path.
     """
     if form == "parquet":
         from dpqr.io.outputs.parquet_file import arrow_table, write_parquet

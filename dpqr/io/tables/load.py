@@ -154,7 +154,7 @@ def load_table(
     slots: whether that axis holds the order of the records instead (`Slots`); they are `declared` then.
     progress: receives how much was read, in percent (`Percent`).
 
-    Errors: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
+    Raises: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
     fault, on a broken `fail` rule, on more than `limits.records` records or `limits.bytes` bytes, on persons beyond
     `limits.memory`, or on another number than `declared`. The words are constant: they do not depend on the fault's
     row or value, and no other error keeps them company.

@@ -53,7 +53,7 @@ def read_points(source: TableSource, features: Domain, limits: Limits) -> AnyArr
     """Codes of every row, shape (points, columns), in the order of the files; below 0 where a cell fits nothing.
 
     A row is never left out, for every point gets its prediction: a cell whose rule is `drop` or `fail` counts as
-    unknown. Errors: DataError on a structural fault, or more points than `limits.records`.
+    unknown. Raises: DataError on a structural fault, or more points than `limits.records`.
 
     **Privacy** Points are public by declaration: a guarantee holds for whatever is asked, so they may be anything but
     rows that need protection themselves.

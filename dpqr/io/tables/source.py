@@ -26,7 +26,7 @@ _ANY_DEPTH = "**"
 def files_below(top: str) -> Iterator[str]:
     """Every file in a directory at any depth; links to directories are not followed.
 
-    Errors: DataError beyond 131,072 files and directories.
+    Raises: DataError beyond 131,072 files and directories.
     """
     seen = 0
     for folder, folders, names in os.walk(top):
@@ -153,7 +153,7 @@ class TableSource:
         """The regular files behind `paths`, in a fixed order. Looks at names, kinds and sizes only; of sizes, none but
         that of a file without bytes, and so without a header, decides anything here.
 
-        Errors: DataError if a path does not exist, cannot be read, is no regular file, holds no table, mixes CSV with
+        Raises: DataError if a path does not exist, cannot be read, is no regular file, holds no table, mixes CSV with
         Parquet, or names a file twice (its rows would count twice, which no sensitivity covers).
         """
         if self.from_stdin:

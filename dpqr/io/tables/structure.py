@@ -25,7 +25,7 @@ _ROW = PrivacyUnit()
 
 
 def check_table(source: TableSource, domain: Domain, limits: Limits, unit: PrivacyUnit = _ROW) -> None:
-    """Check files, columns and types against the domain; no row is used. Errors: DataError on a structural fault, in
+    """Check files, columns and types against the domain; no row is used. Raises: DataError on a structural fault, in
     constant words.
 
     **Privacy** Whatever this refuses is free of charge: between tables that differ in rows alone it does not differ.
@@ -85,7 +85,7 @@ def wanted_columns(source: TableSource, domain: Domain, unit: PrivacyUnit = _ROW
 def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     """Every column's name and Frictionless type ("any" in CSV, whose cells have none), to start a domain file with.
 
-    Errors: DataError, among others where the first line of a CSV looks like a row.
+    Raises: DataError, among others where the first line of a CSV looks like a row.
     """
     first = source.files()[0]
     if source.from_stdin:

@@ -62,7 +62,7 @@ class WithDroppedCount:
         return self.schedule.adaptive
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Errors: InfeasiblePlan where the accountant has no price for the count that was asked for."""
+        """Raises: InfeasiblePlan where the accountant has no price for the count that was asked for."""
         if problem.unit.apart:
             return self._free(problem, budget, roles)
         if self.share is None:

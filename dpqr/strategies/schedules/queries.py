@@ -63,7 +63,7 @@ class Queries:
         return self.rounds is None
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Errors: InfeasiblePlan where no accountant covers it."""
+        """Raises: InfeasiblePlan where no accountant covers it."""
         opening = () if _counted(problem) else ((TOTAL,),)
         rounds = self._rounds(problem, budget, roles)
         prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))

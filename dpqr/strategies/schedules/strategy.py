@@ -53,7 +53,7 @@ class Strategy:
     adaptive: ClassVar[bool] = False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Errors: InfeasiblePlan where a query spans columns in one predicate, or a group has too many cells."""
+        """Raises: InfeasiblePlan where a query spans columns in one predicate, or a group has too many cells."""
         groups = _groups(problem)
         (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
         chosen = [_Choice.of(problem, roles, price, axes, blocks) for axes, blocks in groups.items()]

@@ -166,7 +166,7 @@ class Footer:
 def read_footer(file: int, columns: list[str], wanted: Set[str]) -> Footer:
     """The footer of the file with this descriptor.
 
-    columns: names of the schema's leaves, in order, as the decoder has them. Errors: BadParquet where the bytes are no
+    columns: names of the schema's leaves, in order, as the decoder has them. Raises: BadParquet where the bytes are no
     footer, numbers are negative, a row group has other columns, or there are more chunks than any table needs.
     """
     data = _footer_bytes(file)

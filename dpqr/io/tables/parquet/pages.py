@@ -52,7 +52,7 @@ def chunk_pages(file: int, chunk: Chunk) -> Iterator[Page]:
 
     file: a descriptor of the file.
 
-    Errors: BadParquet for headers that lie outside the chunk, or hold sizes that no page has.
+    Raises: BadParquet for headers that lie outside the chunk, or hold sizes that no page has.
     """
     at = chunk.first if chunk.dictionary is None else chunk.dictionary  # as the decoder finds it
     end, seen = at + chunk.packed, 0
@@ -133,7 +133,7 @@ class ParquetBudget:
     unpacked: int = 0
 
     def rows(self, group: Group) -> int:
-        """Rows of this group to decode at a time. Errors: DataError above a cap; BadParquet."""
+        """Rows of this group to decode at a time. Raises: DataError above a cap; BadParquet."""
         weighed = [self._weighed(chunk) for chunk in group.chunks]
         if sum(largest for largest, _ in weighed) > PAGE_BYTES:
             raise DataError(
@@ -163,7 +163,7 @@ class ParquetBudget:
         """The batch, cut so that the texts of column `spelt` fit the memory when they are spelt out; those longer than
         a CSV row may be never are, for their rows are malformed.
 
-        Errors: DataError where few texts come to a great many bytes.
+        Raises: DataError where few texts come to a great many bytes.
         """
         from pyarrow import compute, types
 

@@ -99,7 +99,7 @@ Accepts = Callable[[Any], str | None]
 
 
 def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> Any:
-    """The Arrow schema, which must hold `columns`; nothing else in the footer is looked at. Errors: DataError."""
+    """The Arrow schema, which must hold `columns`; nothing else in the footer is looked at. Raises: DataError."""
 
     def look() -> Any:
         with _raw(file) as raw:
@@ -118,7 +118,7 @@ def parquet_batches(
     *,
     spelt: str | None = None,
 ) -> Iterator[Records]:
-    """Arrow record batches, one column a name in `columns`. Errors: DataError, constant in words.
+    """Arrow record batches, one column a name in `columns`. Raises: DataError, constant in words.
 
     Texts stay in dictionary form where they can: it is faster to encode, and spelt out they could fill the memory.
     spelt: the column whose texts will be spelt out all the same.

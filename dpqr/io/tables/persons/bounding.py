@@ -125,7 +125,7 @@ class Bounding:
 
     def add(self, people: Any, passed: IntArray, rows: WordArray) -> None:
         """Take a batch: every row's person (without nulls), the places of the rows that passed the domain's rules,
-        and the packed codes of these. Errors: DataError where the declared memory does not hold the persons.
+        and the packed codes of these. Raises: DataError where the declared memory does not hold the persons.
         """
         self._waiting.append((people, passed, rows))
         self._pending += max(len(people), PEAK * int(people.nbytes) // _ROW)

@@ -38,7 +38,7 @@ _LONGEST_CELL = 2**31 - 1
 class CsvRows:
     """Rows of `stream`, whose cells lie between `delimiter`. most: bytes of the longest row. where: names the table.
 
-    Errors: DataError, constant in words, for what is no CSV with a header; OSError, EOFError and zlib's where the
+    Raises: DataError, constant in words, for what is no CSV with a header; OSError, EOFError and zlib's where the
     stream cannot be read. No row after the header raises any.
     """
 
@@ -151,7 +151,7 @@ def _line_end(line: bytes) -> int:
 
 
 def csv_names(file: TableFile, columns: Sequence[str], limits: Limits) -> tuple[str, ...]:
-    """The column names in the header, which must hold `columns`. Errors: DataError.
+    """The column names in the header, which must hold `columns`. Raises: DataError.
 
     **Privacy** Free of charge, for no row is looked at: the piece of the file that holds the header is held to no limit
     on bytes, which rows in it could break.
@@ -167,7 +167,7 @@ def csv_names(file: TableFile, columns: Sequence[str], limits: Limits) -> tuple[
 def csv_batches(
     file: TableFile, columns: Sequence[str], limits: Limits, progress: Callable[[int], None]
 ) -> Iterator[Records]:
-    """Batches of text, one column a name in `columns`. Errors: DataError, constant in words.
+    """Batches of text, one column a name in `columns`. Raises: DataError, constant in words.
 
     progress: is given the number of bytes that were read since it was last called.
     """

@@ -51,7 +51,7 @@ class TextStream:
 
     taken: bytes read from disk or standard input so far (packed ones, where the table is packed). look: what is read
     of standard input stays there for the next stream.
-    Errors: DataError above the limit of bytes unpacked, and for a decompression bomb; constant in words. A damaged gzip
+    Raises: DataError above the limit of bytes unpacked, and for a decompression bomb; constant in words. A damaged gzip
     stream raises as gzip does.
     """
 

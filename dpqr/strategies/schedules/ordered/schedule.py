@@ -51,7 +51,7 @@ class Ordered:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Errors: InfeasiblePlan where `Strategy` has no plan either."""
+        """Raises: InfeasiblePlan where `Strategy` has no plan either."""
         direct = Strategy().plan(problem, budget, roles)
         counted = problem.n is None
         prices = roles.accountant.cut(budget, _portions(counted, _shares(problem, roles)))
