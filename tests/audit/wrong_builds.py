@@ -146,10 +146,10 @@ def of_added_rows() -> Iterator[None]:
 
 @contextmanager
 def _answers(wrong: Callable[..., int]) -> Iterator[None]:
-    from dpqr.strategies.checks import gaussian, laplace
+    from dpqr.strategies import checks
 
     with ExitStack() as stack:
-        for module in (noisy_answers, gaussian, laplace):
+        for module in (noisy_answers, checks):
             stack.enter_context(patch.object(module, "answers_sensitivity", wrong))
         yield
 
