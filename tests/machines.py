@@ -24,8 +24,8 @@ from oldest import ROOT, environment, lower_bounds
 NUMERIC = tuple(
     f"tests/{name}"
     for name in (
-        *("strategies", "hypotheses", "prediction", "mechanisms", "construction", "workload", "noise", "privacy"),
-        "evaluation",
+        *("strategies", "fitting", "hypotheses", "prediction", "mechanisms", "construction", "workload", "noise"),
+        *("privacy", "audit"),
     )
 )
 PYTHONS = ("3.11", "3.12", "3.13")
