@@ -24,8 +24,8 @@ from audit.mutants import (
 
 from dpqr.audit.attack import attack
 from dpqr.audit.case import Case, Draws
-from dpqr.audit.cases.releases import ReleaseTrial
-from dpqr.audit.cases.schedules import PartitionTrial
+from dpqr.audit.cases.releases import PlannedTrial, ReleaseTrial
+from dpqr.audit.cases.schedules import buckets_shown
 from dpqr.audit.run import ALARM, known_cases
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import PrivacyUnit
@@ -169,7 +169,7 @@ def test_buckets_chosen_by_counts_without_noise():
     case = KNOWN["release-partition-basic-add-remove"]
     plan = case.trial.plan
     bare = replace(plan, roles=replace(plan.roles, check=BareBoxes(Laplace())))
-    assert share(with_trial(case, PartitionTrial(plan=bare)), 250) > 1
+    assert share(with_trial(case, PlannedTrial(plan=bare, shown=buckets_shown)), 250) > 1
 
 
 @pytest.mark.parametrize("name", ["left-out-replace", "left-out-person", "left-out-rho-replace"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import final
@@ -14,7 +14,7 @@ from dpqr.audit.case import Case, Numbers, Pair, Shown, numbers, records
 from dpqr.audit.claim import Claim
 from dpqr.construction.draws import Draws
 from dpqr.construction.journal import Blocks, Past, Plain
-from dpqr.construction.loop import iterative_construction
+from dpqr.construction.loop import Outcome, iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
@@ -78,6 +78,8 @@ class Tape:
         self._kept[-1] = value
 
 
+WORK = 10
+"""Runs of other cases in the time of one by a schedule that searches or looks twice."""
 ABSENT = -(2**40)
 """Stands for a round that an early stop left out."""
 DELTA = Fraction(1, 100)
@@ -93,6 +95,22 @@ class Unwatched:
     """Nobody looks at the rounds."""
 
     def finished(self, rounds: int, planned: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PlannedTrial:
+    """One run of the loop by `plan`; `shown`: what an attack looks at in its outcome."""
+
+    plan: Plan
+    shown: Callable[[Plan, Outcome], Shown]
+
+    @property
+    def claim(self) -> Claim:
+        return Claim.planned(self.plan.budget, self.plan.events)
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        draws = Draws(data=database, accountant=guarded(self.plan), noise=noise)
+        return self.shown(self.plan, iterative_construction(draws, self.plan, Unwatched()))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,20 +13,15 @@ import numpy as np
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import chosen_schedule, chosen_wishes, settled
 from dpqr.audit.case import Case, Shown, numbers, records
-from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, Unwatched
-from dpqr.audit.claim import Claim
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
+from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, WORK, PlannedTrial
+from dpqr.construction.loop import Outcome
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Laplace
-from dpqr.strategies.choice import guarded, least_noise
+from dpqr.strategies.choice import least_noise
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
@@ -39,37 +34,29 @@ from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Workload
 
 CELLS = 8
-WORK = 10
-"""Runs of other cases in the time of one of these."""
+WIDEST = 4 * CELLS
+"""Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class ScheduleTrial:
-    """One release by `plan`. rounds: most of them, so that every run shows as many numbers; widest: answers a round."""
+def rounds_shown(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> Shown:
+    """What was chosen, how many rows were measured and how exactly (in tenths of a record); what was found; what is
+    answered.
 
-    plan: Plan
-    rounds: int
-    widest: int
-
-    @property
-    def claim(self) -> Claim:
-        return Claim.planned(self.plan.budget, self.plan.events)
-
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
-        """What was chosen, how many rows were measured and how exactly (in tenths of a record); what was found; what is
-        answered."""
-        plan, context, measured = self.plan, list[int](), list[int]()
-        outcome = iterative_construction(Draws(data=database, accountant=guarded(plan), noise=noise), plan, Unwatched())
-        for finished in outcome.transcript.rounds:
-            assert finished.measurement is not None, "nothing was lost"
-            released = numbers(finished.measurement)
-            choice = -1 if finished.choice is None else finished.choice
-            context += [choice, len(released), round(10 * finished.measurement.law.deviation)]
-            measured += [*released, *(ABSENT,) * (self.widest - len(released))]
-        context += [ABSENT] * (3 * self.rounds - len(context))
-        measured += [ABSENT] * (self.widest * self.rounds - len(measured))
-        answers = np.concatenate([outcome.hypothesis.answer(block) for block in plan.problem.workload.blocks])
-        return tuple(context), tuple(measured), tuple(np.rint(answers).astype(np.int64).tolist())
+    Args:
+        rounds: most of them, so that every run shows as many numbers.
+        widest: answers of one round, at most.
+    """
+    context, measured = list[int](), list[int]()
+    for finished in outcome.transcript.rounds:
+        assert finished.measurement is not None, "nothing was lost"
+        released = numbers(finished.measurement)
+        choice = -1 if finished.choice is None else finished.choice
+        context += [choice, len(released), round(10 * finished.measurement.law.deviation)]
+        measured += [*released, *(ABSENT,) * (widest - len(released))]
+    context += [ABSENT] * (3 * rounds - len(context))
+    measured += [ABSENT] * (widest * rounds - len(measured))
+    answers = np.concatenate([outcome.hypothesis.answer(block) for block in plan.problem.workload.blocks])
+    return tuple(context), tuple(measured), tuple(np.rint(answers).astype(np.int64).tolist())
 
 
 def schedule_cases() -> Iterator[Case]:
@@ -90,7 +77,7 @@ def queries_case(name: str, budget: PrivacyBudget) -> Case:
         name=f"release-queries-{name}",
         what=f"a release by single queries whose number a total tells, {plan.roles.check.name} (a tenth of the runs)",
         pair=(records((4,), here), records((4,), {**here, (0,): 1})),
-        trial=ScheduleTrial(plan=plan, rounds=9, widest=1),
+        trial=PlannedTrial(plan=plan, shown=partial(rounds_shown, 9, 1)),
         work=WORK,
     )
 
@@ -107,7 +94,7 @@ def ordered_case(name: str, budget: PrivacyBudget) -> Case:
         name=f"release-ordered-{name}",
         what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",
         pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
-        trial=ScheduleTrial(plan=plan, rounds=4, widest=4 * CELLS),
+        trial=PlannedTrial(plan=plan, shown=partial(rounds_shown, 4, WIDEST)),
         work=WORK,
     )
 
@@ -124,40 +111,21 @@ def _problem(cells: int, matrix: IntMatrix) -> Problem:
     return Problem(domain=domain, workload=Workload((block,)), unit=ADDED)
 
 
-BUCKET_CELLS = 8
-WIDEST = 4 * BUCKET_CELLS
-"""Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
-
-BUCKET_WORK = 10
-"""Runs of other cases in the time of one of these."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PartitionTrial:
-    """One release by a plan of `Ordered`: buckets, measurements, answers."""
-
-    plan: Plan
-
-    @property
-    def claim(self) -> Claim:
-        return Claim.planned(self.plan.budget, self.plan.events)
-
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
-        plan = self.plan
-        outcome = iterative_construction(Draws(data=database, accountant=guarded(plan), noise=noise), plan, Unwatched())
-        block = plan.problem.workload.blocks[0]
-        released = [numbers(one) for one in outcome.transcript.measurements]
-        measured = [number for one in released for number in (*one, *(ABSENT,) * (WIDEST - len(one)))]
-        planned = (len(plan.opening) + len(plan.named("stage"))) * WIDEST
-        measured += [ABSENT] * (planned - len(measured))
-        answers = np.rint(outcome.hypothesis.answer(block)).astype(np.int64)
-        return _buckets(outcome.transcript.measurements[-1].blocks[0]), tuple(measured), tuple(answers.tolist())
+def buckets_shown(plan: Plan, outcome: Outcome) -> Shown:
+    """Buckets, measurements and answers of one release by a plan of `Ordered`."""
+    block = plan.problem.workload.blocks[0]
+    released = [numbers(one) for one in outcome.transcript.measurements]
+    measured = [number for one in released for number in (*one, *(ABSENT,) * (WIDEST - len(one)))]
+    planned = (len(plan.opening) + len(plan.named("stage"))) * WIDEST
+    measured += [ABSENT] * (planned - len(measured))
+    answers = np.rint(outcome.hypothesis.answer(block)).astype(np.int64)
+    return _buckets(outcome.transcript.measurements[-1].blocks[0]), tuple(measured), tuple(answers.tolist())
 
 
 def _buckets(block: QueryBlock) -> tuple[int, ...]:
     """The bucket of every cell; each its own where the strategy over cells was measured."""
     matrix = block.factors[0].matrix
-    found = matrix.buckets if isinstance(matrix, Merged) else np.arange(BUCKET_CELLS)
+    found = matrix.buckets if isinstance(matrix, Merged) else np.arange(CELLS)
     return tuple(int(bucket) for bucket in found)
 
 
@@ -170,10 +138,10 @@ def partition_cases() -> Iterator[Case]:
 
 def partition_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
     """A cumulative distribution over a few cells with a few records; one comes to the first cell."""
-    block = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(BUCKET_CELLS,), matrix=Prefix(BUCKET_CELLS)),))
+    block = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=(CELLS,), matrix=Prefix(CELLS)),))
     here: dict[tuple[int, ...], int] = {(2,): 2}
     problem = Problem(
-        domain=Domain((Attribute(name="column", axis=Codes(BUCKET_CELLS)),)),
+        domain=Domain((Attribute(name="column", axis=Codes(CELLS)),)),
         workload=Workload((block,)),
         unit=unit,
     )
@@ -181,7 +149,7 @@ def partition_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: R
     return Case(
         name=f"release-partition-{name}",
         what=f"a release in buckets that noisy counts choose, {roles.check.name} (a tenth of the runs)",
-        pair=(records((BUCKET_CELLS,), here), records((BUCKET_CELLS,), {**here, (0,): 1})),
-        trial=PartitionTrial(plan=plan),
-        work=BUCKET_WORK,
+        pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
+        trial=PlannedTrial(plan=plan, shown=buckets_shown),
+        work=WORK,
     )

@@ -3,29 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
 
 from dpqr.audit.case import Case, Shown, numbers, records
-from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, REPLACED, Unwatched
-from dpqr.audit.claim import Claim
-from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
+from dpqr.audit.cases.releases import ABSENT, ADDED, DELTA, REPLACED, WORK, PlannedTrial
+from dpqr.construction.loop import Outcome
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.data.histogram import Counts
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.fitting.maximum_entropy import MaximumEntropyFit
-from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
@@ -39,36 +32,20 @@ WIDEST = 4
 MOST = 16
 """Draws of one run: single columns three times, three choices, three pairs again; the rest is room."""
 
-WORK = 10
-"""Runs of other cases in the time of one of these."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class SearchTrial:
-    """One release by a search of `Marginals`."""
-
-    plan: Plan
-
-    @property
-    def claim(self) -> Claim:
-        return Claim.planned(self.plan.budget, self.plan.events)
-
-    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
-        """Which columns were measured, how exactly (in tenths of a record), what was found, what is answered."""
-        plan = self.plan
-        outcome = iterative_construction(Draws(data=database, accountant=guarded(plan), noise=noise), plan, Unwatched())
-        context: list[int] = []
-        measured: list[int] = []
-        for one in outcome.transcript.measurements:
-            released = numbers(one)
-            context += [sum(1 << axis for axis in one.blocks[0].axes), round(10 * one.law.deviation)]
-            measured += [*released, *(ABSENT,) * (WIDEST - len(released))]
-        context += [ABSENT] * (2 * MOST - len(context))
-        measured += [ABSENT] * (WIDEST * MOST - len(measured))
-        found = outcome.hypothesis
-        answers = np.concatenate([found.answer(block) for block in plan.problem.workload.blocks])
-        derived = np.rint(np.append(answers, found.total)).astype(np.int64)
-        return tuple(context), tuple(measured), tuple(derived.tolist())
+def search_shown(plan: Plan, outcome: Outcome) -> Shown:
+    """Which columns were measured, how exactly (in tenths of a record), what was found, what is answered."""
+    context, measured = list[int](), list[int]()
+    for one in outcome.transcript.measurements:
+        released = numbers(one)
+        context += [sum(1 << axis for axis in one.blocks[0].axes), round(10 * one.law.deviation)]
+        measured += [*released, *(ABSENT,) * (WIDEST - len(released))]
+    context += [ABSENT] * (2 * MOST - len(context))
+    measured += [ABSENT] * (WIDEST * MOST - len(measured))
+    found = outcome.hypothesis
+    answers = np.concatenate([found.answer(block) for block in plan.problem.workload.blocks])
+    derived = np.rint(np.append(answers, found.total)).astype(np.int64)
+    return tuple(context), tuple(measured), tuple(derived.tolist())
 
 
 def search_cases() -> Iterator[Case]:
@@ -96,6 +73,6 @@ def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Role
         name=f"release-search-{name}",
         what=f"a search whose prices follow what it releases, {roles.check.name} (a tenth of the runs)",
         pair=(records(SHAPE, one), records(SHAPE, {**here, (0, 1, 1): 1})),
-        trial=SearchTrial(plan=Marginals(table=0).plan(problem, budget, roles)),
+        trial=PlannedTrial(plan=Marginals(table=0).plan(problem, budget, roles), shown=search_shown),
         work=WORK,
     )
