@@ -16,7 +16,7 @@ from msgspec import UNSET
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
-from dpqr.io.documents.decoding import Location, decode, fitting, obvious, shaped, spoken
+from dpqr.io.documents.decoding import Location, decode, fitting, obvious, requoted, shaped, spoken
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import DOMAIN_VERSION, Field, ImpossibleForm, Sizes, TableSchema, TotalForm
@@ -65,11 +65,8 @@ def decode_domain(value: Any, location: Location) -> Domain:
 def draft_domain(value: Any, location: Location, faults: Faults) -> Domain:
     """The same, its faults kept: where there are any, a draft of its sound columns."""
     if not isinstance(value, dict):
-        faults.keep(
-            location.fault(
-                f"a domain is an object with 'fields', or one of sizes like {{'age': 85}}; got {spoken(value)}"
-            )
-        )
+        form = "a domain is an object with 'fields', or one of sizes like {'age': 85}"
+        faults.keep(location.fault(f"{form}; got {spoken(value)}"))
         return DomainDraft((), broken=(UNREADABLE,))
     before = len(faults.found)
     _keep_placeholders(value, location, faults)
@@ -228,7 +225,8 @@ def _labels(field: Field, location: Location) -> Labels:
     seen: set[str] = set()
     for index, label in enumerate(labels):
         if label in seen:
-            raise where.item(index).fault(f"the label {spoken(label)} stands twice; keep one of them")
+            at = where.item(index)
+            raise at.fault(f"the label {spoken(label)} stands twice; keep one of them", fix=at.replaced(""))
         seen.add(label)
     return Labels(labels, folded=field.type == "boolean")
 
@@ -241,7 +239,9 @@ def _label(value: Any, kind: str, location: Location) -> str:
         return str(value)
     if kind == "string" and isinstance(value, str):
         return value
-    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}")
+    fix = requoted(value, kind, location)
+    hint = f"; write {fix.text}" if fix else ""
+    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}{hint}", fix=fix)
 
 
 def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], location: Location) -> None:

@@ -111,28 +111,30 @@ class QueriesDocument:
 
 
 def read_queries(
-    path: str | os.PathLike[str], domain: Domain | str | os.PathLike[str] | None = None
+    path: str | os.PathLike[str] | dict[str, Any],
+    domain: Domain | str | os.PathLike[str] | dict[str, Any] | None = None,
 ) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
 
-    domain: the domain itself, or its file.
+    path: or an already parsed object; files that it names lie in the working directory.
+    domain: the domain itself, its file, or an already parsed object.
 
     Raises:
         UsageFault: a file cannot be read.
         DocumentError: they ask for nothing that can be answered; the message names file and JSON path of each fault,
             those of the domain too.
     """
-    file, faults = Path(path), Faults()
-    given = checked_domain(domain, faults) if isinstance(domain, str | os.PathLike) else domain
-    location = Location(file.name, file=file)
+    file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
+    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults)
+    location, folder = Location(file.name if file else "queries", file=file), file.parent if file else Path()
     with faults.kept():
-        value = shaped(read_json(file), QueriesForm, location, faults)
+        value = shaped(path if file is None else read_json(file), QueriesForm, location, faults)
         form = value if isinstance(value, dict) else {"domain": None}
-        whole = given or _stated_domain(form, file.parent, location, faults)
-        compiled = _compiled_all(listed(form, "queries"), whole, file.parent, location, faults)
+        whole = given or _stated_domain(form, folder, location, faults)
+        compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
     unused = given is not None and "domain" in form
-    notes = (f"the domain in {file.name} is not used: another is given",) if unused else ()
+    notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
     return _projected(whole, compiled, notes)
 
 
