@@ -125,6 +125,13 @@ class Case:
     work: how many runs of other cases one of these takes; an audit makes so many times fewer.
     brief: runs of a short audit, where its faults take fewer or more to show than others do; None: as all others.
     laws: of the measured numbers on either database, as the charged events state them; None: they are not known.
+
+    >>> from dpqr.mechanisms.noisy_answers import LaplaceAnswers
+    >>> blocks = (QueryBlock(name="records"),)
+    >>> trial = Draws(mechanisms=(LaplaceAnswers(blocks=blocks, unit=PrivacyUnit(), scale=Fraction(2)),))
+    >>> pair = worst_pair(blocks, (2,), PrivacyUnit(), 1)
+    >>> Case(name="records", what="a noisy count", pair=pair, trial=trial).claim.epsilon
+    Fraction(1, 2)
     """
 
     name: str

@@ -24,6 +24,10 @@ class Claim:
     """(epsilon, delta)-DP; with rho also rho-zCDP, from which epsilon at delta follows. Exact figures.
 
     events: what the sum of epsilons, or of rhos, was taken of; empty: it is no such sum.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> Claim.pure(((ExponentialEvent(epsilon=Fraction(1, 4)), 2),)).epsilon
+    Fraction(1, 2)
     """
 
     epsilon: Fraction

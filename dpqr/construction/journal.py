@@ -15,7 +15,11 @@ Blocks = tuple[QueryBlock, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew."""
+    """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew.
+
+    >>> Past(value=3).value
+    3
+    """
 
     value: Plain | None
 
@@ -45,7 +49,13 @@ class Journal(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Unkept:
-    """No journal: a run that dies is lost with all that it has paid."""
+    """No journal: a run that dies is lost with all that it has paid.
+
+    >>> from fractions import Fraction
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> Unkept().past(ExponentialEvent(epsilon=Fraction(1)), ()) is None
+    True
+    """
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> None:
         return None

@@ -34,7 +34,14 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept."""
+    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept.
+
+    >>> import numpy as np
+    >>> from dpqr.hypotheses.dense import DenseDistribution
+    >>> outcome = Outcome(hypothesis=DenseDistribution.uniform((2,), 10.0), transcript=Transcript(), exhausted=True)
+    >>> outcome.transcript.rounds
+    []
+    """
 
     hypothesis: Hypothesis
     transcript: Transcript

@@ -73,6 +73,13 @@ class BlockScores:
         ceil(m d) of floor(m e). Sensitivity: max over c of ceil(multiplier_c d_c). *Add-remove:* d_c is the largest
         column L1 norm (a marginal 1). *Replace:* the largest L1 distance of two columns, a dropped record's zeros among
         them (a marginal 2).
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.workload.block import Factor
+    >>> sex, one = QueryBlock(name="sex", factors=(Factor.identity(0, 2),)), (Fraction(1),)
+    >>> scores = BlockScores(candidates=((sex,),), expected=((np.array([5, 5]),),), multipliers=one, penalties=(0,))
+    >>> scores.evaluate(DenseHistogram(np.array([8, 2])))
+    array([6])
     """
 
     candidates: tuple[Group, ...]
@@ -164,6 +171,13 @@ class QueryScores:
         of its coefficients, or one of them where the other record is dropped by a rule. Sensitivity: the largest over
         all rows of all blocks, ratio times Norm.LARGEST; for queries with coefficients 0 and 1 on the grid of records
         it is 1 under both relations.
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.workload.block import Factor
+    >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
+    >>> scores = QueryScores(blocks=(sex,), ratios=(1,), expected=np.array([5, 5]))
+    >>> scores.evaluate(DenseHistogram(np.array([8, 2])))
+    array([3, 3])
     """
 
     blocks: tuple[QueryBlock, ...]

@@ -60,6 +60,27 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
     """The plan of least noise; ties go to the earlier combination.
 
     Raises: UsageFault where what was chosen does not go together; InfeasiblePlan where no combination has a plan.
+
+    >>> from fractions import Fraction
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> from dpqr.workload.workload import Workload
+    >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
+    >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
+    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
+    >>> wishes = Wishes(
+    ...     accountants=[Basic()], distinguishers=[PermuteAndFlip()], checks=[Laplace()], update=MultiplicativeWeights()
+    ... )
+    >>> plan = least_noise(problem, PrivacyBudget(epsilon=Fraction(1)), Rounds(), wishes)
+    >>> plan.roles.accountant.name, plan.epsilon
+    ('basic', Fraction(1, 1))
     """
     plans, failures = [], []
     for roles in _valid(budget, schedule, wishes):

@@ -64,6 +64,9 @@ class Phase:
     count: how many draws; of a search: one sum. price: of each. events: all that is charged for them at most; none
     where a search's sum stands for them. blocks: what each of them measures, where the plan knows. single: whether a
     selection is among single queries, numbered along the workload's rows, and not among blocks.
+
+    >>> Phase(noun="opening", count=14, price=Price(epsilon=Fraction(1, 50))).single
+    False
     """
 
     noun: Noun
@@ -77,7 +80,11 @@ class Phase:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopTest:
     """threshold: 3 alpha n / 4, in records. promise: what stands behind alpha: a proof, or a heuristic that the notes
-    name."""
+    name.
+
+    >>> StopTest(threshold=Fraction(3, 4) * 100, promise="proved").threshold
+    Fraction(75, 1)
+    """
 
     threshold: Fraction
     promise: Promise
@@ -91,6 +98,26 @@ class Plan:
     epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
     for the user.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> from dpqr.workload.workload import Workload
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in ("sex", "ill")))
+    >>> workload = Workload(tuple(QueryBlock(name=f"column {k}", factors=(Factor.identity(k, 2),)) for k in (0, 1)))
+    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
+    >>> roles = Roles(
+    ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
+    ... )
+    >>> plan = Rounds(rounds=1, opening=False).plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
+    >>> [(phase.noun, phase.count, phase.price.epsilon) for phase in plan.phases]
+    [('opening', 1, Fraction(1, 5)), ('selection', 1, Fraction(4, 25)), ('measurement', 1, Fraction(16, 25))]
     """
 
     problem: Problem

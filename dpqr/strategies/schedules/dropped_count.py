@@ -44,6 +44,10 @@ class WithDroppedCount:
     aside from the budget, for a unit may move the count and the answers at once: one that is replaced leaves a kept
     record and brings a left-out one, of a person some rows are kept and others left out. By what each of the two moves,
     at most K, the draws are one adaptive sequence, whose prices add up like any others'.
+
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> WithDroppedCount(schedule=Rounds()).name
+    'rounds'
     """
 
     schedule: Planner

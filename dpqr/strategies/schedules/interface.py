@@ -74,6 +74,9 @@ class Progress:
     """How many rounds there were, and what the first one released.
 
     first: None before it, and where it was lost in a crash.
+
+    >>> Progress().after(Round(choice=None, measurement=None, charges=(0,)))
+    Progress(rounds=1, first=None)
     """
 
     rounds: int = 0
@@ -85,7 +88,11 @@ class Progress:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """What every round released, in order; None for one that was lost in a crash."""
+    """What every round released, in order; None for one that was lost in a crash.
+
+    >>> Released().after(Round(choice=None, measurement=None, charges=(0,))).measurements
+    ()
+    """
 
     rounds: tuple[Measurement | None, ...] = ()
 

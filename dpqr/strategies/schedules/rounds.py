@@ -39,6 +39,9 @@ class Rounds:
     measured first. A workload of no more than T blocks is measured whole, if the hypothesis has room for it: there is
     nothing to select.
     Nothing here reads n: T depends on epsilon and on the workload.
+
+    >>> Rounds(rounds=12).adaptive
+    False
     """
 
     rounds: int | None = None

@@ -81,6 +81,9 @@ class Marginals:
     currency, and its filter stops what would go beyond it: adaptive composition with prices chosen on the way (Rogers,
     Roth, Ullman and Vadhan 2016 for epsilon; Feldman and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho).
     The plan states the sum alone, so no other theorem counts on single draws.
+
+    >>> Marginals().adaptive
+    True
     """
 
     table: int = TUNING.table

@@ -44,6 +44,9 @@ class Ordered:
     budget: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter
     (Rogers, Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single
     draws.
+
+    >>> Ordered().adaptive
+    True
     """
 
     name: ClassVar[str] = "ordered"

@@ -53,6 +53,9 @@ class Theory:
     alpha (n - d) / 2 >= alpha k / 2, for d (f(D) - alpha / 2) <= d <= alpha n / 8.
 
     Privacy of the count: one more draw among the planned ones.
+
+    >>> Theory(variant="sharp").distinguisher
+    'exponential'
     """
 
     variant: Variant = "printed"
