@@ -18,8 +18,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
-from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.interface import Explaining
+from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement

@@ -17,9 +17,8 @@ from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.strategies.updates.interface import UpdateRule
 
 

@@ -1,11 +1,14 @@
-"""Plan: the whole run on paper, before any data: what will be drawn, how often, at what price."""
+"""Plan: the whole run on paper, before any data: what will be drawn, how often, at what price.
+
+Schedule: turns a budget into a plan, and a plan into steps.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
@@ -14,8 +17,10 @@ from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
+
+S = TypeVar("S")
 
 Promise = Literal["proved", "stated", "heuristic"]
 """What stands behind alpha: a proof, the word of a third party's update rule, or neither."""
@@ -169,3 +174,56 @@ class Plan:
         rows = sum(block.rows for block in self.forecast)
         logarithms = (block.rows * math.log(max(block.deviation, TINY)) for block in self.forecast)
         return math.exp(math.fsum(logarithms) / rows) if rows else 0.0
+
+
+class Planner(Protocol):
+    """Makes plans, each of which names the schedule that follows it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def distinguisher(self) -> str | None:
+        """The distinguisher that the schedule's proof was written for; None: whichever the accountant favours."""
+        ...
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether `next` may set prices by what was released: then a `FilterAccountant` alone may charge the run."""
+        ...
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The run on paper; InfeasiblePlan where there is none."""
+        ...
+
+
+class Schedule(Planner, Protocol[S]):
+    """A planner that follows its plans, from state to state.
+
+    The state S is a value: all that the next steps depend on. `start`, `next` and `after` are functions of their
+    arguments and change none of them, so the same plan and the same rounds lead to the same steps, also where a run is
+    continued after a crash.
+
+    Privacy: a plan is public and a round released, so each state is public or released too. Nothing else may enter it.
+    """
+
+    def start(self, plan: Plan) -> S:
+        """Before the first round."""
+        ...
+
+    def next(self, plan: Plan, state: S) -> Step | None:
+        """The next step, or None at the end."""
+        ...
+
+    def after(self, state: S, finished: Round) -> S:
+        """The state after one more round, which was made by the step that `next` gave for `state`."""
+        ...
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A schedule that makes choices while it runs, and can say why: for the release."""
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """Sentences, from public and released figures only."""
+        ...

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.workload import Workload
 

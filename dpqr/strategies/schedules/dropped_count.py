@@ -14,9 +14,8 @@ from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.strategies.checks import Check
-from dpqr.strategies.plan import Phase, Plan, Roles
+from dpqr.strategies.plan import Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.block import QueryBlock
 
 DROPPED = QueryBlock(name="records left out")

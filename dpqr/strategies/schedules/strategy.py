@@ -17,7 +17,7 @@ from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import least_squares_forecast, opening_phase, proved, strategy_name
-from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.schedules.states import Progress
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.recovery import on_single_axes, scaled

@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
-from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
 from dpqr.strategies.schedules.marginals.states import MarginalsState, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING

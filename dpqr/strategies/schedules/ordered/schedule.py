@@ -13,10 +13,10 @@ from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import least_squares_forecast, proved, search_phases
-from dpqr.strategies.schedules.interface import Released
 from dpqr.strategies.schedules.ordered.sequence import RECORDS, MeasurementStep, groups, measurement_sequence
 from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition, unit_error
+from dpqr.strategies.schedules.states import Released
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.sensitivity import Norm

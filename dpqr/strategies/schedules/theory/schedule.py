@@ -18,7 +18,7 @@ from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.schedules.states import Progress
 from dpqr.strategies.schedules.theory.feasibility import TOTAL, Feasibility
 from dpqr.strategies.transcript import Round, Step
 
