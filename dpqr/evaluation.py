@@ -133,7 +133,11 @@ def compare(blocks: Sequence[QueryBlock], truth: Truth, answers: Sequence[FloatA
 
 
 def block_error(block: QueryBlock, true: FloatArray, given: FloatArray) -> BlockError:
-    """One block's distances."""
+    """One block's distances.
+
+    Args:
+        true, given: answers in records (or the summed column's unit), shape (block.rows,); NaN: missing.
+    """
     missing = np.isnan(given)
     distances = np.abs(np.where(missing, 0.0, given) - true)
     worst = int(distances.argmax())

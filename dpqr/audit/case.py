@@ -156,6 +156,10 @@ def worst_pair(blocks: Sequence[QueryBlock], shape: tuple[int, ...], unit: Priva
     """The pair that moves the blocks' answers furthest, in the sum of |change|^power; found by trying all.
 
     A linear answer moves by what one unit brings, whatever else is in the table: so the rest of it is left empty.
+
+    Args:
+        shape: of the histograms.
+        power: 1 for L1, 2 for squared L2.
     """
     pairs = [tuple(map(DenseHistogram, pair)) for pair in _pairs(shape, unit)]
 

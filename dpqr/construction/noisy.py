@@ -93,6 +93,13 @@ def unbiased_answers(
 
     Such an estimate is a sum of c_i times the draws of one measurement and its deviation |c|_2 times theirs, so
     the law's bound on weighted sums gives the margin; the widest one of all laws that were drawn from serves for all.
+
+    Args:
+        estimate: the hypothesis' answers, in records, shape (block.rows,).
+        history: all measurements.
+
+    Returns:
+        None for a hypothesis that is biased, or whose answers have no known spread.
     """
     deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
     if deviations is None:

@@ -52,7 +52,12 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
 
 
 def require_sound(hypothesis: Hypothesis, rule: str, blocks: Sequence[QueryBlock] = ()) -> None:
-    """HypothesisFailed unless total and answers to the blocks are what a table could have."""
+    """HypothesisFailed unless total and answers to the blocks are what a table could have.
+
+    Args:
+        rule: name of the update rule, for the message.
+        blocks: whose answers are checked; none: the total alone.
+    """
     if not math.isfinite(hypothesis.total):
         raise _failed(rule, "gives a number of records that is not finite")
     for block in blocks:
@@ -61,7 +66,12 @@ def require_sound(hypothesis: Hypothesis, rule: str, blocks: Sequence[QueryBlock
 
 def require_answers(hypothesis: Hypothesis, answers: FloatArray, rule: str, block: QueryBlock) -> None:
     """HypothesisFailed unless one finite answer a query; and none below 0 from a distribution, where no coefficient
-    is."""
+    is.
+
+    Args:
+        answers: to all queries of the block, in units of its grid, shape (block.rows,).
+        rule: name of the update rule, for the message.
+    """
     if np.shape(answers) != (block.rows,):
         raise _failed(rule, "does not give one answer a query")
     if not np.isfinite(answers).all():

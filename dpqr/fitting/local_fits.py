@@ -79,6 +79,14 @@ def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
 
     W is convex and rises, so steps from above end at the solution. A step from below may pass it, but not the point at
     which the largest cell alone would make the sum.
+
+    Args:
+        place: x of every cell.
+        axes: along which the sums are taken one by one.
+        wanted: sums of W, shape = sizes of `axes`.
+
+    Returns:
+        What is added to `place`, of a shape that broadcasts to it.
     """
     others = tuple(other for other in range(place.ndim) if other not in axes)
     found, largest = omega(place), place.max(axis=others)

@@ -179,7 +179,13 @@ class RowFit:
 
 
 def reach(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
-    """Return how many of `count` records can be fitted to tables over these groups; 0 if that is too few to matter."""
+    """Return how many of `count` records can be fitted to tables over these groups; 0 if that is too few to matter.
+
+    Args:
+        shape: sizes of all attributes.
+        groups: attributes of each table.
+        count: records.
+    """
     sizes = [[shape[axis] for axis in axes] for axes in groups]
     record = sum(size + TUNING.overhead for each in sizes for size in each)
     tables = sum(len(each) * math.prod(each) for each in sizes)

@@ -146,7 +146,13 @@ def largest_total(group: Group, records: int) -> int:
 
 
 def refuse_large_score(group: Group, times: Fraction, penalty: int, *, expected: int, records: int) -> None:
-    """InfeasiblePlan where the group's error or score could reach 2^62, given sum |expected|."""
+    """InfeasiblePlan where the group's error or score could reach 2^62, given sum |expected|.
+
+    Args:
+        times, penalty: multiplier and penalty of the score.
+        expected: sum |expected| of the hypothesis' answers.
+        records: most that a table can hold.
+    """
     error = largest_total(group, records) + expected + abs(penalty)
     score = error * times.numerator // times.denominator + 1
     refuse_beyond(max(score, error) + 1, group[0].name, records)
@@ -226,7 +232,11 @@ def row_by_row(blocks: tuple[QueryBlock, ...], figures: tuple[int, ...]) -> IntA
 
 @lru_cache(maxsize=16)
 def queries_sensitivity(blocks: tuple[QueryBlock, ...], ratios: tuple[int, ...], unit: PrivacyUnit) -> int:
-    """Return the largest change of any query's answer between neighbours, on the common grid."""
+    """Return the largest change of any query's answer between neighbours, on the common grid.
+
+    Args:
+        ratios: of each block's grid to the common one.
+    """
     pairs = zip(blocks, ratios, strict=True)
     return max((ratio * sensitivity((block,), Norm.LARGEST, unit) for block, ratio in pairs), default=0)
 

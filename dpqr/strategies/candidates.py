@@ -41,7 +41,17 @@ MOST_BITS = 20
 
 
 def box_scores(blocks: tuple[QueryBlock, ...], index: BoxIndex, hypothesis: Hypothesis, records: int) -> BoxScores:
-    """The recipe, with the hypothesis' table rounded to the finest grid that leaves every score below 2^62."""
+    """The recipe, with the hypothesis' table rounded to the finest grid that leaves every score below 2^62.
+
+    Args:
+        blocks: all of them boxes.
+        index: of these blocks.
+        hypothesis: its answers are scored.
+        records: most that a table can hold.
+
+    Raises:
+        InfeasiblePlan: a score could reach 2^62 in whole records.
+    """
     room = CEILING // (2 * records + 1)
     bits = max(0, min(MOST_BITS, room.bit_length() - 2))
     expected = _rounded_cells(index, hypothesis, records, bits)

@@ -81,7 +81,17 @@ def _best_shares(energies: FloatArray, widths: FloatArray, norm: Norm) -> FloatA
 
 
 def log_error(weights: FloatArray, energies: FloatArray, widths: FloatArray, norm: Norm) -> tuple[float, FloatArray]:
-    """Logarithm of the expected squared error, and its gradient in the weights."""
+    """Logarithm of the expected squared error, and its gradient in the weights.
+
+    Args:
+        weights: of the levels, shape (levels,).
+        energies: |W Q_j|^2 (`hierarchy`), shape (levels,).
+        widths: cells of a group on each level, shape (levels,).
+        norm: of a column, L1 or squared L2.
+
+    Returns:
+        The logarithm, and the gradient of shape (levels,).
+    """
     values = np.cumsum((weights**2 * widths)[::-1])[::-1]
     error = float((energies / values).sum())
     slope = -np.cumsum(energies / values**2) * 2 * weights * widths / error

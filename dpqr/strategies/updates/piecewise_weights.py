@@ -63,7 +63,11 @@ def _breaks(factor: Factor, position: int) -> IntArray:
 
 
 def coefficients(block: QueryBlock, edges: Edges) -> FloatArray:
-    """A one-row block's coefficient on every piece, flat."""
+    """A one-row block's coefficient on every piece, flat.
+
+    Returns:
+        Shape (pieces,), pieces in C order.
+    """
     whole = np.ones([1] * len(edges))
     for factor in block.factors:
         firsts = [edges[axis][:-1] for axis in factor.axes]
@@ -90,7 +94,11 @@ def volumes(edges: Edges) -> FloatArray:
 
 
 def parents(coarse: Edges, fine: Edges) -> IntArray:
-    """For every piece of `fine` the piece of `coarse` that contains it, flat indices."""
+    """For every piece of `fine` the piece of `coarse` that contains it, flat indices.
+
+    Returns:
+        Shape (pieces of `fine`,).
+    """
     index = np.zeros(1, dtype=np.int64)
     for old, new in zip(coarse, fine, strict=True):
         own = np.searchsorted(old, new[:-1], side="right") - 1
