@@ -30,7 +30,11 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExactAnswers:
-    """Answers without noise. **Privacy** None: its event costs more than any budget."""
+    """Answers without noise.
+
+    Privacy:
+        None: its event costs more than any budget.
+    """
 
     blocks: tuple[QueryBlock, ...]
 
@@ -47,8 +51,9 @@ class ExactAnswers:
 def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> Truth:
     """The truth about `data`, for eyes that may see it: public or synthetic tables only.
 
-    Privacy: none is left. It goes through the gate like everything else, charged to a filter without end, so that no
-    other code ever opens a seal.
+    Privacy:
+        None is left. It goes through the gate like everything else, charged to a filter without end, so that no other
+        code ever opens a seal.
     """
     return measure(data, ExactAnswers(blocks=blocks), accountant=PublicFilter(), noise=SystemNoise()).value
 

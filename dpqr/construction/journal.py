@@ -27,9 +27,10 @@ class Past:
 class Journal(Protocol):
     """Draws in their order.
 
-    **Privacy.** A draw is begun before it is made and counts as spent from then on, whatever becomes of it; nothing
-    may depend on its value or show it before `record` has returned. A draw of the past is taken as it was released
-    and never made a second time: else one could draw until the answer pleases.
+    Privacy:
+        A draw is begun before it is made and counts as spent from then on, whatever becomes of it; nothing may depend
+        on its value or show it before `record` has returned. A draw of the past is taken as it was released and never
+        made a second time: else one could draw until the answer pleases.
     """
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:

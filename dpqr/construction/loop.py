@@ -51,8 +51,9 @@ class Outcome:
 def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
     """Run the plan to its end and return the last hypothesis with everything that was released on the way.
 
-    Privacy: the private counts are reached through `draws` only, and every draw is charged before it is made; at most
-    the plan's events are ever charged. All else is post-processing of released values.
+    Privacy:
+        The private counts are reached through `draws` only, and every draw is charged before it is made; at most the
+        plan's events are ever charged. All else is post-processing of released values.
     """
     schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
     hypothesis: Any = started(rule, problem)

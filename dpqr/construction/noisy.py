@@ -66,7 +66,8 @@ class Noisy:
 def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     """Noisy answers by the name of the workload's block; the last draw of a query counts.
 
-    Privacy: post-processing of the transcript.
+    Privacy:
+        Post-processing of the transcript.
     """
     blocks = plan.problem.workload.blocks
     ends = list(accumulate(block.rows for block in blocks))

@@ -1,7 +1,8 @@
 """Soundness: what an update rule returns is looked at before another round is paid for.
 
-**Privacy** A hypothesis is a function of public and released values (its rule is handed nothing else), so whether it is
-sound is post-processing of them: the error may end a run and name the rule. What was reserved stays spent.
+Privacy:
+    A hypothesis is a function of public and released values (its rule is handed nothing else), so whether it is sound
+    is post-processing of them: the error may end a run and name the rule. What was reserved stays spent.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
     Nothing changes where nothing was measured, nor by a round that was lost in a crash: a rule that reads the newest
     answer would take the one before twice. A cumulative rule reads all answers, and catches up on those that waited.
     Looked at: its total, and its answers to the newest measured blocks, which the next scores ask for anyway.
-    Raises: HypothesisFailed.
+
+    Raises:
+        HypothesisFailed: what the rule returns is not sound.
     """
     history = transcript.measurements
     lost = transcript.rounds[-1].measurement is None

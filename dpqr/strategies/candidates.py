@@ -104,7 +104,9 @@ class BlockCandidates:
 
     unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
     block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
-    Raises: InfeasiblePlan where a score could overflow whatever the hypothesis.
+
+    Raises:
+        InfeasiblePlan: a score could overflow whatever the hypothesis.
 
     >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
@@ -187,7 +189,9 @@ class QueryCandidates:
 
     unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
     relation compares them by weight and unit of sensitivity: a sum of incomes would drown every count otherwise.
-    Raises: InfeasiblePlan where an answer, on that grid, could overflow.
+
+    Raises:
+        InfeasiblePlan: an answer, on that grid, could overflow.
 
     >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))

@@ -35,7 +35,8 @@ def unfit(accountant: Accountant, schedule: Planner) -> str | None:
 def guarded(plan: Plan) -> PrivacyFilter:
     """Admits the planned events, or for an adaptive schedule whatever the budget covers.
 
-    Raises: BudgetRefused where the theorem is none for this schedule, or does not cover the plan.
+    Raises:
+        BudgetRefused: the theorem is none for this schedule, or does not cover the plan.
     """
     accountant = plan.roles.accountant
     if not plan.schedule.adaptive:
@@ -58,7 +59,9 @@ class Wishes:
 def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> Plan:
     """The plan of least noise; ties go to the earlier combination.
 
-    Raises: UsageFault where what was chosen does not go together; InfeasiblePlan where no combination has a plan.
+    Raises:
+        UsageFault: what was chosen does not go together.
+        InfeasiblePlan: no combination has a plan.
 
     >>> from fractions import Fraction
     >>> from dpqr.data.attribute import Attribute, Codes

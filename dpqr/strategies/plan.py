@@ -204,7 +204,8 @@ class Schedule(Planner, Protocol[S]):
     arguments and change none of them, so the same plan and the same rounds lead to the same steps, also where a run is
     continued after a crash.
 
-    Privacy: a plan is public and a round released, so each state is public or released too. Nothing else may enter it.
+    Privacy:
+        A plan is public and a round released, so each state is public or released too. Nothing else may enter it.
     """
 
     def start(self, plan: Plan) -> S:
