@@ -84,7 +84,7 @@ class BlockError:
 class Accuracy:
     """All blocks, the largest L1 error over n first. records: of the true table.
 
-    Over n: over max(1, records) times the block's reach, so that a sum of incomes, in euros, does not drown all counts.
+    Over n: over max(1, records) times the block's reach, so that a sum of incomes, in euros, does not outweigh counts.
     """
 
     records: int

@@ -38,7 +38,7 @@ class Outcomes:
 
     context: what the meaning of the measured numbers hangs on (choices made, whether the run stopped).
     measured: numbers that are independent of each other given the context, as far as anybody knows.
-    derived: what the run computed from those and gave away too. It should tell nothing new: that is the test.
+    derived: what the run computed from those and gave away too. It should add no information: that is the test.
     """
 
     context: IntArray

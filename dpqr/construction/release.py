@@ -161,7 +161,7 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
             "stay paid and are left out"
         )
     if outcome.transcript.lost and not outcome.transcript.measurements:
-        sentences.append("nothing was measured: the estimates are those of an empty start, and tell nothing")
+        sentences.append("nothing was measured: the estimates are those of an empty start, not of the table")
     if outcome.exhausted:
         proved = plan.stop is None or plan.stop.promise == "proved"
         odds = " (an event of probability at most beta)" if proved else ""

@@ -77,7 +77,10 @@ def _flat(table: FloatArray) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """One constant a line, with what it sets. The command that set them was not kept."""
+    """shares: set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Hypotheses".
+
+    The others are limits of time.
+    """
 
     shares: tuple[float, ...] = (1.0, 0.5, 0.2)  # per sweep: of the records that the table of largest error needs moved
     blocks: int = 32  # batches that records are moved in, at most

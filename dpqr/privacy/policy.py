@@ -117,7 +117,7 @@ def resolved(policy: Policy, stated: Policy) -> Policy:
             )
     if stated.fail and not policy.fail:
         raise BudgetRefused(
-            "the domain has a rule `fail`, and the budget's policy has none: the exit code would tell of the data\n"
+            "the domain has a rule `fail`, and the budget's policy has none: the exit code would depend on the data\n"
             "use another rule, such as drop; the owner can allow it with `dpqr budget init --allow-fail`"
         )
     return replace(policy, fail=stated.fail)

@@ -188,7 +188,7 @@ class QueryCandidates:
     """Every single query of the blocks is a candidate, scored by |f(x) - f(D)|: the source's distinguisher.
 
     unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
-    relation compares them by weight and unit of sensitivity: a sum of incomes would drown every count otherwise.
+    relation compares them by weight and unit of sensitivity: a sum of incomes would outweigh every count otherwise.
 
     Raises:
         InfeasiblePlan: an answer, on that grid, could overflow.

@@ -169,7 +169,7 @@ class Plan:
     def noise(self) -> float:
         """Geometric mean of the forecast deviations over all answers: what plans are compared by.
 
-        Why not the mean square: a sum of incomes, in euros, would drown every count.
+        Why not the mean square: a sum of incomes, in euros, would outweigh every count.
         """
         rows = sum(block.rows for block in self.forecast)
         logarithms = (block.rows * math.log(max(block.deviation, TINY)) for block in self.forecast)

@@ -15,7 +15,7 @@ from dpqr.workload.tree import Tree, dyadic
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """One constant a line, with what it sets. The command that set them was not kept."""
+    """Limits of precision and of time."""
 
     precision: int = 1024  # sum of the integer weights, about; finer ones change the error by less than a thousandth
     steps: int = 500  # descent steps, at most
