@@ -128,7 +128,10 @@ def read_queries(
     given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults)
     location, folder = Location(file.name if file else "queries", file=file), file.parent if file else Path()
     with faults.kept():
-        value = shaped(path if file is None else read_json(file), QueriesForm, location, faults)
+        value = path if file is None else read_json(file)
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = shaped(value, QueriesForm, location, faults)
         form = value if isinstance(value, dict) else {"domain": None}
         whole = given or _stated_domain(form, folder, location, faults)
         compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
