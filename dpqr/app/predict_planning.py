@@ -7,8 +7,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import get_args
 
-from dpqr.app.planning import failing_notes, require_stated_rules, unit_of
+from dpqr.app.planning import failing_notes, require_stated_rules
 from dpqr.app.requests import PredictionPlanRequest
+from dpqr.app.units import unit_notes, unit_of
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
@@ -66,7 +67,7 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Pla
     if request.domain is None:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
     domain = read_domain(request.domain)
-    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit)
     require_stated_rules(domain, unit)
     refuse_published_unit(domain, unit)
     problem = PredictionProblem(
@@ -95,6 +96,7 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
             "of them in files, on the network or with other processes"
         )
     yield from failing_notes(domain)
+    yield from unit_notes(plan.problem.unit, domain.names)
 
 
 def _asked_points(request: PredictionPlanRequest, points: int | None) -> int | None:

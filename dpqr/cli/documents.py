@@ -16,9 +16,9 @@ from dpqr.cli.streams import product, product_json, say
 
 
 @click.command("check")
-@groups.documents
+@groups.asked
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def check_command(documents: groups.Documents, as_json: bool) -> None:
+def check_command(documents: groups.Asked, as_json: bool) -> None:
     """Check the queries file and its domain together; no data is opened.
 
     Exit code 0: they are sound; what they ask for is shown. 3: the first fault, with its place.
@@ -26,7 +26,7 @@ def check_command(documents: groups.Documents, as_json: bool) -> None:
     from dpqr.app.documents import check_documents
     from dpqr.report.wording import counted, plain
 
-    found = check_documents(documents.queries, documents.domain)
+    found = check_documents(documents.queries, documents.domain, strict=documents.strict)
     if as_json:
         product_json(found)
         return

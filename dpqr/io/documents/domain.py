@@ -13,9 +13,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
+from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
+from dpqr.data.unit import StatedPersons
+from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
+from dpqr.io.documents.cuts import completed, cut
 from dpqr.io.documents.decoding import Location, decode, spoken
 from dpqr.io.documents.forms import DOMAIN_VERSION, Field, Sizes, TableSchema
 from dpqr.io.documents.json_text import MAX_BYTES, read_json, read_regular_file
@@ -24,17 +27,19 @@ PLACEHOLDER = "FILL-IN"
 """What a skeleton writes where the curator's knowledge is needed; no domain may still hold it."""
 
 
-def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
+def read_domain(source: str | os.PathLike[str] | dict[str, Any], asked: Asked = NOTHING) -> Domain:
     """The domain in a file, or in an already parsed object.
+
+    asked: what the queries name of its columns; bins are cut there, and open labels taken from it.
 
     Raises:
         UsageFault: the file cannot be read.
         DocumentError: it is no domain; the message names file and JSON path.
     """
     if isinstance(source, dict):
-        return decode_domain(source, Location("domain"))
+        return decode_domain(source, Location("domain"), asked)
     path = Path(source)
-    return decode_domain(read_json(path), Location(path.name))
+    return decode_domain(read_json(path), Location(path.name), asked)
 
 
 def domain_text(source: str) -> str:
@@ -42,8 +47,8 @@ def domain_text(source: str) -> str:
     return read_regular_file(Path(source), MAX_BYTES).decode("utf-8-sig")
 
 
-def decode_domain(value: Any, location: Location) -> Domain:
-    """A Table Schema, or the sizes form: an object of whole numbers."""
+def decode_domain(value: Any, location: Location, asked: Asked = NOTHING) -> Domain:
+    """A Table Schema, or the sizes form: an object of whole numbers. asked: as `read_domain` says."""
     if not isinstance(value, dict):
         raise location.fault(
             f"a domain is an object with 'fields', or one of sizes like {{'age': 85}}; got {spoken(value)}"
@@ -54,14 +59,24 @@ def decode_domain(value: Any, location: Location) -> Domain:
     schema = decode(value, TableSchema, location)
     attributes = []
     for index, field in enumerate(schema.fields):
-        attributes.append(_attribute(field, schema.missing_values, location.key("fields").item(index)))
+        at, named = location.key("fields").item(index), asked.of(field.name)
+        attributes.append(_attribute(field, schema.missing_values, at, named))
     with location.key("fields").blamed():
-        domain = Domain(tuple(attributes), malformed=None if schema.malformed is UNSET else Rule(schema.malformed))
+        malformed = None if schema.malformed is UNSET else Rule(schema.malformed)
+        domain = Domain(tuple(attributes), malformed=malformed, unit=_unit(schema, location.key("unit")))
     if not (schema.impossible or schema.totals):
         return domain
     from dpqr.io.documents.public_facts import with_facts  # the fit's modules, which few domains need
 
     return with_facts(domain, schema.impossible, schema.totals, location)
+
+
+def _unit(schema: TableSchema, location: Location) -> StatedPersons | None:
+    if schema.unit is UNSET:
+        return None
+    if schema.totals:
+        raise location.fault("totals count all rows, and a unit leaves rows of persons out; leave one of them out")
+    return StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
 
 
 def _coded(value: dict[str, Any], location: Location) -> Domain:
@@ -85,14 +100,19 @@ def _refuse_placeholders(value: Any, location: Location) -> None:
             _refuse_placeholders(member, location.item(index))
 
 
-def _attribute(field: Field, missing: tuple[str, ...], location: Location) -> Attribute:
-    _one_cut(field, location.key("dpqr"))
-    axis = _axis(field, location)
+def _attribute(stated: Field, missing: tuple[str, ...], location: Location, named: Sequence[Named]) -> Attribute:
+    _one_cut(stated, location.key("dpqr"))
+    field = completed(stated, named, location)
+    declared = _axis(field, location)
+    axis = cut(declared, field.name, named, location) if isinstance(declared, Bins) else declared
+    if isinstance(axis, Labels) and field is not stated:
+        declared = Labels(())
     own = missing if field.missing_values is UNSET else field.missing_values
     if isinstance(axis, Labels):
         _distinct_from_nulls(axis, own, location.key("constraints").key("enum"))
     rules = _rules(field, axis, location.key("dpqr"))
-    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
+    given = None if axis is declared else declared
+    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own, declared=given)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
     return attribute

@@ -17,8 +17,10 @@ from msgspec import UNSET
 from dpqr.data.arrays import Axes
 from dpqr.data.domain import Domain
 from dpqr.errors import UsageFault
+from dpqr.io.documents.asked import NOTHING, Asked, asked
 from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
+from dpqr.io.documents.cuts import added
 from dpqr.io.documents.decoding import Location, decode, nearest, number
 from dpqr.io.documents.domain import decode_domain, read_domain
 from dpqr.io.documents.entry import Compiled, Frame
@@ -98,17 +100,25 @@ class QueriesDocument:
     domain: the columns that some query looks at, in the order of the whole domain. The choice is public, and rules of
     columns that nobody asks about drop no row.
     workload: blocks whose axes are positions in `domain`.
+    columns: names of all columns of the whole domain.
     notes: what a plan must say of it; binning_errors: per block of a sum, the largest error a record by its binning.
     """
 
     domain: Domain
     workload: Workload
+    columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     binning_errors: tuple[tuple[str, Fraction], ...] = ()
 
 
-def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> QueriesDocument:
+def read_queries(
+    path: str | os.PathLike[str], domain: Domain | str | os.PathLike[str] | None = None, *, strict: bool = False
+) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
+
+    Args:
+        domain: a file, or a domain that was read before, which is taken as it is.
+        strict: add nothing to the domain: no edges where queries name values, no labels.
 
     Raises:
         UsageFault: the file cannot be read.
@@ -120,7 +130,8 @@ def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> 
     notes = (
         () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
     )
-    whole = domain or _stated_domain(form, file.parent, location)
+    named = NOTHING if strict else asked(form.queries)
+    whole = _whole(domain, named) or _stated_domain(form, file.parent, location, named)
     compiled, blocks, work = [], 0, 0
     known: dict[Hashable, Factor] = {}
     for index, entry in enumerate(form.queries):
@@ -135,7 +146,11 @@ def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> 
     return _projected(whole, compiled, notes)
 
 
-def _stated_domain(form: QueriesForm, folder: Path, location: Location) -> Domain:
+def _whole(domain: Domain | str | os.PathLike[str] | None, named: Asked) -> Domain | None:
+    return domain if domain is None or isinstance(domain, Domain) else read_domain(domain, named)
+
+
+def _stated_domain(form: QueriesForm, folder: Path, location: Location, named: Asked) -> Domain:
     at = location.key("domain")
     if form.domain is UNSET:
         raise location.fault(
@@ -143,9 +158,9 @@ def _stated_domain(form: QueriesForm, folder: Path, location: Location) -> Domai
             "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
         )
     if isinstance(form.domain, dict):
-        return decode_domain(form.domain, at)
+        return decode_domain(form.domain, at, named)
     try:
-        return read_domain(folder / form.domain)
+        return read_domain(folder / form.domain, named)
     except UsageFault as error:
         raise at.fault(str(error)) from None
 
@@ -195,6 +210,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
     notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
+    notes = (*notes, *filter(None, (added(whole.attributes[axis]) for axis in axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 
     @cache
@@ -206,6 +222,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
 
     return QueriesDocument(
         domain=whole.project(axes),
+        columns=whole.names,
         workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks)),
         notes=(*notes, *(f"{one.blocks[0].name}: {note}" for one in compiled for note in one.notes)),
         binning_errors=tuple(
