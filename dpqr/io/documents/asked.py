@@ -47,11 +47,13 @@ NOTHING = Asked()
 """No queries, or queries that may add nothing."""
 
 
-def asked(entries: Iterable[Mapping[str, Any]]) -> Asked:
+def asked(entries: Iterable[Any]) -> Asked:
     """What the entries of a queries document name; one that cannot be read names nothing, and its compiler says why."""
     values: dict[str, dict[Named, None]] = {}
     listed: frozenset[str] | None = frozenset()
     for entry in entries:
+        if not isinstance(entry, Mapping):
+            continue
         for column, named in (*_of_predicate(entry.get("where")), *_of_ranges(entry)):
             values.setdefault(column, {})[named] = None
         if "coefficients" in entry:

@@ -13,7 +13,6 @@ import numpy as np
 from dpqr.data.arrays import Axes, IntArray
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
 from dpqr.data.domain import Domain
-from dpqr.errors import DocumentError
 from dpqr.io.documents.bins import code_bins
 from dpqr.io.documents.decoding import Location
 from dpqr.workload.block import Factor, QueryBlock
@@ -48,10 +47,8 @@ class Frame:
     known: dict[Hashable, Factor] = field(default_factory=dict, repr=False, compare=False)
 
     def axis(self, name: str, location: Location) -> int:
-        try:
+        with location.blamed():
             return self.domain.axis(name)
-        except DocumentError as error:
-            raise location.fault(str(error)) from None
 
     def axes(self, names: Sequence[str], location: Location) -> Axes:
         """Positions of distinct columns."""

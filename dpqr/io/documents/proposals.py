@@ -12,10 +12,8 @@ from dpqr.io.documents.asked import Named, asked
 from dpqr.io.documents.bins import DAY, EPOCH, is_date, is_time
 from dpqr.io.documents.cuts import cut
 from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.domain import PLACEHOLDER
 from dpqr.io.documents.json_text import MAX_DIGITS
-
-PLACEHOLDER = "FILL-IN"
-"""What stands in a domain document where the curator's knowledge is needed; no domain may still hold it."""
 
 _FIRST, _LAST = ((day - EPOCH).days for day in (date.min, date.max))
 _EXTENT = 10 ** (MAX_DIGITS + 1)

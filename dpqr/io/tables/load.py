@@ -21,6 +21,7 @@ from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
+from dpqr.io.tables.frames import frame_batches
 from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake, Tally, tally
 from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
@@ -51,12 +52,14 @@ class Batches:
         wanted = wanted_columns(self.source, self.domain, self.unit)
         cap = None if self.source.count_column is None else RECORDS
         for file in self.source.files():
-            rows = RowEncoder.of(self.domain, text=file.kind == "csv", count_cap=cap)
+            rows = RowEncoder.of(self.domain, text=file.kind != "parquet", count_cap=cap)
             with closing(self._of_file(file, wanted)) as batches:
                 for batch in batches:
                     yield batch, rows
 
     def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
+        if file.frame is not None:
+            return frame_batches(file, file.frame, wanted, self.limits, self.progress, spelt=self.unit.column)
         if file.kind == "csv":
             return csv_batches(file, tuple(wanted), self.limits, self.progress)
         return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.column)
