@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from dpqr.errors import DocumentError, Fault
+from dpqr.report.wording import plain
 
 
 def fault_lines(error: DocumentError) -> tuple[str, ...]:
@@ -29,8 +31,14 @@ def listed(fault: Fault) -> str:
 
 def fixable(faults: Sequence[Fault]) -> str:
     """How many of them `dpqr check --fix` fixes; nothing where it fixes none."""
-    count = sum(fault.fix is not None for fault in faults)
+    count = sum(fault.fix is not None and fault.line is not None for fault in faults)
     if not count:
         return ""
     which = "it" if len(faults) == 1 else f"{count} of them"
     return f"`dpqr check --fix` fixes {which}"
+
+
+def fixed_line(file: Path, line: int, path: str, before: str, after: str) -> str:
+    """A fix that was written."""
+    change = f"{before} -> {after}" if after else f"{before} removed"
+    return plain(f"fixed {file}:{line}: {path}: {change}")

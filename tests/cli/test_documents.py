@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support import planted_faults
 from support.command_desk import DOMAIN, QUERIES, TABLE
 from support.refusal_form import assert_refusal
 
@@ -172,3 +173,42 @@ def test_a_unit_and_totals_contradict_each_other(desk) -> None:
     domain = {**DOMAIN, "unit": {"column": "who", "max_rows": 3}, "totals": [{"count": 5}]}
     desk.write(q__json={**QUERIES, "domain": domain})
     assert_refusal(desk.run("check", "--queries", "q.json"), 3, "$.domain.unit: totals count all rows")
+
+
+def test_check_prints_every_fault(desk):
+    desk.write(domain__json=planted_faults.DOMAIN, q__json=planted_faults.QUERIES)
+    ended = desk.run("check", "--queries", "q.json")
+    lines = ended.err.splitlines()
+    assert (ended.code, ended.out, lines[0]) == (3, "", "dpqr: 20 faults in domain.json and q.json")
+    assert [line.split(": ")[:2] for line in lines[1:21]] == [
+        [f"{document}:{line}", path] for document, line, path, _ in planted_faults.FAULTS
+    ]
+    assert lines[21:] == ["see: `dpqr check --fix` fixes 7 of them"]
+
+
+def test_check_points_to_the_line_of_one_fault(desk):
+    desk.write(q__json='{"domain": {"a": 2},\n"queries": [\n{"marginal": ["b"]}]}')
+    ended = desk.run("check", "--queries", "q.json")
+    assert ended.err.splitlines() == [
+        "dpqr: q.json: $.queries[0].marginal[0]: the domain has no column 'b'; its columns are 'a'",
+        "see: q.json:3",
+    ]
+
+
+def test_check_fixes_what_is_obvious(desk):
+    desk.write(q__json='{"domain": {"a": 2},\n "quries": [{"marginal": "a"}]}')
+    ended = desk.run("check", "--queries", "q.json", "--fix")
+    assert ended.err.splitlines() == [
+        'fixed q.json:2: $.quries: "quries" -> "queries"',
+        'fixed q.json:2: $.queries[0].marginal: "a" -> ["a"]',
+    ]
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "q.json: 2 queries in 1 block over 2 cells")
+    assert (desk.path / "q.json").read_text() == '{"domain": {"a": 2},\n "queries": [{"marginal": ["a"]}]}'
+
+
+def test_check_says_what_it_could_not_fix(desk):
+    desk.write(q__json='{"domain": {"a": 2},\n "queries": [{"marginal": "a"}, {"marginal": ["b"]}]}')
+    ended = desk.run("check", "--queries", "q.json", "--fix")
+    assert ended.code == 3
+    assert ended.err.splitlines()[0].startswith("fixed q.json:2: ")
+    assert ended.err.splitlines()[1].startswith("dpqr: q.json: $.queries[1].marginal[0]: the domain has no column 'b'")

@@ -111,6 +111,15 @@ def number(value: Any, location: Location) -> Fraction:
     return Fraction(value)
 
 
+def requoted(value: Any, kind: str, location: Location) -> Fix | None:
+    """The fix of a label of text that lacks its quotes, or of a whole number that has some."""
+    if kind == "string" and isinstance(value, int) and not isinstance(value, bool):
+        return location.replaced(f'"{value}"')
+    if kind == "integer" and isinstance(value, str) and _NUMBER.fullmatch(value) and "." not in value:
+        return location.replaced(value)
+    return None
+
+
 def spoken(value: Any) -> str:
     """A public value as an error shows it: scalars as written, containers by their kind, long ones cut."""
     if isinstance(value, dict):
@@ -194,8 +203,9 @@ def _object(value: dict[str, Any], form: type[msgspec.Struct], location: Locatio
     made: dict[str, Any] = {}
     for key, part in _renamed(value, known, location, faults):
         made[key] = shaped(part, known[key].type, location.key(key), faults)
+    misspelt = {nearest(key, known) for key in value if key not in known}
     for key, field in known.items():
-        if field.required and key not in made:
+        if field.required and key not in made and f"did you mean {key!r}?" not in misspelt:
             faults.keep(location.fault(f"the key {key!r} is missing; add it", place=location.key(key).path))
     return made
 

@@ -19,7 +19,7 @@ from dpqr.data.unit import StatedPersons
 from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
 from dpqr.io.documents.cuts import completed, cut
-from dpqr.io.documents.decoding import Location, decode, fitting, obvious, shaped, spoken
+from dpqr.io.documents.decoding import Location, decode, fitting, obvious, requoted, shaped, spoken
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import DOMAIN_VERSION, Field, ImpossibleForm, Sizes, TableSchema, TotalForm
@@ -70,11 +70,8 @@ def decode_domain(value: Any, location: Location) -> Domain:
 def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = NOTHING) -> Domain:
     """The same, its faults kept: where there are any, a draft of its sound columns."""
     if not isinstance(value, dict):
-        faults.keep(
-            location.fault(
-                f"a domain is an object with 'fields', or one of sizes like {{'age': 85}}; got {spoken(value)}"
-            )
-        )
+        form = "a domain is an object with 'fields', or one of sizes like {'age': 85}"
+        faults.keep(location.fault(f"{form}; got {spoken(value)}"))
         return DomainDraft((), broken=(UNREADABLE,))
     before = len(faults.found)
     _keep_placeholders(value, location, faults)
@@ -249,7 +246,8 @@ def _labels(field: Field, location: Location) -> Labels:
     seen: set[str] = set()
     for index, label in enumerate(labels):
         if label in seen:
-            raise where.item(index).fault(f"the label {spoken(label)} stands twice; keep one of them")
+            at = where.item(index)
+            raise at.fault(f"the label {spoken(label)} stands twice; keep one of them", fix=at.replaced(""))
         seen.add(label)
     return Labels(labels, folded=field.type == "boolean")
 
@@ -262,7 +260,9 @@ def _label(value: Any, kind: str, location: Location) -> str:
         return str(value)
     if kind == "string" and isinstance(value, str):
         return value
-    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}")
+    fix = requoted(value, kind, location)
+    hint = f"; write {fix.text}" if fix else ""
+    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}{hint}", fix=fix)
 
 
 def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], location: Location) -> None:

@@ -115,12 +115,16 @@ class QueriesDocument:
 
 
 def read_queries(
-    path: str | os.PathLike[str], domain: Domain | str | os.PathLike[str] | None = None, *, strict: bool = False
+    path: str | os.PathLike[str] | dict[str, Any],
+    domain: Domain | str | os.PathLike[str] | dict[str, Any] | None = None,
+    *,
+    strict: bool = False,
 ) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
 
     Args:
-        domain: a file, or a domain that was read before, which is taken as it is.
+        path: or an already parsed object; files that it names lie in the working directory.
+        domain: its file, an already parsed object, or a domain that was decoded before and is taken as it is.
         strict: add nothing to the domain: no edges where queries name values, no labels.
 
     Raises:
@@ -128,23 +132,24 @@ def read_queries(
         DocumentError: they ask for nothing that can be answered; the message names file and JSON path of each fault,
             those of the domain too.
     """
-    file, faults = Path(path), Faults()
-    location = Location(file.name, file=file)
-    form = _form(file, location, faults)
+    file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
+    location, folder = Location(file.name if file else "queries", file=file), file.parent if file else Path()
+    form = _form(path, location, faults)
     named = NOTHING if strict else asked(listed(form, "queries"))
-    given = checked_domain(domain, faults, named) if isinstance(domain, str | os.PathLike) else domain
-    whole = given or _stated_domain(form, file.parent, location, faults, named)
-    compiled = _compiled_all(listed(form, "queries"), whole, file.parent, location, faults)
+    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults, named)
+    whole = given or _stated_domain(form, folder, location, faults, named)
+    compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
     unused = given is not None and "domain" in form
-    notes = (f"the domain in {file.name} is not used: another is given",) if unused else ()
+    notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
     return _projected(whole, compiled, notes)
 
 
-def _form(file: Path, location: Location, faults: Faults) -> dict[str, Any]:
+def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
     """The document as far as it has a queries file's shape; without queries where it cannot be read."""
     with faults.kept():
-        value = shaped(read_json(file), QueriesForm, location, faults)
+        read = source if isinstance(source, dict) else read_json(Path(source))
+        value = shaped(read, QueriesForm, location, faults)
         if isinstance(value, dict):
             return value
     return {"domain": None}

@@ -105,7 +105,7 @@ def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> i
 
 
 def _rows(file: TableFile, columns: int) -> int:
-    packed = file.kind == "parquet" or file.path.lower().endswith(".gz")
+    packed = file.kind in ("parquet", "foreign") or file.path.lower().endswith(".gz")
     width = 2 * columns + 4
     return (file.bytes or 0) // (max(1, width // _PACKED) if packed else width)
 
