@@ -24,6 +24,9 @@ class StatedPersons:
     """The unit that a domain file states, for every run over it: whose row each is, and how many of each may be used.
 
     column: the table's column that identifies persons. rows: K at most.
+
+    >>> StatedPersons(column="person_id", rows=3).rows
+    3
     """
 
     column: str

@@ -75,6 +75,17 @@ def _labelled(field: Field, named: Sequence[Named], location: Location) -> Field
     return msgspec.structs.replace(field, constraints=enum, dpqr=rules)
 
 
+def extended(attribute: Attribute, named: Sequence[Named], location: Location, *, opened: bool) -> Attribute:
+    """The column with its bins cut. opened: its domain file left its labels, or its bins, to the queries."""
+    axis = attribute.axis
+    if isinstance(axis, Labels):
+        return replace(attribute, declared=Labels(())) if opened else attribute
+    if not isinstance(axis, Bins):
+        return attribute
+    made = cut(axis, attribute.name, named, location)
+    return attribute if made is axis else replace(attribute, axis=made, declared=axis)
+
+
 def cut(bins: Bins, name: str, named: Sequence[Named], location: Location) -> Bins:
     """`bins` cut wherever a comparison or a range would cut through one, as far as their closed side allows.
 

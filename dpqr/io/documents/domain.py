@@ -13,12 +13,12 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
+from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
 from dpqr.data.unit import StatedPersons
 from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
-from dpqr.io.documents.cuts import completed, cut
+from dpqr.io.documents.cuts import completed, extended
 from dpqr.io.documents.decoding import Location, decode, fitting, obvious, requoted, shaped, spoken
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.faults import Faults
@@ -29,23 +29,21 @@ PLACEHOLDER = "FILL-IN"
 """What a skeleton writes where the curator's knowledge is needed; no domain may still hold it."""
 
 
-def read_domain(source: str | os.PathLike[str] | dict[str, Any], asked: Asked = NOTHING) -> Domain:
+def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
     """The domain in a file, or in an already parsed object.
-
-    asked: what the queries name of its columns; bins are cut there, and open labels taken from it.
 
     Raises:
         UsageFault: the file cannot be read.
         DocumentError: it is no domain; the message names file and JSON path of each fault.
     """
     faults = Faults()
-    domain = checked_domain(source, faults, asked)
+    domain = checked_domain(source, faults)
     faults.finish()
     return domain
 
 
 def checked_domain(source: str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: Asked = NOTHING) -> Domain:
-    """The same, its faults kept: where there are any, a draft against which queries can be checked."""
+    """The same, cut by what is `asked`; its faults kept: where there are any, a draft to check queries against."""
     if isinstance(source, dict):
         return draft_domain(source, Location("domain"), faults, asked)
     path = Path(source)
@@ -86,7 +84,7 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
     if schema is None or len(faults.found) > before:
         return _with_facts(draft, value, location, faults)
     malformed = None if schema.malformed is UNSET else Rule(schema.malformed)
-    unit = _unit(schema, location.key("unit"), faults)
+    unit = None if schema.unit is UNSET else StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
     domain = Domain(draft.attributes, malformed=malformed, unit=unit)
     return _with_facts(domain, value, location, faults)
 
@@ -127,15 +125,6 @@ def _with_facts(domain: Domain, value: dict[str, Any], location: Location, fault
     )
 
 
-def _unit(schema: TableSchema, location: Location, faults: Faults) -> StatedPersons | None:
-    if schema.unit is UNSET:
-        return None
-    if schema.totals:
-        fault = "totals count all rows, and a unit leaves rows of persons out; leave one of them out"
-        faults.keep(location.fault(fault))
-    return StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
-
-
 def listed(value: dict[str, Any], key: str) -> list[Any]:
     """The items of a member that should be a list; of any other, none."""
     found = value.get(key)
@@ -147,11 +136,8 @@ def _coded(value: dict[str, Any], location: Location, faults: Faults) -> Domain:
     for name, size in value.items():
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
             broken.append(name)
-            faults.keep(
-                location.key(name).fault(
-                    f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
-                )
-            )
+            text = f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
+            faults.keep(location.key(name).fault(text))
     if broken:
         sound = {name: size for name, size in value.items() if name not in broken}
         return DomainDraft(tuple(_codes(name, size) for name, size in sound.items()), broken=tuple(broken))
@@ -166,9 +152,8 @@ def _codes(name: str, size: int) -> Attribute:
 
 def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
     if isinstance(value, str) and value.startswith(PLACEHOLDER):
-        faults.keep(
-            location.fault(f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column")
-        )
+        text = f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column"
+        faults.keep(location.fault(text))
     if isinstance(value, dict):
         for key, member in value.items():
             _keep_placeholders(member, location.key(key), faults)
@@ -180,16 +165,13 @@ def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
 def _attribute(stated: Field, missing: tuple[str, ...], location: Location, named: Sequence[Named]) -> Attribute:
     _one_cut(stated, location.key("dpqr"))
     field = completed(stated, named, location)
-    declared = _axis(field, location)
-    axis = cut(declared, field.name, named, location) if isinstance(declared, Bins) else declared
-    if isinstance(axis, Labels) and field is not stated:
-        declared = Labels(())
+    axis = _axis(field, location)
     own = missing if field.missing_values is UNSET else field.missing_values
     if isinstance(axis, Labels):
         _distinct_from_nulls(axis, own, location.key("constraints").key("enum"))
     rules = _rules(field, axis, location.key("dpqr"))
-    given = None if axis is declared else declared
-    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own, declared=given)
+    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
+    attribute = extended(attribute, named, location, opened=field is not stated)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
     return attribute
