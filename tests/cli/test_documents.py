@@ -12,6 +12,7 @@ import pytest
 from pyarrow import parquet
 from support import planted_faults
 from support.command_desk import DOMAIN, QUERIES, TABLE
+from support.guide_pages import topic
 from support.refusal_form import assert_refusal
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
@@ -212,3 +213,14 @@ def test_check_says_what_it_could_not_fix(desk):
     assert ended.code == 3
     assert ended.err.splitlines()[0].startswith("fixed q.json:2: ")
     assert ended.err.splitlines()[1].startswith("dpqr: q.json: $.queries[1].marginal[0]: the domain has no column 'b'")
+
+
+def test_the_example_of_the_guide_is_what_check_prints(desk):
+    page = topic("check")
+    domain, queries = page.all_of("json")
+    said = page.all_of("text")
+    desk.write(domain__json=domain, queries__json=queries)
+    assert desk.run("check", "--queries", "queries.json").err == said[0]
+    fixed = desk.run(*said[1].split()[1:])
+    assert fixed.err.startswith(said[2])
+    assert fixed.err.splitlines()[2] == "dpqr: 3 faults in domain.json and queries.json"

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from fractions import Fraction
@@ -36,10 +36,10 @@ class Location:
     file: Path | None = None
 
     def key(self, name: str) -> Location:
-        return replace(self, path=member(self.path, name))
+        return Location(self.document, member(self.path, name), self.file)
 
     def item(self, index: int) -> Location:
-        return replace(self, path=member(self.path, index))
+        return Location(self.document, member(self.path, index), self.file)
 
     def fault(self, message: str, *, place: str = "", fix: Fix | None = None) -> DocumentError:
         """An error that names this location. place: the path of the part at fault, where that is a part of it."""

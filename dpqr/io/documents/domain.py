@@ -76,7 +76,8 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
     if not isinstance(value.get("fields"), list) and any(isinstance(size, int) for size in value.values()):
         return _coded(value, location, faults)
     if not any(key == "fields" or obvious(key, ("fields",)) for key in value):
-        faults.keep(location.fault("the key 'fields' is missing; add it"))
+        swapped = "is a queries file, and no domain; give it as --queries FILE"
+        faults.keep(location.fault(swapped if "queries" in value else "the key 'fields' is missing; add it"))
         return DomainDraft((), broken=(UNREADABLE,))
     value = shaped(value, TableSchema, location, faults)
     draft = _draft(value, location, faults, asked)

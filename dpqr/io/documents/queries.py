@@ -148,8 +148,10 @@ def read_queries(
 def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
     """The document as far as it has a queries file's shape; without queries where it cannot be read."""
     with faults.kept():
-        read = source if isinstance(source, dict) else read_json(Path(source))
-        value = shaped(read, QueriesForm, location, faults)
+        value = source if isinstance(source, dict) else read_json(Path(source))
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = shaped(value, QueriesForm, location, faults)
         if isinstance(value, dict):
             return value
     return {"domain": None}

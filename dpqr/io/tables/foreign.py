@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.limits import discreetly
@@ -64,6 +65,14 @@ def foreign_frame(path: str, size: int) -> Frame | None:
         _require("pyreadstat", path)
         return StatisticalFile(path, size)
     return None
+
+
+def unpacked_bytes(path: str) -> int:
+    """What a workbook unpacks to, as its directory states it; 0 for the other formats."""
+    if Path(path).suffix.lower() != ".xlsx":
+        return 0
+    with ZipFile(path) as packed:
+        return sum(part.file_size for part in packed.infolist())
 
 
 def _require(library: str, path: str) -> None:

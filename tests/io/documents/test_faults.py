@@ -134,3 +134,15 @@ def test_errors_of_no_document_are_kept_as_they_are() -> None:
     faults.keep(DocumentError("none either"))
     with pytest.raises(DocumentError, match=r"^2 faults\nno place\nnone either$"):
         faults.finish()
+
+
+def test_documents_that_were_swapped_are_one_fault_each(tmp_path: Path) -> None:
+    queries, domain = tmp_path / "q.json", tmp_path / "d.json"
+    queries.write_text(json.dumps({"domain": "d.json", "queries": [{"marginal": []}]}))
+    domain.write_text(json.dumps({"fields": [{"name": "a", "type": "boolean"}], "malformed": "drop"}))
+    with pytest.raises(DocumentError) as caught:
+        read_queries(domain, queries)
+    assert [fault.message.split(";")[0] for fault in caught.value.faults] == [
+        "is a queries file, and no domain",
+        "is a domain, and no queries file",
+    ]
