@@ -84,10 +84,9 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
     schema = fitting(value, TableSchema)
     if schema is None or len(faults.found) > before:
         return _with_facts(draft, value, location, faults)
-    malformed = None if schema.malformed is UNSET else Rule(schema.malformed)
+    rule = None if schema.malformed is UNSET else Rule(schema.malformed)
     unit = None if schema.unit is UNSET else StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
-    domain = Domain(draft.attributes, malformed=malformed, unit=unit)
-    return _with_facts(domain, value, location, faults)
+    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit), value, location, faults)
 
 
 def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Asked) -> DomainDraft:
