@@ -178,8 +178,9 @@ def init(
 def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
     """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
 
-    Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`. A budget that was opened
-    before policies existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
+    Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`. A budget that was
+    opened before policies existed may be given any, once. A count column is fixed by `budget
+    init`: it says whom a budget protects.
     """
     from dpqr.app.budget import restrict
 

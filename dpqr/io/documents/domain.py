@@ -17,8 +17,8 @@ from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, R
 from dpqr.data.domain import Domain, possible_faults
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
 from dpqr.io.documents.decoding import Location, decode, spoken
+from dpqr.io.documents.document_text import document_text, read_document
 from dpqr.io.documents.forms import DOMAIN_VERSION, Field, MissingValues, Sizes, TableSchema
-from dpqr.io.documents.json_text import MAX_BYTES, read_json, read_regular_file
 from dpqr.io.documents.labels import label_axis
 from dpqr.io.documents.spelling import missing_texts, spelling
 
@@ -36,12 +36,12 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
     if isinstance(source, dict):
         return decode_domain(source, Location("domain"))
     path = Path(source)
-    return decode_domain(read_json(path), Location(path.name))
+    return decode_domain(read_document(path), Location(path.name))
 
 
 def domain_text(source: str) -> str:
-    """The text of a domain file that was read before, to be kept beside what was made with it."""
-    return read_regular_file(Path(source), MAX_BYTES).decode("utf-8-sig")
+    """The JSON text of a domain file that was read before, to be kept beside what was made with it."""
+    return document_text(Path(source)).decode("utf-8-sig")
 
 
 def decode_domain(value: Any, location: Location) -> Domain:
