@@ -148,6 +148,9 @@ class Spelling:
     trim: blanks at both ends are no part of a text.
     pattern: of dates and times, as `strptime` reads them; None: ISO 8601.
     decimal, group: the decimal mark, and the mark between groups of digits. bare: nothing stands around a number.
+
+    >>> Spelling(trim=True).plain, Spelling(decimal=",", group=".", bare=False).plain  # "1.234,50 EUR"
+    (True, False)
     """
 
     trim: bool = False

@@ -98,7 +98,7 @@ class PolicyChange:
     """A change of policy; None: unchanged. The count column is part of the unit, and so fixed for life.
 
     >>> PolicyChange(records=10**5).applied(Policy(records=10**6, delimiter=";"))
-    Policy(records=100000, bytes=None, memory=None, delimiter=';', counts=None, fail=False)
+    Policy(records=100000, bytes=None, memory=None, delimiter=';', encoding=None, counts=None, fail=False)
     """
 
     records: int | None = None
