@@ -1,5 +1,7 @@
 """A table as people write it: dates, money, spellings, gaps, and an encoding that is not UTF-8."""
 
+import pytest
+
 LEDGER = ("--ledger", "ledger.sqlite")
 MESSY = """region;paid;visited;again
 North;1.234,50 EUR;03/11/2024;yes
@@ -32,6 +34,11 @@ fields:
   trueValues: [yes]
   falseValues: [no, n]
   dpqr: {outside: cell}
+"""
+CODED = """
+fields:
+- {name: fruit, type: integer, categories: [{value: 0, label: apple}, {value: 1, label: pear}]}
+- {name: again, type: boolean, trueValues: [yes], falseValues: [no]}
 """
 COUNTED = {
     "region": {"north": 3, "south": 2, "(null)": 1},
@@ -66,3 +73,15 @@ def test_the_encoding_belongs_to_the_budgets_owner(desk):
     done = desk.release(*other, data="t.csv", queries="q.toml")
     assert done.code == 4
     assert "--encoding 'ascii': the owner of the budget fixed 'cp1252'" in done.err
+
+
+@pytest.mark.parametrize("bins", ["midpoint", "title"])
+def test_synthetic_rows_hold_the_labels_and_are_compared_by_them(desk, bins):
+    desk.put("t.csv", "fruit;again\n" + "0;yes\n" * 30 + "1;no\n" * 20)
+    desk.put("d.yaml", CODED)
+    desk.put("q.yaml", "queries: [{marginal: [fruit, again]}]")
+    stated = ("--delimiter", ";", "--domain", "d.yaml")
+    made = ("--out", "out", "--synthetic", "rows", "--bins", bins)
+    assert desk.release(*stated, *made, data="t.csv", queries="q.yaml", eps="1000").code == 0
+    found = desk.run("evaluate", "t.csv", "out", "--rows", "--queries", "q.yaml", *stated, "--json", "--max-error", "0.001")
+    assert found.code == 0, found.err
