@@ -83,5 +83,7 @@ def test_synthetic_rows_hold_the_labels_and_are_compared_by_them(desk, bins):
     stated = ("--delimiter", ";", "--domain", "d.yaml")
     made = ("--out", "out", "--synthetic", "rows", "--bins", bins)
     assert desk.release(*stated, *made, data="t.csv", queries="q.yaml", eps="1000").code == 0
-    found = desk.run("evaluate", "t.csv", "out", "--rows", "--queries", "q.yaml", *stated, "--json", "--max-error", "0.001")
+    found = desk.run(
+        "evaluate", "t.csv", "out", "--rows", "--queries", "q.yaml", *stated, "--json", "--max-error", "0.001"
+    )
     assert found.code == 0, found.err

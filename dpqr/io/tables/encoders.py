@@ -65,7 +65,8 @@ class LabelEncoder:
         if types.is_integer(cells.type):
             return self._integers(cells)
         if types.is_boolean(cells.type):
-            return self._found(cells.cast(pa.string()), {value: place for place, value in enumerate(self.axis.values)})
+            labels = {value: place for place, value in enumerate(self.axis.values)}
+            return self._found(cells.cast(pa.string()), self.axis.places() | labels)
         if not (types.is_string(cells.type) or types.is_large_string(cells.type)):
             cells = cells.cast(pa.string())
         if self.axis.folded:

@@ -211,6 +211,7 @@ def test_other_texts_of_labels() -> None:
     assert text_codes(words, ["yes", "no", "true", "Yes", "1"]) == [1, 0, 6, 6, 1]
     assert codes(words, pa.array([True, False])) == [1, 0]
     assert codes(words, pa.array([1, 0])) == [1, 6]
+    assert codes(Labels(("no", "yes"), texts=(("no",), ("yes", "true"))), pa.array([True, False])) == [1, 6]
 
 
 TIMES = Bins(tuple(map(Fraction, range(19_000, 23_001, 1000))), kind="date", integral=True)
