@@ -61,9 +61,10 @@ def fix_documents(queries: str, domain: str | None) -> list[Fixed]:
     return written
 
 
-def domain_skeleton(path: str, delimiter: str | None = None) -> dict[str, Any]:
+def domain_skeleton(path: str, delimiter: str | None = None, encoding: str | None = None) -> dict[str, Any]:
     """A domain file for the columns of a table, from their names and types alone."""
-    return skeleton_from_schema(column_types(TableSource(paths=(path,), delimiter=delimiter)))
+    source = TableSource(paths=(path,), delimiter=delimiter, encoding=encoding)
+    return skeleton_from_schema(column_types(source))
 
 
 def write_new(path: str, text: str) -> None:

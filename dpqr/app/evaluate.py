@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,6 @@ from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, rel
 from dpqr.io.outputs.release_files import SYNTHETIC
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.privacy.ledger import DataKind, Ledger
 
@@ -140,14 +140,20 @@ def _rows(
     domain, path, records = asked.domain, request.release, 1.0
     if files:
         place, titled, records = files.synthetic()
-        domain, path = _titled(domain) if titled else domain, str(place)
-    source = TableSource(paths=(path,), delimiter=request.delimiter)
+        domain, path = _as_written(domain, titled=titled), str(place)
+    source = request.table_at(path)
     check_table(source, domain, limits)
     counted = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
     return [answers * records for answers in counted.answers]
 
 
-def _titled(domain: Domain) -> Domain:
-    """The same cells, where a table holds their titles."""
-    named = (Attribute(name=each.name, axis=Labels(values=each.titles())) for each in domain.attributes)
-    return Domain(tuple(named))
+def _as_written(domain: Domain, *, titled: bool) -> Domain:
+    """The same cells, where a table holds their titles; or where it holds those of labels, and values in bins."""
+    if titled:
+        return Domain(tuple(Attribute(name=each.name, axis=Labels(each.titles())) for each in domain.attributes))
+    return Domain(
+        tuple(
+            replace(each, axis=Labels(each.axis.values)) if isinstance(each.axis, Labels) else each
+            for each in domain.attributes
+        )
+    )

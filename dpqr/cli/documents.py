@@ -52,8 +52,9 @@ def _say_sound(queries: str, found: dict[str, Any]) -> None:
 @click.command("domain")
 @click.argument("data", metavar="DATA", callback=options.named)
 @options.delimiter()
+@options.encoding()
 @click.option("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
-def domain_command(data: str, delimiter: str | None, out: str | None) -> None:
+def domain_command(data: str, delimiter: str | None, encoding: str | None, out: str | None) -> None:
     """Write the skeleton of a domain file for the table DATA.
 
     Only column names and types are read, never a value: labels and bounds are for the curator to fill in, from public
@@ -64,7 +65,7 @@ def domain_command(data: str, delimiter: str | None, out: str | None) -> None:
     from dpqr.app.documents import domain_skeleton, write_new
     from dpqr.report.wording import plain
 
-    skeleton = domain_skeleton(data, delimiter)
+    skeleton = domain_skeleton(data, delimiter, encoding)
     if out is None:
         product_json(skeleton)
         return

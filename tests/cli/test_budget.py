@@ -119,6 +119,9 @@ def test_a_policy_is_stated_with_the_budget_and_made_stricter_later(place):
     assert "max-records 500" in run("history").stdout
     assert run("init", "b", "--eps", "1", "--delimiter", r"\t", "--counts", "n").exit_code == 0
     assert "counts in column 'n'" in run("show", "b").stdout
+    assert "delimiter ';', encoding iso8859-1" in run("policy", "survey", "--encoding", "latin1").stdout
+    assert "says 'iso8859-1'" in run("policy", "survey", "--encoding", "cp1252", code=4).stderr
+    assert "--encoding 'klingon'" in run("policy", "survey", "--encoding", "klingon", code=2).stderr
     run("verify")
 
 

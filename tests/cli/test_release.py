@@ -147,6 +147,7 @@ SOURCES = {
     "gzip": ("t.csv.gz", {"t.csv.gz": gzip.compress(TABLE.encode())}, ()),
     "byte-order-mark": ("t.csv", {"t.csv": b"\xef\xbb\xbf" + TABLE.encode()}, ()),
     "tab": ("t.txt", {"t.txt": TABLE.replace(",", "\t")}, ("--delimiter", r"\t")),
+    "utf-16": ("t.csv", {"t.csv": TABLE.encode("utf-16")}, ("--encoding", "UTF-16")),
     "tsv": ("t.tsv", {"t.tsv": TABLE.replace(",", "\t")}, ()),
     "semicolon": ("t.csv", {"t.csv": TABLE.replace(",", ";")}, ("--delimiter", ";")),
     "quoted": ("t.csv", {"t.csv": "\n".join(f'"{line}"' for line in TABLE.split("\n")[:-1]).replace(",", '","')}, ()),

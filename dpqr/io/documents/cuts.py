@@ -37,7 +37,7 @@ def completed(field: Field, named: Sequence[Named], location: Location) -> Field
     Raises:
         DocumentError: a query excludes labels of a column that lists none: what is left is not known.
     """
-    if field.type == "string" and field.constraints.enum is UNSET:
+    if field.type == "string" and field.constraints.enum is UNSET and field.categories is UNSET:
         return _labelled(field, named, location.key("constraints").key("enum"))
     bounds, stated = field.constraints, field.dpqr
     open_bins = field.type in ("number", "date", "datetime") and all(

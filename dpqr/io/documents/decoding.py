@@ -191,6 +191,9 @@ def shaped(value: Any, form: Any, location: Location, faults: Faults) -> Any:
         elif isinstance(value, list) and get_origin(option) is tuple and get_args(option)[-1] is ...:
             item = get_args(option)[0]
             value = [shaped(one, item, location.item(index), faults) for index, one in enumerate(value)]
+        elif isinstance(value, dict) and get_origin(option) is dict:
+            part = get_args(option)[1]
+            value = {key: shaped(one, part, location.key(key), faults) for key, one in value.items()}
     if len(faults.found) > found or faults.full:
         return value
     fixed = _fixed(value, form)
@@ -248,7 +251,8 @@ def _fixed(value: Any, form: Any) -> Any:
     choices = _choices(form)
     meant = obvious(value, choices) or (_SYNONYMS.get(value.lower()) if "integer" in choices else None)
     whole = int(value) if _NUMBER.fullmatch(value) and "." not in value else None
-    texts = [value] if any(get_args(option)[:1] == (str,) for option in _options(form)) else None
+    lists = [option for option in _options(form) if get_origin(option) is tuple]
+    texts = [value] if any(str in _options(get_args(option)[0]) for option in lists) else None
     return next((one for one in (meant, whole, texts) if one is not None and fitting(one, form) is not None), None)
 
 

@@ -19,11 +19,21 @@ from dpqr.data.unit import StatedPersons
 from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
 from dpqr.io.documents.cuts import completed, extended
-from dpqr.io.documents.decoding import Location, decode, fitting, obvious, requoted, shaped, spoken
+from dpqr.io.documents.decoding import Location, decode, fitting, obvious, shaped, spoken
+from dpqr.io.documents.document_text import document_text, read_document, written_in
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.faults import Faults
-from dpqr.io.documents.forms import DOMAIN_VERSION, Field, ImpossibleForm, Sizes, TableSchema, TotalForm
-from dpqr.io.documents.json_text import MAX_BYTES, read_json, read_regular_file
+from dpqr.io.documents.forms import (
+    DOMAIN_VERSION,
+    Field,
+    ImpossibleForm,
+    MissingValues,
+    Sizes,
+    TableSchema,
+    TotalForm,
+)
+from dpqr.io.documents.labels import label_axis
+from dpqr.io.documents.spelling import missing_texts, spelling
 
 PLACEHOLDER = "FILL-IN"
 """What a skeleton writes where the curator's knowledge is needed; no domain may still hold it."""
@@ -48,13 +58,13 @@ def checked_domain(source: str | os.PathLike[str] | dict[str, Any], faults: Faul
         return draft_domain(source, Location("domain"), faults, asked)
     path = Path(source)
     with faults.kept():
-        return draft_domain(read_json(path), Location(path.name, file=path), faults, asked)
+        return draft_domain(read_document(path), written_in(path), faults, asked)
     return DomainDraft((), broken=(UNREADABLE,))
 
 
 def domain_text(source: str) -> str:
-    """The text of a domain file that was read before, to be kept beside what was made with it."""
-    return read_regular_file(Path(source), MAX_BYTES).decode("utf-8-sig")
+    """The JSON text of a domain file that was read before, to be kept beside what was made with it."""
+    return document_text(Path(source)).decode("utf-8-sig")
 
 
 def decode_domain(value: Any, location: Location) -> Domain:
@@ -92,7 +102,7 @@ def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = 
 def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Asked) -> DomainDraft:
     """The sound columns, and the names of the others."""
     fields = value.get("fields")
-    missing = fitting(value.get("missingValues", [""]), tuple[str, ...]) or ()
+    missing = fitting(value.get("missingValues", [""]), MissingValues) or ()
     attributes: list[Attribute] = []
     broken = [] if isinstance(fields, list) else [UNREADABLE]
     for index, one in enumerate(fields if isinstance(fields, list) else ()):
@@ -162,15 +172,14 @@ def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
             _keep_placeholders(member, location.item(index), faults)
 
 
-def _attribute(stated: Field, missing: tuple[str, ...], location: Location, named: Sequence[Named]) -> Attribute:
+def _attribute(stated: Field, missing: MissingValues, location: Location, named: Sequence[Named]) -> Attribute:
     _one_cut(stated, location.key("dpqr"))
     field = completed(stated, named, location)
-    axis = _axis(field, location)
-    own = missing if field.missing_values is UNSET else field.missing_values
-    if isinstance(axis, Labels):
-        _distinct_from_nulls(axis, own, location.key("constraints").key("enum"))
+    nulls = missing_texts(missing if field.missing_values is UNSET else field.missing_values)
+    axis = _axis(field, nulls, location)
     rules = _rules(field, axis, location.key("dpqr"))
-    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
+    written = spelling(field, axis, location)
+    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=nulls, spelling=written)
     attribute = extended(attribute, named, location, opened=field is not stated)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
@@ -195,64 +204,13 @@ def _one_cut(field: Field, location: Location) -> None:
         )
 
 
-def _axis(field: Field, location: Location) -> Axis:
-    if field.constraints.enum is not UNSET or field.type in ("string", "boolean"):
-        return _labels(field, location)
+def _axis(field: Field, missing: tuple[str, ...], location: Location) -> Axis:
+    listed = field.constraints.enum is not UNSET or field.categories is not UNSET
+    if listed or field.type in ("string", "boolean"):
+        return label_axis(field, missing, location)
     if field.type in ("integer", "number"):
         return number_bins(field, location)
-    if field.format not in (UNSET, "default"):
-        raise location.key("format").fault(f"{spoken(field.format)} is not read; only 'default', the ISO form, is")
     return calendar_bins(field, "date" if field.type == "date" else "datetime", location)
-
-
-def _labels(field: Field, location: Location) -> Labels:
-    where = location.key("constraints").key("enum")
-    if field.type in ("number", "date", "datetime"):
-        raise where.fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
-    for key in ("bins", "width", "edges", "every", "closed"):
-        if getattr(field.dpqr, key) is not UNSET:
-            raise (
-                location.key("dpqr")
-                .key(key)
-                .fault("a column of labels (enum, string, boolean) is not binned; leave it out")
-            )
-    for key, bound in (("minimum", field.constraints.minimum), ("maximum", field.constraints.maximum)):
-        if bound is not UNSET:
-            raise location.key("constraints").key(key).fault("a column of labels has no bounds; leave it out")
-    stated = field.constraints.enum
-    if stated is UNSET and field.type == "boolean":
-        return Labels(("false", "true"), folded=True)
-    if stated is UNSET or not stated:
-        raise where.fault("lists no label; list every label that is publicly known, each once")
-    labels = tuple(_label(label, field.type, where.item(index)) for index, label in enumerate(stated))
-    seen: set[str] = set()
-    for index, label in enumerate(labels):
-        if label in seen:
-            at = where.item(index)
-            raise at.fault(f"the label {spoken(label)} stands twice; keep one of them", fix=at.replaced(""))
-        seen.add(label)
-    return Labels(labels, folded=field.type == "boolean")
-
-
-def _label(value: Any, kind: str, location: Location) -> str:
-    """A label as the text that cells are compared with."""
-    if kind == "boolean" and isinstance(value, bool):
-        return "true" if value else "false"
-    if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if kind == "string" and isinstance(value, str):
-        return value
-    fix = requoted(value, kind, location)
-    hint = f"; write {fix.text}" if fix else ""
-    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}{hint}", fix=fix)
-
-
-def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], location: Location) -> None:
-    for index, label in enumerate(axis.values):
-        if label in missing:
-            raise location.item(index).fault(
-                f"{spoken(label)} also stands in missingValues, where it means null; keep one"
-            )
 
 
 def _rules(field: Field, axis: Axis, location: Location) -> dict[Fault, Rule]:

@@ -33,14 +33,6 @@ class _Refused:
     reason: str
 
 
-def read_json(path: Path) -> Any:
-    """The file's JSON value: decimals as Decimal, whole numbers as int.
-
-    Raises: UsageFault where the file cannot be read; DocumentError where its text is no strict JSON.
-    """
-    return parse_json(read_regular_file(path, MAX_BYTES), path.name, path)
-
-
 def read_regular_file(path: Path, limit: int) -> bytes:
     """All bytes of a regular file of at most `limit` bytes."""
     with _reached(path):
@@ -73,7 +65,10 @@ def _reached(path: Path) -> Iterator[None]:
 
 
 def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
-    """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits."""
+    """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits.
+
+    Decimals become Decimal, whole numbers int.
+    """
     top = Location(document, file=file)
     try:
         text = data.decode("utf-8-sig")

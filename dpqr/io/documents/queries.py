@@ -22,6 +22,7 @@ from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
 from dpqr.io.documents.cuts import added
 from dpqr.io.documents.decoding import Location, fitting, number, obvious, shaped
+from dpqr.io.documents.document_text import read_document, written_in
 from dpqr.io.documents.domain import checked_domain, draft_domain, listed
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.entry import Compiled, Frame
@@ -37,7 +38,6 @@ from dpqr.io.documents.forms import (
     QueriesForm,
     Ways,
 )
-from dpqr.io.documents.json_text import read_json
 from dpqr.io.documents.kinds import asks_nothing
 from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
 from dpqr.io.documents.where import compile_where
@@ -133,7 +133,7 @@ def read_queries(
             those of the domain too.
     """
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
-    location, folder = Location(file.name if file else "queries", file=file), file.parent if file else Path()
+    location, folder = written_in(file) if file else Location("queries"), file.parent if file else Path()
     form = _form(path, location, faults)
     named = NOTHING if strict else asked(listed(form, "queries"))
     given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults, named)
@@ -148,7 +148,7 @@ def read_queries(
 def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
     """The document as far as it has a queries file's shape; without queries where it cannot be read."""
     with faults.kept():
-        value = source if isinstance(source, dict) else read_json(Path(source))
+        value = source if isinstance(source, dict) else read_document(Path(source))
         if isinstance(value, dict) and "fields" in value and "queries" not in value:
             raise location.fault("is a domain, and no queries file; give it as --domain FILE")
         value = shaped(value, QueriesForm, location, faults)

@@ -29,7 +29,8 @@ def table_mark(source: TableSource, key: bytes) -> str | None:
     """
     if not source.repeatable:
         return None
-    mark = hmac.new(key, canonical([source.delimiter, source.count_column]).encode(), hashlib.sha256)
+    stated = [] if source.encoding is None else [source.encoding]
+    mark = hmac.new(key, canonical([source.delimiter, source.count_column, *stated]).encode(), hashlib.sha256)
     try:
         for file in source.files():
             mark.update(file.frame.digest() if file.frame is not None else _file_digest(file.path))

@@ -11,13 +11,13 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dpqr.errors import DataError, UsageFault
-from dpqr.privacy.policy import require_delimiter
+from dpqr.privacy.policy import UTF_8, require_delimiter, require_encoding
 
 if TYPE_CHECKING:
     from dpqr.io.tables.frames import Frame
@@ -125,6 +125,7 @@ class TableFile:
     delimiter: str
     bytes: int | None
     stdin: StandardInput | None = None
+    encoding: str = UTF_8
     frame: Frame | None = field(default=None, repr=False)
 
 
@@ -135,12 +136,14 @@ class TableSource:
     paths: files, directories or glob patterns whose tables are read one after another; "-" alone: CSV on standard
     input. Rows are counted the same however they are spread over files.
     delimiter: one character between the cells of a CSV row; None: a tab in .tsv files, a comma elsewhere.
+    encoding: of the text of CSV files; None: UTF-8.
     count_column: where the table is a histogram already, the column that says how many records a row stands for.
     frame: a table in memory, in the place of paths.
     """
 
     paths: tuple[str, ...] = ()
     delimiter: str | None = None
+    encoding: str | None = None
     count_column: str | None = None
     frame: Frame | None = field(default=None, repr=False)
     stdin: StandardInput = field(default_factory=StandardInput, repr=False, compare=False)
@@ -151,6 +154,7 @@ class TableSource:
         if STDIN in self.paths and len(self.paths) > 1:
             raise UsageFault("- (standard input) cannot be joined with other tables; give it alone")
         require_delimiter(self.delimiter)
+        require_encoding(self.encoding)
 
     @property
     def from_stdin(self) -> bool:
@@ -169,7 +173,8 @@ class TableSource:
         Parquet, or names a file twice (its rows would count twice, which no sensitivity covers).
         """
         if self.from_stdin:
-            return (TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None, stdin=self.stdin),)
+            piped = TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None, stdin=self.stdin)
+            return (replace(piped, encoding=self.encoding or UTF_8),)
         if self.frame is not None:
             named, size = self.frame.name, self.frame.size
             return (TableFile(path=named, kind="frame", delimiter=",", bytes=size, frame=self.frame),)
@@ -193,8 +198,9 @@ class TableSource:
         from dpqr.io.tables.foreign import foreign_frame
 
         frame = foreign_frame(path, status.st_size)
-        kind = "foreign" if frame else _kind(path)
-        return TableFile(path=path, kind=kind, delimiter=delimiter, bytes=status.st_size, frame=frame)
+        kind, encoding = "foreign" if frame else _kind(path), self.encoding or UTF_8
+        known = TableFile(path=path, kind=kind, delimiter=delimiter, bytes=status.st_size, frame=frame)
+        return replace(known, encoding=encoding)
 
 
 def _expand(given: str) -> list[str]:

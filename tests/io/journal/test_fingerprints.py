@@ -10,7 +10,7 @@ from support.handmade_release import make_plan
 from support.ordered_releases import planned
 from support.plan_phases import changed
 
-from dpqr.data.attribute import Attribute, Bins, Labels
+from dpqr.data.attribute import PLAIN, Attribute, Bins, Labels, Spelling
 from dpqr.data.domain import Domain
 from dpqr.io.journal import fingerprints as module
 from dpqr.io.journal.fingerprints import (
@@ -51,6 +51,7 @@ def test_equal_plans_have_equal_digests():
         (Labels(("a", "b")), Labels(("a", "c"))),
         (Labels(("a", "b")), Labels(("b", "a"))),
         (Labels(("ab", "c")), Labels(("a", "bc"))),
+        (Labels(("a", "b")), Labels(("a", "b"), texts=(("a",), ("b", "B")))),
         (Bins((Fraction(0), Fraction(1), Fraction(2))), Bins((Fraction(0), Fraction(1), Fraction(3)))),
         (
             Bins((Fraction(0), Fraction(1), Fraction(2))),
@@ -221,3 +222,13 @@ def test_how_the_run_opens_counts_though_the_names_are_the_same():
         changed(make_plan(), "opening", blocks=(factors(((0,), (2,), Dense(k * ones.coefficients))),)) for k in (1, 2)
     ]
     assert plan_digest(opened[0]) != plan_digest(opened[1])
+
+
+def test_the_spelling_of_a_column_counts():
+    plan, digests = make_plan(), set()
+    first, *others = plan.problem.domain.attributes
+    for spelling in (PLAIN, Spelling(trim=True), Spelling(pattern="%d/%m/%Y"), Spelling(decimal=",")):
+        domain = Domain((replace(first, spelling=spelling), *others))
+        digests.add(plan_digest(replace(plan, problem=replace(plan.problem, domain=domain))))
+    assert plan_digest(plan) in digests
+    assert len(digests) == 4

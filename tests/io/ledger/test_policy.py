@@ -33,7 +33,7 @@ def policy(ledger, dataset="survey"):
     return ledger.account(dataset).terms.policy
 
 
-@pytest.mark.parametrize("one", [POLICY, Policy()])
+@pytest.mark.parametrize("one", [POLICY, Policy(), replace(POLICY, encoding="cp1252")])
 def test_a_policy_comes_back_as_it_was(one):
     assert decode_policy(json.loads(json.dumps(policy_document(one)))) == one
     entry = Entry(number=2, kind="policy", time="T", dataset="survey", policy=one)
@@ -42,7 +42,17 @@ def test_a_policy_comes_back_as_it_was(one):
 
 @pytest.mark.parametrize(
     "change",
-    [{"records": "1"}, {"records": True}, {"fail": 1}, {"fail": None}, {"counts": 1}, {"delimiter": "ab"}, {"more": 1}],
+    [
+        {"records": "1"},
+        {"records": True},
+        {"fail": 1},
+        {"fail": None},
+        {"counts": 1},
+        {"delimiter": "ab"},
+        {"more": 1},
+        {"encoding": None},
+        {"encoding": 1},
+    ],
     ids=str,
 )
 def test_any_other_document_is_a_damaged_ledger(change):
@@ -146,3 +156,7 @@ def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
     with pytest.raises(BudgetRefused):
         ledger.reserve("z", draws(1), unit=PrivacyUnit(column="id", rows=3), note="a")
     ledger.verify()
+
+
+def test_a_policy_without_an_encoding_has_the_text_that_it_always_had():
+    assert set(policy_document(POLICY)) == {"records", "bytes", "memory", "delimiter", "counts", "fail"}

@@ -1,5 +1,6 @@
 import pytest
 
+from dpqr.data.attribute import Attribute, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.errors import DocumentError
 from dpqr.io.documents.decoding import Location
@@ -92,3 +93,12 @@ def test_codes_are_compared_like_numbers() -> None:
     domain = read_domain({"k": 5})
     assert cells("k >= 3", domain) == [3, 4]
     assert cells("k = 0", domain) == [0]
+
+
+def test_ordered_categories_are_compared_by_their_order() -> None:
+    levels = Labels(("low", "mid", "high"), ordered=True)
+    domain = Domain((Attribute(name="level", axis=levels, rules={"null": Rule.CELL}),))
+    found = {operator: cells(f"level {operator} 'mid'", domain) for operator in ("<", "<=", "=", ">=", ">")}
+    assert found == {"<": [0], "<=": [0, 1], "=": [1], ">=": [1, 2], ">": [2]}
+    with pytest.raises(DocumentError, match="no label 'hihg'; did you mean 'high'"):
+        cells("level > 'hihg'", domain)
