@@ -1,4 +1,4 @@
-"""Public documents: check them, print their schema, start a new one."""
+"""Public documents: check them, print their schema, write a new file."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from dpqr.app.planning import failing_notes, read_documents
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
 from dpqr.errors import UsageFault
-from dpqr.io.documents.domain import skeleton_from_schema
 from dpqr.io.documents.forms import schema
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import column_types
 
 
 def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
@@ -34,11 +31,6 @@ def check_documents(queries: str, domain: str | None) -> dict[str, Any]:
         ],
         "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain)],
     }
-
-
-def domain_skeleton(path: str, delimiter: str | None = None) -> dict[str, Any]:
-    """A domain file for the columns of a table, from their names and types alone."""
-    return skeleton_from_schema(column_types(TableSource(paths=(path,), delimiter=delimiter)))
 
 
 def write_new(path: str, text: str) -> None:

@@ -44,6 +44,10 @@ SKELETON = {
         },
     ],
 }
+OPEN = """\
+proposed, change what does not suit: 10 bins of gr\u00f6\u00dfe; one bin per month of day
+to fill in (FILL-IN), from public knowledge: minimum and maximum of gr\u00f6\u00dfe, day; labels of who
+"""
 
 
 def typed_table():
@@ -105,7 +109,7 @@ def test_check_opens_no_table(desk):
 def test_domain_from_parquet(desk):
     desk.put("t.parquet", typed_table())
     ended = desk.run("domain", "t.parquet")
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, OPEN)
     assert ended.json == SKELETON
     assert "gr\u00f6\u00dfe" in ended.out
 
@@ -126,7 +130,7 @@ def test_domain_to_a_file_that_is_refused_until_it_is_filled_in(desk):
     desk.put("t.parquet", typed_table())
     ended = desk.run("domain", "t.parquet", "--out", "d.json")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "wrote d.json; fill in labels and bounds, then: dpqr check --domain d.json --queries FILE\n"
+    assert ended.err == f"{OPEN}wrote d.json; check it: dpqr check --domain d.json --queries FILE\n"
     assert json.loads((desk.path / "d.json").read_text()) == SKELETON
     refused = desk.run("check", "--domain", "d.json", "--queries", "q.json")
     assert refused.code == 3
@@ -141,6 +145,46 @@ def test_domain_that_cannot_be_finished_leaves_no_file(desk, monkeypatch):
     monkeypatch.setattr("pathlib.Path.write_text", full)
     assert_refusal(desk.run("domain", "table.csv", "--out", "d.json"), 2, "cannot be written (No space left on device)")
     assert "d.json" not in desk.everything()
+
+
+def test_domain_from_a_codebook_and_types(desk):
+    shutil.copy(SAMPLE / "codebooks" / "clinic.sql", desk.path)
+    ended = desk.run("domain", "table.csv", "--from", "clinic.sql", "--types", "income=number:0..9:bins=3,day=boolean")
+    assert ended.code == 0
+    assert [field["constraints"] for field in ended.json["fields"][:3]] == [
+        {"enum": ["female", "male"]},
+        {"minimum": 0, "maximum": 110},
+        {"minimum": 0, "maximum": 9},
+    ]
+    assert ended.err == (
+        "left out, for the table has no such column: patient_id, visit_date, ward, triage, temperature, insured\n"
+    )
+
+
+def test_domain_in_another_form(desk):
+    desk.write(d__json=DOMAIN)
+    ended = desk.run("domain", "d.json", "--to", "ddl")
+    assert ended.out.startswith('CREATE TABLE "d" (\n  "sex" VARCHAR CHECK ("sex" IN (')
+    assert ended.err.startswith("left out, for the form has no place for it: ")
+    told = desk.run("domain", "d.json", "--to", "smartnoise", "--out", "d.yaml").err
+    assert told.endswith("wrote d.yaml\n")
+    assert (desk.path / "d.yaml").read_text().startswith('"":\n  d:\n    d:\n')
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ((), 2, "name a table, or a codebook by --from, or columns by --types"),
+        (("--from", "none.sql"), 2, "cannot read 'none.sql'"),
+        (("--from", "table.csv"), 3, "is no codebook of a known form"),
+        (("--from", "q.json"), 3, "is no codebook of a known form"),
+        (("--from", "table.csv", "--form", "ddl"), 3, "no CREATE TABLE statement"),
+        (("table.csv", "--types", "agee=boolean"), 2, "no column 'agee'; did you mean 'age'?"),
+        (("table.csv", "--to", "sizes"), 3, "still holds the placeholder"),
+    ],
+)
+def test_domain_that_cannot_be_written(desk, arguments, code, says):
+    assert_refusal(desk.run("domain", *arguments), code, says)
 
 
 @pytest.mark.parametrize("document", ["domain", "queries"])

@@ -1,0 +1,125 @@
+"""Frictionless: a Table Schema, or a Data Package with one in each resource. A domain file is a Table Schema too.
+
+References: https://datapackage.org/standard/table-schema/ and https://datapackage.org/standard/data-package/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, document, labelled
+from dpqr.io.codebooks.written import Written, bounded
+from dpqr.io.documents.decoding import Location, decode
+from dpqr.io.documents.domain import PLACEHOLDER
+from dpqr.io.documents.forms import Constraints, FieldType, Form
+
+PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
+TYPES: dict[str, FieldType] = {
+    "string": "string",
+    "number": "number",
+    "integer": "integer",
+    "boolean": "boolean",
+    "date": "date",
+    "datetime": "datetime",
+    "year": "integer",
+}
+"""The types of the standard that a domain file can hold; columns of any other are left open."""
+
+
+def is_frictionless(tree: Any) -> bool:
+    """Whether this is a Table Schema or a Data Package."""
+    return isinstance(tree, dict) and (isinstance(tree.get("fields"), list) or isinstance(tree.get("resources"), list))
+
+
+def read_frictionless(tree: Any, location: Location) -> tuple[Codebook, ...]:
+    """The schema's table, or one table for each resource whose schema stands in the package itself."""
+    if not isinstance(tree, dict) or not is_frictionless(tree):
+        raise location.fault("a Table Schema has 'fields', a Data Package has 'resources'; one of them is missing")
+    if isinstance(tree.get("fields"), list):
+        return (_table(tree, str(tree.get("name", "")), location),)
+    found = []
+    for index, resource in enumerate(tree["resources"]):
+        schema = resource.get("schema") if isinstance(resource, dict) else None
+        if isinstance(schema, dict):
+            where = location.key("resources").item(index).key("schema")
+            found.append(_table(schema, str(resource.get("name", index)), where))
+    if not found:
+        raise location.key("resources").fault("no resource has its schema here; give the file of the schema itself")
+    return tuple(found)
+
+
+def write_frictionless(outline: Outline, name: str) -> Written:
+    """The domain file, which is a Table Schema; bounds stand in the standard's keys too where there are edges."""
+    whole = msgspec.structs.replace(outline, fields=tuple(map(bounded, outline.fields)))
+    named = {} if outline.name is not UNSET or not name else {"name": name}
+    return Written(content={"$schema": PROFILE, **named, **document(whole)})
+
+
+def _table(tree: dict[str, Any], name: str, location: Location) -> Codebook:
+    if not is_frictionless(tree) or "fields" not in tree:
+        raise location.fault("a Table Schema has a list of 'fields'; it is missing")
+    ours = "dpqr" in tree
+    remarks: list[str] = []
+    columns = []
+    for index, field in enumerate(tree["fields"]):
+        columns.append(_column(field, ours, location.key("fields").item(index), remarks.append))
+    top = _known({**tree, "missingValues": _texts(tree.get("missingValues", [""]))}, Outline, ("fields", "$schema"))
+    outline = decode(top, Outline, location)
+    return Codebook(name=name, outline=msgspec.structs.replace(outline, fields=tuple(columns)), remarks=tuple(remarks))
+
+
+def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], None]) -> Column:
+    """One field. Keys that a domain file lacks are left out; those of a `dpqr` block must all be known."""
+    if not isinstance(field, dict):
+        raise location.fault("a field is an object with a 'name'")
+    field = without_placeholders(field)
+    stated = field.get("constraints")
+    limits = stated if isinstance(stated, dict) else {}
+    kind = field.get("type", "any")
+    if not isinstance(kind, str) or kind not in TYPES:
+        remark(f"{field.get('name')} is of type {kind!r}, which a domain file lacks; give it another by --types")
+    known = {
+        **_known(field, Column, ("type", "constraints", "missingValues")),
+        **({"missingValues": _texts(field["missingValues"])} if "missingValues" in field else {}),
+        "constraints": _known(limits, Constraints, ("enum",)),
+    }
+    if kind == "year" or (kind not in ("date", "datetime") and "format" in known):
+        known.pop("format", None)
+    column = decode(known, Column, location)
+    column = msgspec.structs.replace(column, type=TYPES.get(kind, UNSET) if isinstance(kind, str) else UNSET)
+    if ours and column.dpqr.otherwise is UNSET:
+        column = msgspec.structs.replace(column, dpqr=msgspec.structs.replace(column.dpqr, otherwise="drop"))
+    column = labelled(column, _list(limits.get("enum"), location))
+    return beyond(column, low=limits.get("exclusiveMinimum", UNSET), high=limits.get("exclusiveMaximum", UNSET))
+
+
+def _known(members: dict[str, Any], form: type[Form], apart: tuple[str, ...]) -> dict[str, Any]:
+    names = {field.encode_name for field in msgspec.structs.fields(form)} - set(apart)
+    return {key: value for key, value in members.items() if key in names}
+
+
+def _texts(values: Any) -> Any:
+    """missingValues as texts; the standard's second version lets each be an object with a label."""
+    if not isinstance(values, list):
+        return values
+    return [value.get("value") if isinstance(value, dict) else value for value in values]
+
+
+def _list(values: Any, location: Location) -> list[Any]:
+    if values is not None and not isinstance(values, list):
+        raise location.key("constraints").key("enum").fault("expected a list of values")
+    return values or []
+
+
+def without_placeholders(value: Any) -> Any:
+    """The same without what a skeleton left to fill in."""
+    if isinstance(value, dict):
+        kept = {key: without_placeholders(member) for key, member in value.items()}
+        return {key: member for key, member in kept.items() if member is not None}
+    if isinstance(value, list):
+        return [without_placeholders(member) for member in value] if PLACEHOLDER not in value else None
+    return None if isinstance(value, str) and value.startswith(PLACEHOLDER) else value

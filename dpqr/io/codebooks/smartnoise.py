@@ -1,0 +1,143 @@
+"""SmartNoise SQL: the YAML metadata of tables, with types, bounds and the column that names persons.
+
+References: https://docs.smartnoise.org/sql/metadata.html.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from datetime import date, datetime
+from textwrap import indent
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dpqr.io.codebooks.column import Codebook, Column, Outline, exact, limited
+from dpqr.io.codebooks.written import Written, left_out, ranged
+from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.forms import Constraints, FieldType, Treatment
+
+_TYPES: dict[str, FieldType] = {
+    "int": "integer",
+    "float": "number",
+    "string": "string",
+    "boolean": "boolean",
+    "datetime": "datetime",
+}
+_NAMES: dict[str, str] = {**{kind: name for name, kind in _TYPES.items()}, "date": "datetime"}
+_BOUNDS = ("lower", "upper")
+_HELD = {"constraints.minimum", "constraints.maximum", "constraints.required"}
+
+
+def is_smartnoise(tree: Any) -> bool:
+    """Whether some object three levels down is a table with a typed column."""
+    return any(True for _ in _tables(tree))
+
+
+def read_smartnoise(tree: Any, location: Location) -> tuple[Codebook, ...]:
+    """One table for each. Row counts are not taken; the column that names persons is left out."""
+    found = tuple(_table(name, table) for name, table in _tables(tree))
+    if not found:
+        raise location.fault("SmartNoise metadata is database: schema: table: column: {type: ...}; no column is there")
+    return found
+
+
+def _tables(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Name and members of every object, two levels below the top, that has a typed column."""
+    for schemas in _objects(tree):
+        for tables in _objects(schemas):
+            for name, table in tables.items():
+                if isinstance(table, dict) and any("type" in column for column in _objects(table)):
+                    yield str(name), table
+
+
+def _objects(value: Any) -> list[dict[Any, Any]]:
+    return [member for member in value.values() if isinstance(member, dict)] if isinstance(value, dict) else []
+
+
+def _table(name: str, table: dict[Any, Any]) -> Codebook:
+    clamped = table.get("clamp_columns", True) is True
+    columns, remarks = [], []
+    for key, stated in table.items():
+        if not isinstance(stated, dict) or "type" not in stated:
+            continue
+        if stated.get("private_id") is True:
+            remarks.append(_unit(str(key), table.get("max_ids")))
+            continue
+        columns.append(_column(str(key), stated, clamped))
+        if stated.get("missing_value") is not None:
+            remarks.append(f"{key} has a missing_value, which is not put in for null; null has a cell or is dropped")
+    return Codebook(name=name, outline=Outline(fields=tuple(columns)), remarks=tuple(remarks))
+
+
+def _unit(name: str, most: Any) -> str:
+    unit = f"--unit {name}" + (f" --max-rows {most}" if type(most) is int else "")
+    return f"{name} says whose row it is, so it is no column of the domain; state it as the unit: {unit}"
+
+
+def _column(name: str, stated: dict[Any, Any], clamped: bool) -> Column:
+    kind = _type(stated)
+    required = stated.get("nullable") is False
+    column = Column(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
+    low, high = (_bound(stated.get(side)) for side in _BOUNDS)
+    if kind not in ("integer", "number", "date", "datetime"):
+        return column
+    column = limited(column, low=low, high=high)
+    if not clamped or low is UNSET or high is UNSET:
+        return column
+    return msgspec.structs.replace(
+        column, dpqr=Treatment(null=UNSET if required else "cell", outside="clip", otherwise="drop")
+    )
+
+
+def _type(stated: dict[Any, Any]) -> FieldType | Any:
+    """The form has one type for dates and times: bounds that are dates say which of them it is."""
+    kind = _TYPES.get(str(stated["type"]).lower(), UNSET)
+    days = all(isinstance(stated.get(side), date) and not isinstance(stated[side], datetime) for side in _BOUNDS)
+    return "date" if kind == "datetime" and days else kind
+
+
+def _bound(value: Any) -> Any:
+    """A number, or a date's text; UNSET for what is no bound."""
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, str):  # YAML takes 1e5 and -.5 for texts
+        number = exact(value)
+        return value if number is None else number
+    return value if type(value) in (int, float) and math.isfinite(value) else UNSET
+
+
+def write_smartnoise(outline: Outline, name: str) -> Written:
+    """The metadata of one table; the form has no labels."""
+    import yaml
+
+    outline, remarks = ranged(outline)
+    columns = {column.name: _described(column) for column in outline.fields}
+    table = name or "data"
+    text = yaml.safe_dump({table: {table: {"row_privacy": True, **columns}}}, sort_keys=False, allow_unicode=True)
+    dates = [column.name for column in outline.fields if column.type == "date"]
+    remarks += left_out(outline, _HELD)
+    if dates:
+        remarks += (f"dates are written as datetime, the form's only type for them: {', '.join(dates)}",)
+    return Written(content='"":\n' + indent(text, "  "), remarks=remarks)
+
+
+def _described(column: Column) -> dict[str, Any]:
+    limits = column.constraints
+    described: dict[str, Any] = {"type": _NAMES.get(str(column.type), "string")}
+    for key, bound in (("lower", limits.minimum), ("upper", limits.maximum)):
+        if bound is not UNSET:
+            described[key] = _written_bound(bound, column.type == "date")
+    return {**described, "nullable": limits.required is not True}
+
+
+def _written_bound(bound: Any, day: bool) -> Any:
+    """As YAML's own number, date or time."""
+    if not isinstance(bound, str):
+        return bound if isinstance(bound, int) else float(bound)
+    try:
+        return date.fromisoformat(bound) if day else datetime.fromisoformat(bound)
+    except ValueError:
+        return bound

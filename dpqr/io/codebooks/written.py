@@ -1,0 +1,82 @@
+"""What is written in another form, and what that form has no place for."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from dpqr.io.codebooks.column import Column, Outline, limited, stated
+from dpqr.io.documents.forms import Constraints, Treatment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A codebook in one form.
+
+    content: a JSON object, or the text of a form that is not JSON. remarks: what it does not hold.
+    """
+
+    content: dict[str, Any] | str
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The file's text."""
+        if isinstance(self.content, str):
+            return self.content
+        return json.dumps(self.content, indent=2, ensure_ascii=False) + "\n"
+
+
+def bounded(column: Column) -> Column:
+    """The column with the outermost of its stated edges as bounds."""
+    edges = column.dpqr.edges
+    return limited(column, low=edges[0], high=edges[-1]) if isinstance(edges, tuple) and edges else column
+
+
+def ranged(outline: Outline) -> tuple[Outline, tuple[str, ...]]:
+    """For forms without labels of whole numbers: with bounds in their place, and a remark where they leave a gap."""
+    columns, holed = [], []
+    for column in outline.fields:
+        labels = column.constraints.enum
+        if column.type == "integer" and isinstance(labels, tuple):
+            low, high = min(labels), max(labels)
+            column = msgspec.structs.replace(
+                column, constraints=msgspec.structs.replace(column.constraints, enum=UNSET)
+            )
+            column = limited(column, low=low, high=high)
+            holed += [column.name] if high - low >= len(labels) else []
+        columns.append(bounded(column))
+    remarks = (f"whole numbers between the labels are allowed as well: {', '.join(holed)}",) if holed else ()
+    return msgspec.structs.replace(outline, fields=tuple(columns)), remarks
+
+
+def left_out(outline: Outline, held: Collection[str]) -> tuple[str, ...]:
+    """One remark on all that is stated in the outline and has no place among the keys that are held.
+
+    held: keys like "constraints.enum", "dpqr.null" or "title"; name and type are always held.
+    """
+    missing: dict[str, list[str]] = defaultdict(list)
+    for column in outline.fields:
+        for key in _keys(column):
+            if key not in held:
+                missing[key].append(column.name)
+    parts = [f"{key} ({', '.join(names)})" for key, names in missing.items()]
+    tops = {"fields", "dpqr", "name", "schema"}
+    parts += [key for key, _ in stated(outline) if key not in tops and key not in held]
+    return (f"left out, for the form has no place for it: {'; '.join(parts)}",) if parts else ()
+
+
+def _keys(column: Column) -> Iterator[str]:
+    for key, value in stated(column):
+        if isinstance(value, Constraints):
+            yield from (f"constraints.{part}" for part, _ in stated(value))
+        elif isinstance(value, Treatment):
+            yield from (f"dpqr.{part}" for part, rule in stated(value) if (part, rule) != ("otherwise", "drop"))
+        elif key not in ("name", "type"):
+            yield key
