@@ -36,6 +36,7 @@ class DomainRequest:
 
     data: str | None = None
     delimiter: str | None = None
+    encoding: str | None = None
     codebooks: tuple[str, ...] = ()
     form: str | None = None
     table: str | None = None
@@ -65,7 +66,9 @@ def domain_file(request: DomainRequest) -> Written:
         raise UsageFault("name a table, or a codebook by --from, or columns by --types; more: dpqr guide codebooks")
     remarks = [remark for each in codebooks for remark in each.remarks]
     if data is not None:
-        header = typed_columns(column_types(TableSource(paths=(data,), delimiter=request.delimiter)))
+        header = typed_columns(
+            column_types(TableSource(paths=(data,), delimiter=request.delimiter, encoding=request.encoding))
+        )
         sources = [_renamed(each, header) for each in sources]
         remarks += _differences([header, *sources])
         sources = [header, *(_kept(each, header) for each in sources)]

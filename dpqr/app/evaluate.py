@@ -21,7 +21,6 @@ from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, rel
 from dpqr.io.outputs.release_files import SYNTHETIC
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
-from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.privacy.ledger import DataKind, Ledger
 
@@ -141,7 +140,7 @@ def _rows(
     if files:
         place, titled, records = files.synthetic()
         domain, path = _titled(domain) if titled else domain, str(place)
-    source = TableSource(paths=(path,), delimiter=request.delimiter)
+    source = request.table_at(path)
     check_table(source, domain, limits)
     counted = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
     return [answers * records for answers in counted.answers]

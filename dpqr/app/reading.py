@@ -47,7 +47,7 @@ def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRe
     policy = _policy(payer)
     held = resolved(policy, stated)
     return Reading(
-        source=replace(source, delimiter=held.delimiter, count_column=held.counts),
+        source=replace(source, delimiter=held.delimiter, encoding=held.encoding, count_column=held.counts),
         limits=replace(
             limits,
             records=held.records or _DEFAULTS.records,
@@ -77,6 +77,7 @@ def _stated(source: TableSource, limits: Limits, domain: Domain) -> Policy:
         bytes=None if limits.bytes == _DEFAULTS.bytes else limits.bytes,
         memory=None if limits.memory == _DEFAULTS.memory else limits.memory,
         delimiter=source.delimiter,
+        encoding=source.encoding,
         counts=source.count_column,
         fail=domain.malformed is Rule.FAIL or bool(failing_attributes(domain)),
     )

@@ -5,7 +5,7 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from dpqr.data.unit import Neighbours
@@ -183,13 +183,18 @@ class EvaluateRequest:
     ledger: str | None = None
     anchor: str | None = None
     delimiter: str | None = None
+    encoding: str | None = None
     count_column: str | None = None
     most_error: float | None = None
     most_l1: float | None = None
 
     @property
     def true_table(self) -> TableSource:
-        return TableSource(paths=(self.truth,), delimiter=self.delimiter, count_column=self.count_column)
+        return replace(self.table_at(self.truth), count_column=self.count_column)
+
+    def table_at(self, path: str) -> TableSource:
+        """Rows in a file, read as the true table is."""
+        return TableSource(paths=(path,), delimiter=self.delimiter, encoding=self.encoding)
 
     @property
     def sources(self) -> dict[str, TableSource]:

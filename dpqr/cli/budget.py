@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered
+from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, encoding, gathered
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
@@ -53,31 +53,23 @@ class Reading:
     bytes: int | None
     memory: int | None
     delimiter: str | None
+    encoding: str | None
 
     def policy(self, counts: str | None, fail: bool) -> Policy:
         """The policy of a new budget."""
         from dpqr.privacy.policy import Policy
 
-        return Policy(
-            records=self.records,
-            bytes=self.bytes,
-            memory=self.memory,
-            delimiter=self.delimiter,
-            counts=counts,
-            fail=fail,
-        )
+        return Policy(counts=counts, fail=fail, **asdict(self))
 
     def change(self, fail: bool | None) -> PolicyChange:
         """What a later policy states."""
         from dpqr.privacy.policy import PolicyChange
 
-        return PolicyChange(
-            records=self.records, bytes=self.bytes, memory=self.memory, delimiter=self.delimiter, fail=fail
-        )
+        return PolicyChange(fail=fail, **asdict(self))
 
 
 def reading(command: Decorated) -> Decorated:
-    """The limits of every run and the delimiter, as `reading`."""
+    """The limits of every run, the delimiter and the encoding, as `reading`."""
     limit = partial(click.option, metavar="N")
     return added(
         gathered(Reading, "reading")(command),
@@ -85,6 +77,7 @@ def reading(command: Decorated) -> Decorated:
         limit("--max-bytes", "bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
         limit("--max-memory", "memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
         delimiter(),
+        encoding(),
     )
 
 
@@ -185,8 +178,9 @@ def init(
 def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
     """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
 
-    Stricter: smaller limits, a delimiter where none was stated, no rule `fail`. A budget that was opened before
-    policies existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
+    Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`. A budget that was
+    opened before policies existed may be given any, once. A count column is fixed by `budget
+    init`: it says whom a budget protects.
     """
     from dpqr.app.budget import restrict
 

@@ -63,6 +63,7 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
     help="Columns, for example age=integer:0..99,sex=string:f|m,pay=number:0..9e4:bins=9; wins over codebooks.",
 )
 @options.delimiter(_SOURCES)
+@options.encoding(_SOURCES)
 @_RESULT(
     "--to",
     type=click.Choice(WRITTEN),
@@ -76,6 +77,7 @@ def domain_command(
     table: str | None,
     types: tuple[str, ...],
     delimiter: str | None,
+    encoding: str | None,
     to: str | None,
     out: str | None,
 ) -> None:
@@ -90,7 +92,14 @@ def domain_command(
     from dpqr.report.wording import plain
 
     request = DomainRequest(
-        data=data, delimiter=delimiter, codebooks=codebooks, form=form, table=table, types=types, to=to
+        data=data,
+        delimiter=delimiter,
+        encoding=encoding,
+        codebooks=codebooks,
+        form=form,
+        table=table,
+        types=types,
+        to=to,
     )
     made = domain_file(request)
     if out is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ _goal = Positive()
 @_ask("--top", metavar="N", type=Whole(min=1), help=f"How many blocks to show, worst first. [{TOP}; --json: all]")
 @partial(groups.payer, dataset="What the ledger calls the true table; refused if it is private there.")
 @options.delimiter(options.under("Table"))
+@options.encoding(options.under("Table"))
 @options.under("Table")("--counts", metavar="COLUMN", help="TRUE is a histogram: COLUMN holds the count of each row.")
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
@@ -43,6 +45,7 @@ def command(
     top: int | None,
     payer: groups.Payer,
     delimiter: str | None,
+    encoding: str | None,
     counts: str | None,
     as_json: bool,
     no_color: bool,
@@ -65,10 +68,9 @@ def command(
         queries=documents.queries,
         domain=documents.domain,
         rows=rows,
-        dataset=payer.dataset,
-        ledger=payer.ledger,
-        anchor=payer.anchor,
+        **asdict(payer),
         delimiter=delimiter,
+        encoding=encoding,
         count_column=counts,
         most_error=max_error,
         most_l1=max_l1,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
-from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered, named, under
+from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, encoding, gathered, named, under
 
 if TYPE_CHECKING:
     from dpqr.app.requests import LedgerRequest
@@ -146,6 +146,7 @@ class Table:
     """How the private table is read, and the declared limits; None: not stated."""
 
     delimiter: str | None
+    encoding: str | None
     counts: str | None
     max_cells: int | None
     max_records: int | None
@@ -157,7 +158,7 @@ class Table:
         """The private table in these files."""
         from dpqr.io.tables.source import TableSource
 
-        return TableSource(paths=paths, delimiter=self.delimiter, count_column=self.counts)
+        return TableSource(paths=paths, delimiter=self.delimiter, encoding=self.encoding, count_column=self.counts)
 
     @property
     def limits(self) -> Limits:
@@ -182,6 +183,7 @@ def table(command: Decorated) -> Decorated:
     return added(
         gathered(Table, "table")(command),
         delimiter(option),
+        encoding(option),
         option("--counts", metavar="COLUMN", help="The table is a histogram: COLUMN holds the count of each row."),
         limit("--max-cells", type=count, help="Most cells of the universe kept one by one. [default: 2^24]"),
         limit("--max-records", type=records, help="Most rows. [default, and at most: 2^36]"),

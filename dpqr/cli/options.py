@@ -119,3 +119,19 @@ def delimiter(option: Callable[..., Callable[[Any], Any]] = click.option) -> Cal
         callback=lambda _, __, given: "\t" if given == r"\t" else given,
         help=r"CSV delimiter, ; or \t (a tab) for example. [default: a tab in .tsv, else a comma]",
     )
+
+
+def encoding(option: Callable[..., Callable[[Any], Any]] = click.option) -> Callable[[Any], Any]:
+    """--encoding, by the one name of an encoding that has several."""
+
+    def known(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+        from dpqr.privacy.policy import known_encoding
+
+        return None if given is None else known_encoding(given)
+
+    return option(
+        "--encoding",
+        metavar="NAME",
+        callback=known,
+        help="Encoding of CSV files, cp1252 or utf-16 for example. [default: utf-8]",
+    )

@@ -96,7 +96,8 @@ class Given:
         from dpqr.io.tables.source import TableSource
 
         path = self.asked.points
-        return TableSource(paths=(path,), delimiter=self.table.delimiter) if path else None
+        table = self.table
+        return TableSource(paths=(path,), delimiter=table.delimiter, encoding=table.encoding) if path else None
 
     def request(self, predictions: int | None, payer: LedgerRequest | None) -> PredictionRequest:
         """The run. For a plan alone no table is needed: standard input stands for any."""

@@ -28,10 +28,14 @@ class Labels:
     """Categorical values, compared as exact text (integers as their decimal text).
 
     folded: case is ignored (boolean columns: "True" and "TRUE" are "true").
+    texts: what stands for each label in a table; (): every label for itself.
+    ordered: the labels rise in the order of `values`.
     """
 
     values: tuple[str, ...]
     folded: bool = False
+    texts: tuple[tuple[str, ...], ...] = ()
+    ordered: bool = False
 
     @property
     def size(self) -> int:
@@ -39,6 +43,15 @@ class Labels:
 
     def titles(self) -> tuple[str, ...]:
         return self.values
+
+    def places(self) -> dict[str, int]:
+        """Return the label's position for every text that stands for one; texts are folded where case is ignored."""
+        texts = self.texts or tuple((value,) for value in self.values)
+        return {self.form(text): place for place, several in enumerate(texts) for text in several}
+
+    def form(self, text: str) -> str:
+        """Return the text as it is compared."""
+        return text.casefold() if self.folded else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,10 +135,34 @@ Axis = Labels | Codes | Bins
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Spelling:
+    """How the values of a column are written in text.
+
+    trim: blanks at both ends are no part of a text.
+    pattern: of dates and times, as `strptime` reads them; None: ISO 8601.
+    decimal, group: the decimal mark, and the mark between groups of digits. bare: nothing stands around a number.
+    """
+
+    trim: bool = False
+    pattern: str | None = None
+    decimal: str = "."
+    group: str | None = None
+    bare: bool = True
+
+    @property
+    def plain(self) -> bool:
+        """Return whether numbers, dates and times are written as a program writes them."""
+        return (self.pattern, self.decimal, self.group, self.bare) == (None, ".", None, True)
+
+
+PLAIN = Spelling()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Attribute:
     """A named axis with `size` cells: the declared ones in order, then one for each fault whose rule is `cell`.
 
-    rules: the stated ones only; missing: the texts that mean null in a text table.
+    rules: the stated ones only; missing: the texts that mean null in a text table; spelling: how its texts are written.
     Invariant: the cells and the rules come from the curator's domain file, never from the data.
 
     >>> sex = Attribute(name="sex", axis=Labels(("female", "male")), rules={"null": Rule.CELL})
@@ -140,6 +177,7 @@ class Attribute:
     axis: Axis
     rules: dict[Fault, Rule] = field(default_factory=dict)
     missing: tuple[str, ...] = ("",)
+    spelling: Spelling = PLAIN
 
     def __post_init__(self) -> None:
         if not self.name:

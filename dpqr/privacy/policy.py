@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,28 +16,51 @@ def require_delimiter(mark: str | None) -> None:
         raise UsageFault(f"--delimiter {mark!r}: give one character, for example ';' or a tab")
 
 
+UTF_8 = "utf-8"
+_ENCODINGS = re.compile(
+    r"utf-8(-sig)?|utf-(16|32)(-[lb]e)?|ascii|iso8859-\d+|cp\d+|koi8-[rtu]|mac-\w+|gb(2312|k|18030)|big5(hkscs)?|euc_(jp|kr)|"
+    r"shift_jis"
+)
+
+
+def known_encoding(name: str) -> str:
+    """Return the one name of a text encoding that has several ("latin1", "windows-1252"); an unknown one as it is."""
+    try:
+        return codecs.lookup(name).name
+    except (LookupError, ValueError):
+        return name
+
+
+def require_encoding(name: str | None) -> None:
+    """Raise UsageFault unless `name` is an encoding of plain text."""
+    if name is not None and not _ENCODINGS.fullmatch(known_encoding(name)):
+        raise UsageFault(f"--encoding {name!r}: give an encoding such as utf-8, cp1252, latin-1 or utf-16")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
     """How the private table is read, as the owner of a budget fixes it, or as a request states it.
 
     records, bytes, memory: limits of the same names; None: the built-in defaults.
-    delimiter: of CSV files; None: by the file's ending. counts: the count column; None: every row is one record.
+    delimiter: of CSV files; None: by the file's ending. encoding: of CSV files; None: UTF-8.
+    counts: the count column; None: every row is one record.
     fail: whether a rule `fail` may occur (policy), or occurs in the domain (request).
 
     Raises:
-        UsageFault: a limit below 1, no delimiter of a CSV row, no name of a column.
+        UsageFault: a limit below 1, no delimiter of a CSV row, no encoding, no name of a column.
 
     Privacy:
         Whether a table breaks a limit or a rule `fail` shows in the exit code, which no noise protects. A requester who
-        could choose these, a delimiter or a count column would learn the number of records or a largest value by
-        bisection. So they are fixed once, by the owner, and each stated limit is named as a bit that the guarantee
-        does not cover (`uncovered_bits`).
+        could choose these, a delimiter, an encoding or a count column would learn the number of records or a largest
+        value by bisection. So they are fixed once, by the owner, and each stated limit is named as a bit that the
+        guarantee does not cover (`uncovered_bits`).
     """
 
     records: int | None = None
     bytes: int | None = None
     memory: int | None = None
     delimiter: str | None = None
+    encoding: str | None = None
     counts: str | None = None
     fail: bool = False
 
@@ -44,6 +69,7 @@ class Policy:
             if limit is not None and (not isinstance(limit, int) or isinstance(limit, bool) or limit < 1):
                 raise UsageFault(f"{option}: a limit is a whole number of at least 1")
         require_delimiter(self.delimiter)
+        require_encoding(self.encoding)
         if self.counts is not None and not (self.counts and self.counts.isprintable()):
             raise UsageFault(f"--counts {self.counts!r}: give a column's name, of printable characters")
 
@@ -53,6 +79,7 @@ class Policy:
         for (option, limit), (_, default) in zip(self._limits(), BUILT_IN._limits(), strict=True):
             yield option, limit, default if limit is None else limit
         yield "--delimiter", self.delimiter, self.delimiter
+        yield "--encoding", self.encoding, self.encoding or UTF_8
         yield "--counts", self.counts, self.counts
 
     def _limits(self) -> tuple[tuple[str, int | None], ...]:
@@ -71,6 +98,7 @@ class PolicyChange:
     bytes: int | None = None
     memory: int | None = None
     delimiter: str | None = None
+    encoding: str | None = None
     fail: bool | None = None
 
     def applied(self, policy: Policy) -> Policy:
@@ -81,6 +109,7 @@ class PolicyChange:
             bytes=policy.bytes if self.bytes is None else self.bytes,
             memory=policy.memory if self.memory is None else self.memory,
             delimiter=policy.delimiter if self.delimiter is None else self.delimiter,
+            encoding=policy.encoding if self.encoding is None else self.encoding,
             fail=policy.fail if self.fail is None else self.fail,
         )
 
@@ -117,13 +146,13 @@ def resolved(policy: Policy, stated: Policy) -> Policy:
 
 
 def require_stricter(policy: Policy, later: Policy) -> None:
-    """Raise BudgetRefused if `later` admits a run that `policy` refuses; a first delimiter may be stated."""
+    """Raise BudgetRefused if `later` admits a run that `policy` refuses; a first delimiter or encoding may come."""
     for (option, before, fixed), (_, asked, after) in zip(policy.stated, later.stated, strict=True):
         if isinstance(fixed, int) and isinstance(after, int):
             if after > fixed:
                 raise _looser(option, asked, f"at most {_value(fixed)}")
-        elif after != before and not (option == "--delimiter" and before is None):
-            raise _looser(option, asked, _fixed(option, before))
+        elif asked != before and not (option in ("--delimiter", "--encoding") and before is None):
+            raise _looser(option, asked, _fixed(option, fixed))
     if later.fail and not policy.fail:
         raise BudgetRefused("--allow-fail: the budget's policy forbids a rule `fail`, and stays so")
 

@@ -49,6 +49,7 @@ def policy_words(policy: Policy) -> str:
     limits = [f"{option[2:]} {value}" for option, value, _ in policy.stated if isinstance(value, int)]
     parts = limits or ["built-in limits"]
     parts += [] if policy.delimiter is None else [f"delimiter {policy.delimiter!r}"]
+    parts += [] if policy.encoding is None else [f"encoding {policy.encoding}"]
     parts.append("no count column" if policy.counts is None else f"counts in column {policy.counts!r}")
     return ", ".join([*parts, "a rule `fail` may occur" if policy.fail else "no rule `fail`"])
 

@@ -70,11 +70,14 @@ def test_a_command_is_handed_one_object_for_each_group():
         found.update(given)
 
     CliRunner().invoke(
-        command, ["--max-cells", "12", "--delimiter", r"\t", "--dataset", "survey"], catch_exceptions=False
+        command,
+        ["--max-cells", "12", "--delimiter", r"\t", "--encoding", "windows-1252", "--dataset", "survey"],
+        catch_exceptions=False,
     )
     assert found == {
         "table": groups.Table(
             delimiter="\t",
+            encoding="cp1252",
             counts=None,
             max_cells=12,
             max_records=None,

@@ -4,15 +4,31 @@ import pytest
 
 from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.io.tables.limits import Limits
-from dpqr.privacy.policy import BUILT_IN, Policy, PolicyChange, require_stricter, resolved, uncovered_bits
+from dpqr.privacy.policy import (
+    BUILT_IN,
+    Policy,
+    PolicyChange,
+    known_encoding,
+    require_stricter,
+    resolved,
+    uncovered_bits,
+)
 
-FIXED = Policy(records=1000, bytes=2**30, memory=2**29, delimiter=";", counts="count", fail=True)
-OTHERWISE = {"records": 999, "bytes": 2**29, "memory": 2**28, "delimiter": ",", "counts": "income"}
+FIXED = Policy(records=1000, bytes=2**30, memory=2**29, delimiter=";", encoding="cp1252", counts="count", fail=True)
+OTHERWISE = {
+    "records": 999,
+    "bytes": 2**29,
+    "memory": 2**28,
+    "delimiter": ",",
+    "encoding": "utf-16",
+    "counts": "income",
+}
 NAMES = {
     "records": "--max-records",
     "bytes": "--max-bytes",
     "memory": "--max-memory",
     "delimiter": "--delimiter",
+    "encoding": "--encoding",
     "counts": "--counts",
 }
 
@@ -61,6 +77,7 @@ def test_a_rule_fail_needs_the_owners_word():
 def test_no_request_that_passes_reads_the_table_in_another_way():
     """All requests with one option stated, from a grid of values: they pass with one and the same reading, or not."""
     grid = {"records": [1, 1000, 2**36], "bytes": [1, 2**30, 2**40], "delimiter": [";", ","], "counts": ["count", "x"]}
+    grid["encoding"] = ["utf-8", "cp1252", "ascii"]
     for policy in (FIXED, Policy(), replace(FIXED, counts=None)):
         found = set()
         for name, values in grid.items():
@@ -86,6 +103,8 @@ LOOSER = [
     {"memory": 2**30},
     {"delimiter": ","},
     {"delimiter": None},
+    {"encoding": "utf-16"},
+    {"encoding": None},
     {"counts": "other"},
     {"counts": None},
 ]
@@ -103,7 +122,7 @@ def test_and_never_looser(change):
 
 
 def test_the_default_policy_may_become_stricter_and_never_looser():
-    for stated in ({"records": 2**36}, {"records": 5}, {"bytes": 1}, {"delimiter": "\t"}):
+    for stated in ({"records": 2**36}, {"records": 5}, {"bytes": 1}, {"delimiter": "\t"}, {"encoding": "cp1252"}):
         require_stricter(Policy(), Policy(**stated))
     for stated in ({"bytes": 2**41}, {"memory": 2**33}, {"counts": "x"}, {"fail": True}):
         with pytest.raises(BudgetRefused):
@@ -128,6 +147,11 @@ def test_a_change_states_some_fields_and_leaves_the_others():
         {"delimiter": '"'},
         {"delimiter": "\n"},
         {"delimiter": "\u3000"},
+        {"encoding": ""},
+        {"encoding": "rot13"},
+        {"encoding": "utf-7"},
+        {"encoding": "base64"},
+        {"encoding": "a\0b"},
         {"counts": ""},
         {"counts": "a\nb"},
     ],
@@ -140,9 +164,18 @@ def test_what_is_no_policy_is_refused(wrong):
 
 def test_every_stated_limit_and_fail_are_named_as_bits():
     sentences = uncovered_bits(FIXED)
-    assert len(sentences) == len(fields(Policy)) - len({"delimiter", "counts"})
+    assert len(sentences) == len(fields(Policy)) - len({"delimiter", "encoding", "counts"})
     assert all("one bit that the guarantee does not cover" in sentence for sentence in sentences)
     assert "more than 1000 records (--max-records)" in sentences[0]
     assert uncovered_bits(Policy()) == ()
-    assert uncovered_bits(Policy(delimiter=";")) == ()
+    assert uncovered_bits(Policy(delimiter=";", encoding="cp1252")) == ()
     assert len(uncovered_bits(Policy(fail=True))) == 1
+
+
+def test_utf_8_may_be_stated_where_no_encoding_is_and_an_encoding_has_one_name():
+    assert resolved(Policy(), Policy(encoding="utf-8")) == Policy()
+    with pytest.raises(BudgetRefused, match="--encoding 'utf-8': the owner of the budget fixed 'cp1252'"):
+        resolved(FIXED, Policy(encoding="utf-8"))
+    assert known_encoding("Windows-1252") == "cp1252"
+    assert known_encoding("latin1") == known_encoding("L1") == "iso8859-1"
+    assert known_encoding("klingon") == "klingon"

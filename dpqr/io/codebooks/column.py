@@ -46,6 +46,11 @@ def ordered(kind: FieldType | UnsetType) -> bool:
     return kind in ("integer", "number", "date", "datetime")
 
 
+def has_labels(column: Column) -> bool:
+    """Whether labels are stated."""
+    return column.constraints.enum is not UNSET or column.categories is not UNSET
+
+
 def limited(column: Column, *, low: Any = UNSET, high: Any = UNSET) -> Column:
     """The column with these bounds; one that is UNSET stays as it was."""
     stated = column.constraints
@@ -109,11 +114,11 @@ def overlaid(base: Column, over: Column) -> Column:
             name=base.name, title=base.title, description=base.description, missing_values=base.missing_values
         )
     limits, cut = base.constraints, base.dpqr
-    if over.constraints.enum is not UNSET:
-        limits = msgspec.structs.replace(limits, minimum=UNSET, maximum=UNSET)
-        cut = uncut(cut)
-    if _bounded(over) or over.dpqr.edges is not UNSET:
+    if has_labels(over):
+        limits, cut = msgspec.structs.replace(limits, minimum=UNSET, maximum=UNSET), uncut(cut)
+    if has_labels(over) or _bounded(over) or over.dpqr.edges is not UNSET:
         limits = msgspec.structs.replace(limits, enum=UNSET)
+        base = msgspec.structs.replace(base, categories=UNSET, categories_ordered=False)
     if over.dpqr.edges is not UNSET:
         limits = msgspec.structs.replace(limits, minimum=UNSET, maximum=UNSET)
     if any(getattr(over.dpqr, key) is not UNSET for key in CUTS) or (_bounded(over) and cut.edges is not UNSET):

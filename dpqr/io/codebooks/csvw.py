@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, builtin, exact, labelled, limited
 from dpqr.io.codebooks.written import Written, left_out, ranged
 from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import Constraints, FieldType
+from dpqr.io.documents.forms import Constraints, FieldType, MissingValues
+from dpqr.io.documents.spelling import missing_texts
 
 CONTEXT = "http://www.w3.org/ns/csvw"
 _WHOLE = "integer long int short byte nonNegativeInteger positiveInteger unsignedLong unsignedInt unsignedShort"
@@ -27,6 +29,22 @@ _BASES: dict[str, FieldType] = {
     "date": "date",
 }
 _LEAST = {"positiveInteger": 1, **dict.fromkeys(["nonNegativeInteger", *_WHOLE.split()[-3:], "unsignedByte"], 0)}
+_DIRECTIVES = {
+    "yyyy": "%Y",
+    "MM": "%m",
+    "M": "%m",
+    "dd": "%d",
+    "d": "%d",
+    "HH": "%H",
+    "mm": "%M",
+    "ss": "%S",
+    **dict.fromkeys(["S" * count for count in range(1, 7)], "%f"),
+    **dict.fromkeys(["XXX", "XX", "X", "xxx", "xx"], "%z"),
+    "%": "%%",
+}
+_DATES = re.compile("|".join(sorted(_DIRECTIVES, key=len, reverse=True)))
+"""Fields of Unicode's date patterns, as far as CSVW has them."""
+_ISO = ("yyyy-MM-dd", "yyyy-MM-ddTHH:mm", "yyyy-MM-ddTHH:mm:ss", "yyyy-MM-dd HH:mm", "yyyy-MM-dd HH:mm:ss")
 _SIGNS = re.compile(r"[\\.^$*+?{}\[\]|()]")
 _LITERAL = r"(?:[^\\.^$*+?{}\[\]|()]|\\\W)*"
 _ALTERNATIVES = re.compile(rf"\^?\(?(?:\?:)?({_LITERAL}(?:\|{_LITERAL})*)\)?\$?")
@@ -38,6 +56,11 @@ _HELD = {
     "constraints.required",
     "missing_values",
     "description",
+    "format",
+    "true_values",
+    "false_values",
+    "decimal_char",
+    "group_char",
 }
 
 
@@ -130,9 +153,31 @@ def _bound(datatype: dict[str, Any], *keys: str) -> Any:
 
 
 def _formatted(column: Column, form: Any) -> Column:
-    """Labels from a regular expression that lists them."""
-    listed = _ALTERNATIVES.fullmatch(form) if column.type == "string" and isinstance(form, str) else None
-    return labelled(column, [_unescaped(each) for each in _split(listed[1])]) if listed else column
+    """What the `format` says: labels in a regular expression, words for true and false, marks of numbers, dates."""
+    if column.type in ("integer", "number"):
+        return _marked(column, form if isinstance(form, dict) else {"pattern": form})
+    if not isinstance(form, str):
+        return column
+    if column.type == "string":
+        listed = _ALTERNATIVES.fullmatch(form)
+        return labelled(column, [_unescaped(each) for each in _split(listed[1])]) if listed else column
+    if column.type == "boolean":
+        true, _, false = form.partition("|")
+        return msgspec.structs.replace(column, true_values=(true,), false_values=(false,)) if true and false else column
+    pattern = _DATES.sub(lambda found: _DIRECTIVES[found[0]], form)
+    return column if column.type is UNSET or form in _ISO else msgspec.structs.replace(column, format=pattern)
+
+
+def _marked(column: Column, form: dict[str, Any]) -> Column:
+    """Numbers with the stated marks; a pattern with a comma has that for groups."""
+    pattern, decimal = form.get("pattern"), form.get("decimalChar")
+    grouped = isinstance(pattern, str) and "," in pattern and decimal != ","
+    group = form.get("groupChar", "," if grouped else None)
+    return msgspec.structs.replace(
+        column,
+        group_char=group if isinstance(group, str) and len(group) == 1 else UNSET,
+        decimal_char=decimal if isinstance(decimal, str) and len(decimal) == 1 and column.type == "number" else UNSET,
+    )
 
 
 def _split(alternatives: str) -> list[str]:
@@ -157,6 +202,8 @@ def _described(column: Column) -> dict[str, Any]:
     if limits.enum is not UNSET and base == "string":
         listed = "|".join(_SIGNS.sub(r"\\\g<0>", str(label)) for label in limits.enum)
         datatype["format"] = f"^({listed})$"
+    if (form := _written_format(column)) is not None:
+        datatype["format"] = form
     for key, bound in (("minimum", limits.minimum), ("maximum", limits.maximum)):
         if bound is not UNSET:
             datatype[key] = builtin(bound)
@@ -172,5 +219,20 @@ def _described(column: Column) -> dict[str, Any]:
     return described
 
 
-def _unwrapped(texts: tuple[str, ...]) -> Any:
+def _written_format(column: Column) -> Any:
+    """The `format` of marks, words or a date's pattern; None where nothing of the kind is stated."""
+    if isinstance(column.true_values, tuple) and isinstance(column.false_values, tuple):
+        return f"{column.true_values[0]}|{column.false_values[0]}"
+    marks = {"decimalChar": column.decimal_char, "groupChar": column.group_char}
+    stated = {key: mark for key, mark in marks.items() if mark is not UNSET}
+    if stated:
+        return stated
+    if column.type not in ("date", "datetime") or not isinstance(column.format, str) or column.format == "default":
+        return None
+    back = {directive: field for field, directive in reversed(_DIRECTIVES.items())}
+    return re.sub("%.", lambda found: back.get(found[0], found[0]), column.format.removeprefix("fmt:"))
+
+
+def _unwrapped(missing: MissingValues) -> Any:
+    texts = missing_texts(missing)
     return texts[0] if len(texts) == 1 else list(texts)

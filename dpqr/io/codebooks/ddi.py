@@ -12,15 +12,17 @@ from collections.abc import Iterator
 from typing import Any
 from xml.parsers import expat
 
+import msgspec
 from msgspec import UNSET
 
 from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, exact, labelled, limited
-from dpqr.io.codebooks.written import Written, bounded, left_out
+from dpqr.io.codebooks.written import Written, left_out, own_titles, plain
 from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.forms import FieldType
+from dpqr.io.documents.forms import Category, FieldType
+from dpqr.io.documents.spelling import missing_texts
 
 NAMESPACE = "ddi:codebook:2_5"
-_HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "missing_values", "title"}
+_HELD = {"constraints.enum", "constraints.minimum", "constraints.maximum", "categories", "missing_values", "title"}
 
 
 def read_ddi(data: bytes, location: Location) -> tuple[Codebook, ...]:
@@ -84,10 +86,12 @@ def _column(variable: ElementTree.Element, location: Location, index: int) -> Co
     name = variable.get("name", "").strip()
     if not name:
         raise location.fault(f"the variable number {index + 1} has no name; add the attribute")
-    categories = [(_text(each, "catValu"), each.get("missing") == "Y") for each in _children(variable, "catgry")]
-    missing = [value for value, absent in categories if absent] + _values(variable, "invalrng")
+    categories = _children(variable, "catgry")
+    missing = [_text(each, "catValu") for each in categories if each.get("missing") == "Y"]
+    missing += _values(variable, "invalrng")
     continuous = variable.get("intrvl") == "contin" or bool(_ranges(variable))
-    values = [] if continuous else [value for value, absent in categories if not absent and value not in missing]
+    titles = {_text(each, "catValu"): _text(each, "labl") for each in categories}
+    values = [] if continuous else [value for value in titles if value not in missing]
     values = values or _values(variable, "valrng")
     column = Column(
         name=name,
@@ -97,7 +101,21 @@ def _column(variable: ElementTree.Element, location: Location, index: int) -> Co
     )
     if column.type in ("integer", "number"):
         column = _ranged(column, variable)
-    return labelled(column, [exact(value) for value in values] if column.type == "integer" else values)
+    column = labelled(column, [exact(value) for value in values] if column.type == "integer" else values)
+    return _titled(column, titles)
+
+
+def _titled(column: Column, titles: dict[str, str]) -> Column:
+    """With the titles of its values, unless two are alike: answers tell cells apart by them."""
+    if not isinstance(column.constraints.enum, tuple):
+        return column
+    values = column.constraints.enum
+    shown = [titles.get(str(value)) or str(value) for value in values]
+    if len(set(shown)) < len(shown) or shown == list(map(str, values)):
+        return column
+    categories = tuple(Category(value=value, label=title) for value, title in zip(values, shown, strict=True))
+    limits = msgspec.structs.replace(column.constraints, enum=UNSET)
+    return msgspec.structs.replace(column, categories=categories, constraints=limits)
 
 
 def _type(variable: ElementTree.Element, values: list[str], continuous: bool) -> FieldType | Any:
@@ -147,13 +165,14 @@ def _bound(element: ElementTree.Element, key: str) -> Any:
 
 def write_ddi(outline: Outline, name: str) -> Written:
     """A codebook of one data file: its title, and a variable for each column."""
+    outline = msgspec.structs.replace(outline, fields=tuple(map(plain, outline.fields)))
     ElementTree.register_namespace("", NAMESPACE)
     top = ElementTree.Element(_tag("codeBook"), version="2.5")
     study = _added(_added(_added(_added(top, "stdyDscr"), "citation"), "titlStmt"), "titl")
     study.text = outline.title if isinstance(outline.title, str) else name or "data"
     described = _added(top, "dataDscr")
     for column in outline.fields:
-        _describe(described, bounded(column))
+        _describe(described, column)
     ElementTree.indent(top)
     text = ElementTree.tostring(top, encoding="unicode")
     remarks = left_out(outline, _HELD)
@@ -175,13 +194,17 @@ def _describe(described: ElementTree.Element, column: Column) -> None:
         bounds = {"min": limits.minimum, "max": limits.maximum}
         stated = {key: str(bound) for key, bound in bounds.items() if bound is not UNSET}
         _added(_added(variable, "valrng"), "range", UNITS="INT" if column.type == "integer" else "REAL", **stated)
-    absent = () if column.missing_values is UNSET else tuple(text for text in column.missing_values if text)
+    absent = () if column.missing_values is UNSET else filter(None, missing_texts(column.missing_values))
+    titles = own_titles(column)
     for value in () if limits.enum is UNSET else limits.enum:
-        _added(_added(variable, "catgry"), "catValu").text = str(value)
+        category = _added(variable, "catgry")
+        _added(category, "catValu").text = str(value)
+        if value in titles:
+            _added(category, "labl").text = titles[value]
     for value in absent:
         _added(_added(variable, "catgry", missing="Y"), "catValu").text = value
-    category = {"category": "date"} if column.type in ("date", "datetime") else {}
-    _added(variable, "varFormat", type="numeric" if numeric else "character", **category)
+    dated = {"category": "date"} if column.type in ("date", "datetime") else {}
+    _added(variable, "varFormat", type="numeric" if numeric else "character", **dated)
 
 
 def _added(parent: ElementTree.Element, name: str, **attributes: str) -> ElementTree.Element:

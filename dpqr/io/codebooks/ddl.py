@@ -11,11 +11,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from dpqr.errors import UsageFault
 from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, exact, labelled, limited, ordered
-from dpqr.io.codebooks.written import Written, bounded, left_out
+from dpqr.io.codebooks.written import Written, left_out, plain
 from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.forms import Constraints, FieldType
 
@@ -243,7 +244,8 @@ _SQL_TYPES = {
 
 def write_ddl(outline: Outline, name: str) -> Written:
     """One CREATE TABLE in standard SQL; labels as CHECK ... IN, bounds as CHECK with >= and <=."""
-    lines = ",\n".join(f"  {_definition(bounded(column))}" for column in outline.fields)
+    outline = msgspec.structs.replace(outline, fields=tuple(map(plain, outline.fields)))
+    lines = ",\n".join(f"  {_definition(column)}" for column in outline.fields)
     text = f"CREATE TABLE {_identifier(name or 'data')} (\n{lines}\n);\n"
     return Written(content=text, remarks=left_out(outline, _HELD))
 

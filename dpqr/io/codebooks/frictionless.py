@@ -67,8 +67,7 @@ def _table(tree: dict[str, Any], name: str, location: Location) -> Codebook:
     columns = []
     for index, field in enumerate(tree["fields"]):
         columns.append(_column(field, ours, location.key("fields").item(index), remarks.append))
-    top = _known({**tree, "missingValues": _texts(tree.get("missingValues", [""]))}, Outline, ("fields", "$schema"))
-    outline = decode(top, Outline, location)
+    outline = decode(_known(tree, Outline, ("fields", "$schema")), Outline, location)
     return Codebook(name=name, outline=msgspec.structs.replace(outline, fields=tuple(columns)), remarks=tuple(remarks))
 
 
@@ -83,12 +82,14 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
     if not isinstance(kind, str) or kind not in TYPES:
         remark(f"{field.get('name')} is of type {kind!r}, which a domain file lacks; give it another by --types")
     known = {
-        **_known(field, Column, ("type", "constraints", "missingValues")),
-        **({"missingValues": _texts(field["missingValues"])} if "missingValues" in field else {}),
+        **_known(field, Column, ("type", "constraints")),
         "constraints": _known(limits, Constraints, ("enum",)),
     }
-    if kind == "year" or (kind not in ("date", "datetime") and "format" in known):
+    if kind not in ("date", "datetime"):
         known.pop("format", None)
+    elif known.get("format") == "any":
+        known.pop("format")
+        remark(f"{known.get('name')} has the format 'any', which would guess; state it by --types, as format=%d/%m/%Y")
     column = decode(known, Column, location)
     column = msgspec.structs.replace(column, type=TYPES.get(kind, UNSET) if isinstance(kind, str) else UNSET)
     if ours and column.dpqr.otherwise is UNSET:
@@ -100,13 +101,6 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
 def _known(members: dict[str, Any], form: type[Form], apart: tuple[str, ...]) -> dict[str, Any]:
     names = {field.encode_name for field in msgspec.structs.fields(form)} - set(apart)
     return {key: value for key, value in members.items() if key in names}
-
-
-def _texts(values: Any) -> Any:
-    """missingValues as texts; the standard's second version lets each be an object with a label."""
-    if not isinstance(values, list):
-        return values
-    return [value.get("value") if isinstance(value, dict) else value for value in values]
 
 
 def _list(values: Any, location: Location) -> list[Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import UNSET
 
-from dpqr.io.codebooks.column import CUTS, Column, Outline, document, limited, ordered, uncut
+from dpqr.io.codebooks.column import CUTS, Column, Outline, document, has_labels, limited, ordered, uncut
 from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.domain import PLACEHOLDER, decode_domain
 from dpqr.io.documents.forms import DOMAIN_VERSION, Treatment
@@ -102,7 +102,7 @@ def _cut(column: Column) -> Treatment:
     """The cut of an ordered column: as stated, else one that is proposed."""
     limits, cut = column.constraints, column.dpqr
     stated = any(getattr(cut, key) is not UNSET for key in CUTS if key != "closed")
-    if stated or limits.enum is not UNSET or not ordered(column.type):
+    if stated or has_labels(column) or not ordered(column.type):
         return cut
     if column.type in ("date", "datetime"):
         return msgspec.structs.replace(cut, every="month")
@@ -115,12 +115,12 @@ def _cut(column: Column) -> Treatment:
 def _needs(column: Column) -> Iterator[str]:
     """What no source states about a column."""
     limits = column.constraints
-    if ordered(column.type) and limits.enum is UNSET and column.dpqr.edges is UNSET:
+    if ordered(column.type) and not has_labels(column) and column.dpqr.edges is UNSET:
         if limits.minimum is UNSET:
             yield "minimum"
         if limits.maximum is UNSET:
             yield "maximum"
-    if column.type == "string" and limits.enum is UNSET:
+    if column.type == "string" and not has_labels(column):
         yield "labels"
 
 

@@ -15,9 +15,9 @@ from dpqr.io.codebooks.ddl import is_ddl, read_ddl, write_ddl
 from dpqr.io.codebooks.frictionless import is_frictionless, read_frictionless, write_frictionless
 from dpqr.io.codebooks.sizes import is_sizes, read_sizes, write_sizes
 from dpqr.io.codebooks.smartnoise import is_smartnoise, read_smartnoise, write_smartnoise
-from dpqr.io.codebooks.trees import parse_tree
 from dpqr.io.codebooks.written import Written
 from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.document_text import read_document
 from dpqr.io.documents.json_text import MAX_BYTES, reached, read_regular_file
 
 TREES: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Location], tuple[Codebook, ...]]]] = {
@@ -26,7 +26,7 @@ TREES: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Location], tuple[Co
     "csvw": (is_csvw, read_csvw),
     "smartnoise": (is_smartnoise, read_smartnoise),
 }
-"""Forms that are JSON or YAML: how each is recognised, in this order, and read."""
+"""Forms that are JSON, YAML or TOML: how each is recognised, in this order, and read."""
 
 WRITERS: dict[str, Callable[[Outline, str], Written]] = {
     "frictionless": write_frictionless,
@@ -83,11 +83,13 @@ def _tables(path: Path, form: str | None) -> tuple[Codebook, ...]:
     if form == "arrow" or (form is None and is_schema(head)):
         return (read_schema(path),)
     data, location = read_regular_file(path, MAX_BYTES), Location(path.name)
-    if form == "ddi" or (form is None and data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")):
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if form == "ddi" or (form is None and start == b"<"):
         return read_ddi(data, location)
     if form == "ddl" or (form is None and is_ddl(data)):
         return read_ddl(data, location)
-    tree = parse_tree(data, path.name)
+    parsed = path.suffix.lower() in (".yaml", ".yml", ".toml") or start == b"{"
+    tree = read_document(path) if parsed else None
     for name, (recognised, read) in TREES.items():
         if form == name or (form is None and recognised(tree)):
             return read(tree, location)

@@ -5,7 +5,7 @@ References: https://docs.smartnoise.org/sql/metadata.html.
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterator
 from datetime import date, datetime
 from textwrap import indent
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.io.codebooks.column import Codebook, Column, Outline, exact, limited
+from dpqr.io.codebooks.column import Codebook, Column, Outline, exact, limited, ordered
 from dpqr.io.codebooks.written import Written, left_out, ranged
 from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.forms import Constraints, FieldType, Treatment
@@ -58,12 +58,12 @@ def _objects(value: Any) -> list[dict[Any, Any]]:
 
 
 def _table(name: str, table: dict[Any, Any]) -> Codebook:
-    clamped = table.get("clamp_columns", True) is True
+    clamped = not _is(table.get("clamp_columns"), False)
     columns, remarks = [], []
     for key, stated in table.items():
         if not isinstance(stated, dict) or "type" not in stated:
             continue
-        if stated.get("private_id") is True:
+        if _is(stated.get("private_id"), True):
             remarks.append(_unit(str(key), table.get("max_ids")))
             continue
         columns.append(_column(str(key), stated, clamped))
@@ -79,11 +79,11 @@ def _unit(name: str, most: Any) -> str:
 
 def _column(name: str, stated: dict[Any, Any], clamped: bool) -> Column:
     kind = _type(stated)
-    required = stated.get("nullable") is False
+    required = _is(stated.get("nullable"), False)
     column = Column(name=name, type=kind, constraints=Constraints(required=True if required else UNSET))
-    low, high = (_bound(stated.get(side)) for side in _BOUNDS)
-    if kind not in ("integer", "number", "date", "datetime"):
+    if not ordered(kind):
         return column
+    low, high = (_bound(stated.get(side), kind) for side in _BOUNDS)
     column = limited(column, low=low, high=high)
     if not clamped or low is UNSET or high is UNSET:
         return column
@@ -92,21 +92,24 @@ def _column(name: str, stated: dict[Any, Any], clamped: bool) -> Column:
     )
 
 
+def _is(value: Any, truth: bool) -> bool:
+    """Whether this is the truth value, in whatever case YAML has it."""
+    return str(value).lower() == str(truth).lower()
+
+
 def _type(stated: dict[Any, Any]) -> FieldType | Any:
-    """The form has one type for dates and times: bounds that are dates say which of them it is."""
+    """The form has one type for dates and times: bounds that are days say which of them it is."""
     kind = _TYPES.get(str(stated["type"]).lower(), UNSET)
-    days = all(isinstance(stated.get(side), date) and not isinstance(stated[side], datetime) for side in _BOUNDS)
+    days = all(re.fullmatch(r"\d{4}-\d\d-\d\d", str(stated.get(side))) for side in _BOUNDS)
     return "date" if kind == "datetime" and days else kind
 
 
-def _bound(value: Any) -> Any:
-    """A number, or a date's text; UNSET for what is no bound."""
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, str):  # YAML takes 1e5 and -.5 for texts
-        number = exact(value)
-        return value if number is None else number
-    return value if type(value) in (int, float) and math.isfinite(value) else UNSET
+def _bound(value: Any, kind: FieldType) -> Any:
+    """A number, or the text of a date or a time; UNSET for what is no bound, such as .inf."""
+    if kind in ("date", "datetime"):
+        return value.replace(" ", "T", 1) if isinstance(value, str) else UNSET
+    number = None if value is None or isinstance(value, bool) else exact(str(value))
+    return UNSET if number is None else number
 
 
 def write_smartnoise(outline: Outline, name: str) -> Written:

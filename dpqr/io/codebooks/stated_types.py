@@ -17,6 +17,8 @@ from dpqr.io.codebooks.column import Codebook, Column, Outline, exact, labelled,
 from dpqr.io.documents.decoding import Location, decode
 from dpqr.io.documents.forms import FieldType, Treatment
 
+_COLUMNS = re.compile(r",(?=[^,=:|]+=)")
+"""A comma before the next column's name; labels and marks may hold others."""
 _PART = re.compile(r":(?!\d)|(?<!\d):")
 """A colon that is not one of a time."""
 EXAMPLE = "--types 'age=integer:0..99,sex=string:female|male,income=number:0..250000:bins=50'"
@@ -29,7 +31,7 @@ def read_types(texts: Sequence[str]) -> Codebook:
         UsageFault: a text is not of this form; the message shows one that is.
     """
     columns: dict[str, Column] = {}
-    for each in (part for text in texts for part in text.split(",")):
+    for each in (part for text in texts for part in _COLUMNS.split(text)):
         name, sign, stated = each.strip().partition("=")
         if not (name and sign and stated):
             raise UsageFault(f"--types {each!r}: expected COLUMN=TYPE...; for example: {EXAMPLE}")
@@ -70,12 +72,20 @@ def _with_values(column: Column, part: str) -> Column:
 def _nested(keys: dict[str, str]) -> dict[str, Any]:
     """A field's keys, those of its `dpqr` block in it."""
     inner = {field.encode_name for field in msgspec.structs.fields(Treatment)}
-    ours = {key: _edges(value) if key == "edges" else _value(value) for key, value in keys.items() if key in inner}
-    return {**{key: value for key, value in keys.items() if key not in inner}, "dpqr": ours}
+    values = {key: _member(key, text) for key, text in keys.items()}
+    ours = {key: value for key, value in values.items() if key in inner}
+    return {**{key: value for key, value in values.items() if key not in inner}, "dpqr": ours}
 
 
-def _edges(text: str) -> list[Any]:
-    return [_value(each) for each in text.split("|")]
+def _member(key: str, text: str) -> Any:
+    """A key's value in the type that it has: a list, a truth value, a text, or else a number where it is one."""
+    if key in ("edges", "categories"):
+        return [_value(each) for each in text.split("|")]
+    if key in ("trueValues", "falseValues", "missingValues"):
+        return text.split("|")
+    if text in ("true", "false"):
+        return text == "true"
+    return _value(text) if key in ("bins", "width") else text
 
 
 def _value(text: str) -> Any:

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import UNSET
 
 from dpqr.io.codebooks.column import Column, Outline, limited, stated
-from dpqr.io.documents.forms import Constraints, Treatment
+from dpqr.io.documents.forms import Category, Constraints, Treatment
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,10 +39,32 @@ def bounded(column: Column) -> Column:
     return limited(column, low=edges[0], high=edges[-1]) if isinstance(edges, tuple) and edges else column
 
 
+def plain(column: Column) -> Column:
+    """The same in the keys of the standard alone, as far as they go: edges as bounds, and categories as an enum.
+
+    Categories stay beside it where they have labels of their own.
+    """
+    column = bounded(column)
+    if not isinstance(column.categories, tuple):
+        return column
+    limits = column.constraints
+    if limits.enum is UNSET:
+        values = tuple(each.value if isinstance(each, Category) else each for each in column.categories)
+        limits = msgspec.structs.replace(limits, enum=values)
+    categories = column.categories if own_titles(column) else UNSET
+    return msgspec.structs.replace(column, constraints=limits, categories=categories)
+
+
+def own_titles(column: Column) -> dict[str | int, str]:
+    """The labels that differ from the values which they stand for, by value."""
+    stated = [each for each in column.categories or () if isinstance(each, Category)]
+    return {each.value: each.label for each in stated if isinstance(each.label, str) and each.label != str(each.value)}
+
+
 def ranged(outline: Outline) -> tuple[Outline, tuple[str, ...]]:
     """For forms without labels of whole numbers: with bounds in their place, and a remark where they leave a gap."""
     columns, holed = [], []
-    for column in outline.fields:
+    for column in map(plain, outline.fields):
         labels = column.constraints.enum
         if column.type == "integer" and isinstance(labels, tuple):
             low, high = min(labels), max(labels)
@@ -51,7 +73,7 @@ def ranged(outline: Outline) -> tuple[Outline, tuple[str, ...]]:
             )
             column = limited(column, low=low, high=high)
             holed += [column.name] if high - low >= len(labels) else []
-        columns.append(bounded(column))
+        columns.append(column)
     remarks = (f"whole numbers between the labels are allowed as well: {', '.join(holed)}",) if holed else ()
     return msgspec.structs.replace(outline, fields=tuple(columns)), remarks
 

@@ -12,8 +12,10 @@ from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, R
 from dpqr.data.domain import Domain, possible_faults
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
 from dpqr.io.documents.decoding import Location, decode, spoken
-from dpqr.io.documents.forms import Field, Sizes, TableSchema
-from dpqr.io.documents.json_text import MAX_BYTES, read_json, read_regular_file
+from dpqr.io.documents.document_text import document_text, read_document
+from dpqr.io.documents.forms import Field, MissingValues, Sizes, TableSchema
+from dpqr.io.documents.labels import label_axis
+from dpqr.io.documents.spelling import missing_texts, spelling
 
 PLACEHOLDER = "FILL-IN"
 """What a skeleton writes where the curator's knowledge is needed; no domain may still hold it."""
@@ -29,12 +31,12 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
     if isinstance(source, dict):
         return decode_domain(source, Location("domain"))
     path = Path(source)
-    return decode_domain(read_json(path), Location(path.name))
+    return decode_domain(read_document(path), Location(path.name))
 
 
 def domain_text(source: str) -> str:
-    """The text of a domain file that was read before, to be kept beside what was made with it."""
-    return read_regular_file(Path(source), MAX_BYTES).decode("utf-8-sig")
+    """The JSON text of a domain file that was read before, to be kept beside what was made with it."""
+    return document_text(Path(source)).decode("utf-8-sig")
 
 
 def decode_domain(value: Any, location: Location) -> Domain:
@@ -80,14 +82,13 @@ def _refuse_placeholders(value: Any, location: Location) -> None:
             _refuse_placeholders(member, location.item(index))
 
 
-def _attribute(field: Field, missing: tuple[str, ...], location: Location) -> Attribute:
+def _attribute(field: Field, missing: MissingValues, location: Location) -> Attribute:
     _one_cut(field, location.key("dpqr"))
-    axis = _axis(field, location)
-    own = missing if field.missing_values is UNSET else field.missing_values
-    if isinstance(axis, Labels):
-        _distinct_from_nulls(axis, own, location.key("constraints").key("enum"))
+    nulls = missing_texts(missing if field.missing_values is UNSET else field.missing_values)
+    axis = _axis(field, nulls, location)
     rules = _rules(field, axis, location.key("dpqr"))
-    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
+    written = spelling(field, axis, location)
+    attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=nulls, spelling=written)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
     return attribute
@@ -111,61 +112,13 @@ def _one_cut(field: Field, location: Location) -> None:
         )
 
 
-def _axis(field: Field, location: Location) -> Axis:
-    if field.constraints.enum is not UNSET or field.type in ("string", "boolean"):
-        return _labels(field, location)
+def _axis(field: Field, missing: tuple[str, ...], location: Location) -> Axis:
+    listed = field.constraints.enum is not UNSET or field.categories is not UNSET
+    if listed or field.type in ("string", "boolean"):
+        return label_axis(field, missing, location)
     if field.type in ("integer", "number"):
         return number_bins(field, location)
-    if field.format not in (UNSET, "default"):
-        raise location.key("format").fault(f"{spoken(field.format)} is not read; only 'default', the ISO form, is")
     return calendar_bins(field, "date" if field.type == "date" else "datetime", location)
-
-
-def _labels(field: Field, location: Location) -> Labels:
-    where = location.key("constraints").key("enum")
-    if field.type in ("number", "date", "datetime"):
-        raise where.fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
-    for key in ("bins", "width", "edges", "every", "closed"):
-        if getattr(field.dpqr, key) is not UNSET:
-            raise (
-                location.key("dpqr")
-                .key(key)
-                .fault("a column of labels (enum, string, boolean) is not binned; leave it out")
-            )
-    for key, bound in (("minimum", field.constraints.minimum), ("maximum", field.constraints.maximum)):
-        if bound is not UNSET:
-            raise location.key("constraints").key(key).fault("a column of labels has no bounds; leave it out")
-    stated = field.constraints.enum
-    if stated is UNSET and field.type == "boolean":
-        return Labels(("false", "true"), folded=True)
-    if stated is UNSET or not stated:
-        raise where.fault("lists no label; list every label that is publicly known, each once")
-    labels = tuple(_label(label, field.type, where.item(index)) for index, label in enumerate(stated))
-    seen: set[str] = set()
-    for index, label in enumerate(labels):
-        if label in seen:
-            raise where.item(index).fault(f"the label {spoken(label)} stands twice; keep one of them")
-        seen.add(label)
-    return Labels(labels, folded=field.type == "boolean")
-
-
-def _label(value: Any, kind: str, location: Location) -> str:
-    """A label as the text that cells are compared with."""
-    if kind == "boolean" and isinstance(value, bool):
-        return "true" if value else "false"
-    if kind == "integer" and isinstance(value, int) and not isinstance(value, bool):
-        return str(value)
-    if kind == "string" and isinstance(value, str):
-        return value
-    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}")
-
-
-def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], location: Location) -> None:
-    for index, label in enumerate(axis.values):
-        if label in missing:
-            raise location.item(index).fault(
-                f"{spoken(label)} also stands in missingValues, where it means null; keep one"
-            )
 
 
 def _rules(field: Field, axis: Axis, location: Location) -> dict[Fault, Rule]:

@@ -4,8 +4,8 @@ The domain file is a Frictionless Table Schema, with one `dpqr` block a field, a
 malformed rows and two lists of public facts: `impossible` and `totals`. Standard keys that do not change which value a
 cell holds are accepted and have no effect: of the schema `$schema`, `name`, `title`, `description`, `primaryKey`,
 `foreignKeys`, `uniqueKeys`, `fieldsMatch`; of a field `title`, `description`, `example`, `examples`, `rdfType`,
-`format`; of constraints `required`, `unique`, `pattern`, `minLength`, `maxLength`. Keys that would change it
-(`decimalChar`, `trueValues`, ...) are refused like any unknown key.
+`format` of other columns than dates and times; of constraints `required`, `unique`, `pattern`, `minLength`,
+`maxLength`.
 
 The queries file states a version, a domain, and entries of exactly one kind each.
 """
@@ -28,6 +28,8 @@ Text = Annotated[str, Meta(description="accepted, without effect")]
 Name = Annotated[str, Meta(min_length=1, max_length=200)]
 Kept = Literal["cell", "drop", "fail"]
 Clipped = Literal["cell", "clip", "drop", "fail"]
+Texts = Annotated[tuple[str, ...], Meta(min_length=1)]
+Mark = Annotated[str, Meta(min_length=1, max_length=1)]
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
@@ -47,10 +49,28 @@ class Constraints(Form, frozen=True, kw_only=True):
     max_length: int | UnsetType = UNSET
 
 
+class Category(Form, frozen=True, kw_only=True):
+    """A value as it stands in the table, and the label that answers print for it (by default the value)."""
+
+    value: str | int
+    label: str | UnsetType = UNSET
+
+
+class MissingValue(Form, frozen=True, kw_only=True):
+    """A text that means null. label: accepted, without effect."""
+
+    value: str
+    label: Text | UnsetType = UNSET
+
+
+MissingValues = tuple[str | MissingValue, ...]
+
+
 class Treatment(Form, frozen=True, kw_only=True):
     """The `dpqr` block: how the values are binned, and the rule for every kind of cell that does not fit.
 
     otherwise: the rule of the faults that have none of their own.
+    trim: blanks at both ends of a text are ignored. case_sensitive, aliases: other texts for the same labels.
     """
 
     bins: Annotated[int, Meta(ge=1)] | UnsetType = UNSET
@@ -64,6 +84,9 @@ class Treatment(Form, frozen=True, kw_only=True):
     infinite: Clipped | UnsetType = UNSET
     outside: Clipped | UnsetType = UNSET
     otherwise: Kept | UnsetType = UNSET
+    trim: bool = False
+    case_sensitive: bool | UnsetType = UNSET
+    aliases: dict[str, Texts] | UnsetType = UNSET
 
 
 class Field(Form, frozen=True, kw_only=True):
@@ -72,7 +95,14 @@ class Field(Form, frozen=True, kw_only=True):
     name: Name
     type: FieldType
     constraints: Constraints = Constraints()
-    missing_values: tuple[str, ...] | UnsetType = UNSET
+    missing_values: MissingValues | UnsetType = UNSET
+    categories: Annotated[tuple[str | int | Category, ...], Meta(min_length=1)] | UnsetType = UNSET
+    categories_ordered: bool = False
+    true_values: Texts | UnsetType = UNSET
+    false_values: Texts | UnsetType = UNSET
+    decimal_char: Mark | UnsetType = UNSET
+    group_char: Mark | UnsetType = UNSET
+    bare_number: bool | UnsetType = UNSET
     dpqr: Treatment = Treatment()
     title: Text | UnsetType = UNSET
     description: Text | UnsetType = UNSET
@@ -103,7 +133,7 @@ class TableSchema(Form, frozen=True, kw_only=True):
     malformed: Literal["drop", "fail"] | UnsetType = UNSET
     impossible: Annotated[tuple[ImpossibleForm, ...], Meta(max_length=1000)] = ()
     totals: Annotated[tuple[TotalForm, ...], Meta(max_length=1000)] = ()
-    missing_values: tuple[str, ...] = ("",)
+    missing_values: MissingValues = ("",)
     schema: Text | UnsetType = msgspec.field(default=UNSET, name="$schema")
     name: Text | UnsetType = UNSET
     title: Text | UnsetType = UNSET

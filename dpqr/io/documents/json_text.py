@@ -33,14 +33,6 @@ class _Refused:
     reason: str
 
 
-def read_json(path: Path) -> Any:
-    """The file's JSON value: decimals as Decimal, whole numbers as int.
-
-    Raises: UsageFault where the file cannot be read; DocumentError where its text is no strict JSON.
-    """
-    return parse_json(read_regular_file(path, MAX_BYTES), path.name)
-
-
 def read_regular_file(path: Path, limit: int) -> bytes:
     """All bytes of a regular file of at most `limit` bytes."""
     with reached(path):
@@ -74,7 +66,10 @@ def reached(path: Path) -> Iterator[None]:
 
 
 def parse_json(data: bytes, document: str) -> Any:
-    """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits."""
+    """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits.
+
+    Decimals become Decimal, whole numbers int.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -108,17 +108,21 @@ def true_cells(comparison: Comparison, attribute: Attribute, location: Location)
 
 
 def _label_cells(comparison: Comparison, name: str, labels: Labels, location: Location) -> Mask:
-    if comparison.operator != "=":
-        raise location.fault(f"column {name!r} holds labels, which have no order; use =, != or in")
+    if comparison.operator != "=" and not labels.ordered:
+        raise location.fault(
+            f"column {name!r} holds labels, which have no order; use =, != or in, or state categoriesOrdered"
+        )
     text = comparison.constant.text
     if comparison.constant.kind == "number":
         text = str(_plain_number(comparison.constant, location))
-    mask = np.zeros(len(labels.values), dtype=np.bool_)
-    try:
-        mask[labels.values.index(text)] = True
-    except ValueError:
-        raise location.fault(f"column {name!r} has no label {text!r}; {nearest(text, labels.values)}") from None
-    return mask
+    if text not in labels.values:
+        raise location.fault(f"column {name!r} has no label {text!r}; {nearest(text, labels.values)}")
+    place, cells = labels.values.index(text), np.arange(labels.size)
+    if comparison.operator == "=":
+        equal: Mask = cells == place
+        return equal
+    mask: Mask = cells < place + (comparison.operator in ("<=", ">"))
+    return mask if comparison.operator in ("<", "<=") else ~mask
 
 
 def _plain_number(constant: Constant, location: Location) -> Fraction:

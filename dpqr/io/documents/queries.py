@@ -20,6 +20,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
 from dpqr.io.documents.decoding import Location, decode, nearest, number
+from dpqr.io.documents.document_text import read_document
 from dpqr.io.documents.domain import decode_domain, read_domain
 from dpqr.io.documents.entry import Compiled, Frame
 from dpqr.io.documents.forms import (
@@ -33,7 +34,6 @@ from dpqr.io.documents.forms import (
     QueriesForm,
     Ways,
 )
-from dpqr.io.documents.json_text import read_json
 from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
@@ -116,7 +116,7 @@ def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> 
     """
     file = Path(path)
     location = Location(file.name)
-    form = decode(read_json(file), QueriesForm, location)
+    form = decode(read_document(file), QueriesForm, location)
     notes = (
         () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
     )

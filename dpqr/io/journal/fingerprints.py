@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
 from functools import singledispatch
@@ -21,7 +21,7 @@ import numpy as np
 
 from dpqr import __version__
 from dpqr.data.arrays import AnyArray
-from dpqr.data.attribute import Attribute, Axis, Bins, Labels, Rule
+from dpqr.data.attribute import PLAIN, Attribute, Axis, Bins, Labels, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts, Region
 from dpqr.io.ledger.entry_codec import canonical
@@ -133,12 +133,15 @@ def _column(attribute: Attribute) -> dict[str, Any]:
         "cells": _cells(attribute.axis),
         "rules": {fault: _rule(rule) for fault, rule in attribute.rules.items()},
         "missing": list(attribute.missing),
+        **({} if attribute.spelling == PLAIN else {"spelling": asdict(attribute.spelling)}),
     }
 
 
 def _cells(axis: Axis) -> dict[str, Any]:
+    """What came with a later version is left out where it is not used, so that older fingerprints hold."""
     if isinstance(axis, Labels):
-        return {"labels": list(axis.values), "folded": axis.folded}
+        texts = {"texts": [list(each) for each in axis.texts]} if axis.texts else {}
+        return {"labels": list(axis.values), "folded": axis.folded, **texts}
     if isinstance(axis, Bins):
         edges = [_exact(edge) for edge in axis.edges]
         return {

@@ -28,7 +28,8 @@ def table_mark(source: TableSource, key: bytes) -> str | None:
     """
     if source.from_stdin:
         return None
-    mark = hmac.new(key, canonical([source.delimiter, source.count_column]).encode(), hashlib.sha256)
+    stated = [] if source.encoding is None else [source.encoding]
+    mark = hmac.new(key, canonical([source.delimiter, source.count_column, *stated]).encode(), hashlib.sha256)
     try:
         for file in source.files():
             mark.update(_file_digest(file.path))

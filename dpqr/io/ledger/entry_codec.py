@@ -14,7 +14,10 @@ from dpqr.privacy.policy import Policy
 
 
 def policy_document(policy: Policy | None) -> dict[str, Any]:
-    """Every field, null where nothing is stated. ValueError for no policy."""
+    """Every field, null where nothing is stated. ValueError for no policy.
+
+    What came with a later version is left out where it is not stated, for older texts are sealed.
+    """
     if policy is None:
         raise ValueError("an entry of a policy states it")
     return {
@@ -24,12 +27,13 @@ def policy_document(policy: Policy | None) -> dict[str, Any]:
         "delimiter": policy.delimiter,
         "counts": policy.counts,
         "fail": policy.fail,
+        **({} if policy.encoding is None else {"encoding": policy.encoding}),
     }
 
 
 def decode_policy(document: dict[str, Any]) -> Policy:
     """The inverse. Raises: ValueError, KeyError, TypeError or DpqrError."""
-    texts = [document["delimiter"], document["counts"]]
+    texts = [document["delimiter"], document["counts"], document.get("encoding")]
     if not isinstance(document["fail"], bool) or not all(text is None or isinstance(text, str) for text in texts):
         raise ValueError("no policy")
     policy = Policy(
@@ -37,6 +41,7 @@ def decode_policy(document: dict[str, Any]) -> Policy:
         bytes=document["bytes"],
         memory=document["memory"],
         delimiter=document["delimiter"],
+        encoding=document.get("encoding"),
         counts=document["counts"],
         fail=document["fail"],
     )

@@ -6,7 +6,7 @@ has no use for it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -37,6 +37,16 @@ def text_array(texts: Sequence[str], kind: Any) -> Any:
     encoded = [text.encode() for text in texts]
     ends = np.cumsum([0, *map(len, encoded)], dtype=np.int64 if types.is_large_string(kind) else np.int32)
     return pa.Array.from_buffers(kind, len(encoded), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(encoded))])
+
+
+def changed_texts(cells: Any, change: Callable[[str], str]) -> tuple[Any, Any]:
+    """Each distinct text of an Arrow array of texts, changed, and the place of every cell's among them."""
+    import pyarrow as pa
+
+    encoded = cells.dictionary_encode()
+    changed = [change(text) for text in encoded.dictionary.to_pylist()]
+    kind = pa.large_string() if pa.types.is_large_string(cells.type) else pa.string()
+    return text_array(changed, kind), encoded.indices
 
 
 def numpy_values(cells: Any, null: int = 0) -> AnyArray:

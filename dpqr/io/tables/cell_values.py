@@ -30,25 +30,33 @@ _NAN = re.compile(r"[+-]?nan", re.IGNORECASE)
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 _EPOCH = datetime(1970, 1, 1)
 _MICROSECOND = timedelta(microseconds=1)
+MICROSECONDS_A_DAY = 24 * 3600 * 10**6
 
 
 def number(text: str) -> float | None:
     """Decimal text as the nearest float64; "nan" and "inf" in any case and sign; None: no number (hex, "1,5")."""
     cleaned = text.strip()
-    if _DECIMAL.fullmatch(cleaned) or _NAN.fullmatch(cleaned) or _INFINITE.fullmatch(cleaned):
-        return float(cleaned)
-    return None
+    return float(cleaned) if _DECIMAL.fullmatch(cleaned) else special_number(cleaned)
+
+
+def special_number(text: str) -> float | None:
+    """NaN or an infinity by its name; None: another text."""
+    return float(text) if _NAN.fullmatch(text) or _INFINITE.fullmatch(text) else None
 
 
 def moment(text: str) -> int | None:
     """ISO 8601 text as microseconds since 1970-01-01T00:00 (UTC where the text has an offset); None: not a moment."""
     try:
-        parsed = datetime.fromisoformat(text.strip())
-        if parsed.tzinfo is not None:
-            parsed = parsed.astimezone(UTC).replace(tzinfo=None)
+        return instant(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError):
         return None
-    return (parsed - _EPOCH) // _MICROSECOND
+
+
+def instant(stated: datetime) -> int:
+    """Microseconds since 1970-01-01T00:00 (UTC where it has an offset). Raises: OverflowError off the calendar."""
+    if stated.tzinfo is not None:
+        stated = stated.astimezone(UTC).replace(tzinfo=None)
+    return (stated - _EPOCH) // _MICROSECOND
 
 
 def day(text: str) -> int | None:
@@ -57,7 +65,7 @@ def day(text: str) -> int | None:
         return (date.fromisoformat(text.strip()) - _EPOCH.date()).days
     except ValueError:
         found = moment(text)
-    return None if found is None else found // (24 * 3600 * 10**6)
+    return None if found is None else found // MICROSECONDS_A_DAY
 
 
 def parsed(cells: Any, parse: Callable[[str], float | None], dtype: type) -> tuple[AnyArray, AnyArray]:
@@ -166,6 +174,13 @@ class Encoded:
         if not where.any():
             return self
         return Encoded(np.where(where, code, self.codes), clean=False)
+
+    def looked_up(self, indices: Any, null: int) -> Encoded:
+        """Rows by the place of their entry here, an Arrow array; `null` for rows without one. An entry that no row uses
+        has no effect on any row's code."""
+        codes = np.append(self.codes.astype(np.int64), null)
+        places = numpy_values(indices.cast("int64"), len(self.codes))
+        return Encoded(codes[places], clean=self.clean and indices.null_count == 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

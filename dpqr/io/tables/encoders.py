@@ -13,14 +13,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpqr.data.arrays import AnyArray
-from dpqr.data.attribute import Attribute, Bins, Codes, Labels
-from dpqr.io.tables.arrow_arrays import is_text, mask, numpy_values, present, text_array
+from dpqr.data.attribute import PLAIN, Attribute, Bins, Codes, Labels, Spelling
+from dpqr.io.tables.arrow_arrays import changed_texts, is_text, mask, numpy_values, present, text_array
 from dpqr.io.tables.cell_values import (
     Encoded,
     FaultCodes,
-    day,
     float_cuts,
-    moment,
     numbers,
     parsed,
     place_decimals,
@@ -28,6 +26,7 @@ from dpqr.io.tables.cell_values import (
     place_whole,
     whole_cuts,
 )
+from dpqr.io.tables.spelled import moment_reader, number_reader
 
 _MICROSECONDS = {"s": Fraction(10**6), "ms": Fraction(1000), "us": Fraction(1), "ns": Fraction(1, 1000)}
 _DAY = Fraction(24 * 3600 * 10**6)
@@ -47,7 +46,7 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LabelEncoder:
-    """Exact text (folded: in lower case); whole numbers by their decimal text, booleans as "true" and "false", dates
+    """Exact text, or text without its case; whole numbers by their decimal text, booleans as "true" and "false", dates
     in ISO form."""
 
     axis: Labels
@@ -61,23 +60,32 @@ class LabelEncoder:
 
     def encode(self, cells: Any) -> Encoded:
         import pyarrow as pa
-        from pyarrow import compute, types
+        from pyarrow import types
 
         if types.is_integer(cells.type):
             return self._integers(cells)
+        if types.is_boolean(cells.type):
+            return self._found(cells.cast(pa.string()), {value: place for place, value in enumerate(self.axis.values)})
         if not (types.is_string(cells.type) or types.is_large_string(cells.type)):
             cells = cells.cast(pa.string())
         if self.axis.folded:
-            cells = compute.ascii_lower(cells)
-        found = compute.index_in(cells, value_set=text_array(self.axis.values, cells.type))
-        places = numpy_values(found, -1).astype(np.int64)
+            distinct, indices = changed_texts(cells, self.axis.form)
+            return self._found(distinct, self.axis.places()).looked_up(indices, self.faults.null)
+        return self._found(cells, self.axis.places())
+
+    def _found(self, cells: Any, known: dict[str, int]) -> Encoded:
+        """By text: places of the texts that are known."""
+        from pyarrow import compute
+
+        found = compute.index_in(cells, value_set=text_array(tuple(known), cells.type))
+        places = np.array([*known.values(), -1], dtype=np.int64)[numpy_values(found, -1)]
         return self.faults.settle(places, self.axis.size, places)
 
     def _integers(self, cells: Any) -> Encoded:
         """By value: of the labels, those that are the decimal text of a number of this type."""
         values = numpy_values(cells)
         bounds = np.iinfo(values.dtype)
-        numbers = {int(text): place for place, text in enumerate(self.axis.values) if _is_whole(text)}
+        numbers = {int(text): place for text, place in self.axis.places().items() if _is_whole(text)}
         known = sorted(value for value in numbers if bounds.min <= value <= bounds.max)
         if not known:
             places = np.full(len(values), -1, dtype=np.int64)
@@ -127,11 +135,13 @@ class NumberEncoder:
 
     axis: Bins
     faults: FaultCodes
+    spelling: Spelling = PLAIN
 
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
 
         fits = types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+        fits = fits or (is_text(kind) and not self.spelling.plain)
         return None if fits else "numbers (bins), in an integer, floating-point or decimal type"
 
     def encode(self, cells: Any) -> Encoded:
@@ -141,7 +151,9 @@ class NumberEncoder:
             places = place_decimals(cells, self.axis)
             return self.faults.settle(places, self.axis.size, places)
         if is_text(cells.type):
-            values, good = numbers(cells)
+            values, good = (
+                numbers(cells) if self.spelling.plain else parsed(cells, number_reader(self.spelling), np.float64)
+            )
             return self._floats(values).spoilt(~good, self.faults.unparsable)
         values = numpy_values(cells)
         if values.dtype.kind == "f":
@@ -162,11 +174,12 @@ class MomentEncoder:
 
     axis: Bins
     faults: FaultCodes
+    spelling: Spelling = PLAIN
 
     def refusal(self, kind: Any) -> str | None:
         from pyarrow import types
 
-        fits = types.is_date(kind) or types.is_timestamp(kind)
+        fits = types.is_date(kind) or types.is_timestamp(kind) or (is_text(kind) and not self.spelling.plain)
         return None if fits else f"a date or a timestamp ({self.axis.kind} bins)"
 
     def encode(self, cells: Any) -> Encoded:
@@ -182,7 +195,7 @@ class MomentEncoder:
         return self._placed(values, whole_cuts(self.axis, unit))
 
     def _texts(self, cells: Any) -> Encoded:
-        values, good = parsed(cells, day if self.axis.kind == "date" else moment, np.int64)
+        values, good = parsed(cells, moment_reader(self.spelling, days=self.axis.kind == "date"), np.int64)
         return self._placed(values, whole_cuts(self.axis)).spoilt(~good, self.faults.unparsable)
 
     def _placed(self, values: AnyArray, thresholds: list[int]) -> Encoded:
@@ -191,25 +204,36 @@ class MomentEncoder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """One attribute's encoder, with what every kind shares: nulls and dictionaries. missing: texts that stand for
-    null."""
+    """One attribute's encoder, with what every kind shares: nulls, blanks at both ends of texts, and dictionaries.
+
+    missing: texts that stand for null. trim: blanks at both ends go before anything is compared.
+    """
 
     encoder: Encoder
     null: int
     missing: tuple[str, ...] = ()
+    trim: bool = False
 
     @classmethod
     def of(cls, attribute: Attribute, *, text: bool) -> Column:
         """text: of a text table, where the attribute's missing texts stand for null."""
-        missing = tuple(attribute.missing) if text else ()
-        return cls(encoder=encoder(attribute), null=FaultCodes.of(attribute).null, missing=missing)
+        missing, trim = tuple(attribute.missing) if text else (), attribute.spelling.trim
+        missing = tuple(each.strip() for each in missing) if trim else missing
+        return cls(encoder=encoder(attribute), null=FaultCodes.of(attribute).null, missing=missing, trim=trim)
 
     def encode(self, cells: Any) -> Encoded:
         """Codes of an Arrow array, shape (rows,)."""
         from pyarrow import types
 
         if types.is_dictionary(cells.type):
-            return self._looked_up(self.encode(cells.dictionary), cells.indices)
+            return self.encode(cells.dictionary).looked_up(cells.indices, self.null)
+        if self.trim and is_text(cells.type):
+            distinct, indices = changed_texts(cells, str.strip)
+            return self._settled(distinct).looked_up(indices, self.null)
+        return self._settled(cells)
+
+    def _settled(self, cells: Any) -> Encoded:
+        """Codes of an Arrow array of values, nulls among them."""
         known = self._known(cells)
         if len(cells) and known.all():
             return self.encoder.encode(cells)
@@ -227,12 +251,6 @@ class Column:
         missing = compute.is_in(cells, value_set=text_array(self.missing, cells.type))
         return present(cells) & ~numpy_values(missing)
 
-    def _looked_up(self, table: Encoded, indices: Any) -> Encoded:
-        """Rows by their dictionary entries. An entry that no row uses has no effect on any row's code."""
-        codes = np.append(table.codes.astype(np.int64), self.null)
-        places = numpy_values(indices.cast("int64"), len(table.codes))
-        return Encoded(codes[places], clean=table.clean and indices.null_count == 0)
-
 
 def encoder(attribute: Attribute) -> Encoder:
     """The encoder of an attribute's kind of axis."""
@@ -241,7 +259,8 @@ def encoder(attribute: Attribute) -> Encoder:
         return LabelEncoder(axis, faults)
     if isinstance(axis, Codes):
         return CodeEncoder(axis, faults)
-    return NumberEncoder(axis, faults) if axis.kind == "number" else MomentEncoder(axis, faults)
+    kind = NumberEncoder if axis.kind == "number" else MomentEncoder
+    return kind(axis, faults, attribute.spelling)
 
 
 def _is_whole(text: str) -> bool:

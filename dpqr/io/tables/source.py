@@ -11,13 +11,13 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 
 from dpqr.errors import DataError, UsageFault
-from dpqr.privacy.policy import require_delimiter
+from dpqr.privacy.policy import UTF_8, require_delimiter, require_encoding
 
 MOST_FILES = 2**17
 _ANY_DEPTH = "**"
@@ -121,6 +121,7 @@ class TableFile:
     delimiter: str
     bytes: int | None
     stdin: StandardInput | None = None
+    encoding: str = UTF_8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,11 +131,13 @@ class TableSource:
     paths: files, directories or glob patterns whose tables are read one after another; "-" alone: CSV on standard
     input. Rows are counted the same however they are spread over files.
     delimiter: one character between the cells of a CSV row; None: a tab in .tsv files, a comma elsewhere.
+    encoding: of the text of CSV files; None: UTF-8.
     count_column: where the table is a histogram already, the column that says how many records a row stands for.
     """
 
     paths: tuple[str, ...]
     delimiter: str | None = None
+    encoding: str | None = None
     count_column: str | None = None
     stdin: StandardInput = field(default_factory=StandardInput, repr=False, compare=False)
 
@@ -144,6 +147,7 @@ class TableSource:
         if STDIN in self.paths and len(self.paths) > 1:
             raise UsageFault("- (standard input) cannot be joined with other tables; give it alone")
         require_delimiter(self.delimiter)
+        require_encoding(self.encoding)
 
     @property
     def from_stdin(self) -> bool:
@@ -157,7 +161,8 @@ class TableSource:
         Parquet, or names a file twice (its rows would count twice, which no sensitivity covers).
         """
         if self.from_stdin:
-            return (TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None, stdin=self.stdin),)
+            piped = TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None, stdin=self.stdin)
+            return (replace(piped, encoding=self.encoding or UTF_8),)
         files = tuple(self._file(path) for given in self.paths for path in _expand(given))
         _refuse_repeats(files)
         if len({file.kind for file in files}) > 1:
@@ -175,7 +180,8 @@ class TableSource:
         if status.st_size == 0:
             raise DataError(f"{path} is empty: it has no bytes; a table without rows still has its header")
         delimiter = self.delimiter or ("\t" if ".tsv" in Path(path).name.lower() else ",")
-        return TableFile(path=path, kind=_kind(path), delimiter=delimiter, bytes=status.st_size)
+        encoding = self.encoding or UTF_8
+        return TableFile(path=path, kind=_kind(path), delimiter=delimiter, bytes=status.st_size, encoding=encoding)
 
 
 def _expand(given: str) -> list[str]:

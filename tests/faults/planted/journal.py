@@ -125,7 +125,7 @@ FAULTS = (
         "io/journal/table_mark.py",
         ("hmac.new(key, canonical(", 'hmac.new(b"", canonical(', "a table's mark has no key"),
         (
-            "canonical([source.delimiter, source.count_column])",
+            "canonical([source.delimiter, source.count_column, *stated])",
             "canonical([])",
             "a table that is read otherwise has the same mark",
         ),

@@ -207,14 +207,14 @@ FAULTS = (
         ("if stated.fail and not policy.fail:", "if False:", "a domain may have a rule fail that the owner forbids"),
         ("            if after > fixed:", "            if after > 2 * fixed:", "a limit may be loosened"),
         (
-            'elif after != before and not (option == "--delimiter" and before is None):',
+            'elif asked != before and not (option in ("--delimiter", "--encoding") and before is None):',
             "elif False:",
             "the count column may be exchanged",
         ),
         ("    if later.fail and not policy.fail:", "    if False:", "a rule fail may be allowed later"),
         (
-            'elif after != before and not (option == "--delimiter" and before is None):',
-            "elif after != before and before is not None:",
+            'elif asked != before and not (option in ("--delimiter", "--encoding") and before is None):',
+            "elif asked != before and before is not None:",
             "a count column may be stated later",
         ),
         ("default if limit is None else limit", "limit", "a built-in limit may be loosened"),

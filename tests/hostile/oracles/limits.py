@@ -140,6 +140,13 @@ LIMITS = [
         files={"lines.json": {"domain": WHOLE_LINES, "queries": [{"marginal": [HEAD]}]}},
     ),
     refused(
+        "encoding-in-which-no-accent-is-text",
+        "whether any row holds an accent",
+        changed(note="\xe9"),
+        release("--encoding", "ascii", queries="lines.json"),
+        files={"lines.json": {"domain": WHOLE_LINES, "queries": [{"marginal": [HEAD]}]}},
+    ),
+    refused(
         "delimiter-of-predict",
         "whether any row holds a semicolon more",
         (csv("F;1;no", head="sex;age;buys"), csv("F;1;no;", head="sex;age;buys")),

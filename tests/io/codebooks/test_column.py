@@ -27,6 +27,9 @@ def stated(text):
         ("number:edges=0|9", "number:0..5:bins=5", "number:0..5:bins=5"),
         ("number:0..5:bins=5", "number:edges=0|9", "number:edges=0|9"),
         ("number:0..5:bins=5:title=A", "string:x|y", "string:x|y:title=A"),
+        ("integer:categories=1|2", "integer:1|2|3", "integer:1|2|3"),
+        ("integer:categories=1|2", "integer:0..9", "integer:0..9"),
+        ("number:decimalChar=,", "number:0..9", "number:0..9:decimalChar=,"),
         ("integer:0..", "integer:..9", "integer:0..9"),
     ],
 )

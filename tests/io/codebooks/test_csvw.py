@@ -10,6 +10,7 @@ from support.codebooks import fields_of
 from dpqr.errors import DocumentError
 from dpqr.io.codebooks.column import Column, Outline
 from dpqr.io.codebooks.csvw import write_csvw
+from dpqr.io.codebooks.stated_types import read_types
 from dpqr.io.documents.forms import Constraints, Treatment
 
 CONTEXT = ["http://www.w3.org/ns/csvw", {"@language": "en"}]
@@ -37,6 +38,19 @@ def columns(*described, **top):
         ({"format": "[A-Z]+"}, {"type": "string"}),
         ({"base": "string", "minLength": 3}, {"type": "string"}),
         ("duration", {}),
+        ({"base": "boolean", "format": "Y|N"}, {"type": "boolean", "trueValues": ["Y"], "falseValues": ["N"]}),
+        (
+            {"base": "decimal", "format": {"decimalChar": ",", "groupChar": "."}},
+            {"type": "number", "decimalChar": ",", "groupChar": "."},
+        ),
+        ({"base": "integer", "format": "#,##0"}, {"type": "integer", "groupChar": ","}),
+        ({"base": "decimal", "format": "0.0"}, {"type": "number"}),
+        ({"base": "date", "format": "dd.MM.yyyy"}, {"type": "date", "format": "%d.%m.%Y"}),
+        ({"base": "date", "format": "yyyy-MM-dd"}, {"type": "date"}),
+        (
+            {"base": "dateTime", "format": "dd/MM/yyyy HH:mm:ss.SSSXXX"},
+            {"type": "datetime", "format": "%d/%m/%Y %H:%M:%S.%f%z"},
+        ),
     ],
     ids=str,
 )
@@ -80,6 +94,24 @@ def test_a_list_in_a_cell_is_no_column(given):
 def test_faults(content, said, given):
     with pytest.raises(DocumentError, match=said):
         given(content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a=date:format=%d.%m.%Y",
+        "a=number:decimalChar=,:groupChar=.",
+        "a=boolean:trueValues=Y:falseValues=N",
+        "a=string:x.y|(z)|a b",
+        "a=string:x:missingValues=-|?",
+        "a=string:categories=x|y",
+    ],
+)
+def test_formats_come_back(text, given):
+    outline = read_types([text]).outline
+    again = given(write_csvw(outline, "t").text).outline
+    assert write_csvw(again, "t") == write_csvw(outline, "t")
+    assert write_csvw(again, "t").remarks == ()
 
 
 def test_what_it_has_no_place_for_is_said():

@@ -69,6 +69,12 @@ def test_frequencies_and_statistics_are_never_read():
         assert "1234" not in str(read(f'<var name="a">{inside}</var>'))
 
 
+def test_titles_that_two_values_share_are_left_out():
+    alike = "".join(f"<catgry><catValu>{value}</catValu><labl>x</labl></catgry>" for value in (1, 2))
+    (found,) = read(f'<var name="a">{alike}</var>')
+    assert fields_of(found)["a"] == {"type": "integer", "constraints": {"enum": [1, 2]}}
+
+
 @pytest.mark.parametrize("text", [LAUGHS, OUTSIDE])
 def test_a_document_type_is_refused_before_any_entity_is_read(text):
     with pytest.raises(DocumentError, match=r"c\.xml: .*has a document type") as refused:
@@ -103,6 +109,10 @@ def test_codes_that_mean_missing_are_null_texts():
     assert fields_of(found)["ward"] == {
         "type": "integer",
         "title": "Ward of admission",
-        "constraints": {"enum": [1, 2, 3]},
+        "categories": [
+            {"value": 1, "label": "north"},
+            {"value": 2, "label": "south"},
+            {"value": 3, "label": "intensive care"},
+        ],
         "missingValues": ["", "9"],
     }

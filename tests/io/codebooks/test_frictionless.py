@@ -36,7 +36,17 @@ SURVEY = SAMPLES.parent / "domain.json"
         ({"type": "string", "format": "email", "example": "x", "private": 1}, {"type": "string", "example": "x"}),
         (
             {"type": "string", "missingValues": [{"value": "-", "label": "refused"}]},
-            {"type": "string", "missingValues": ["-"]},
+            {"type": "string", "missingValues": [{"value": "-", "label": "refused"}]},
+        ),
+        ({"type": "date", "format": "%d/%m/%Y"}, {"type": "date", "format": "%d/%m/%Y"}),
+        ({"type": "date", "format": "any"}, {"type": "date"}),
+        (
+            {"type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False},
+            {"type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False},
+        ),
+        (
+            {"type": "integer", "categories": [{"value": 0, "label": "no"}, 1], "categoriesOrdered": True},
+            {"type": "integer", "categories": [{"value": 0, "label": "no"}, 1], "categoriesOrdered": True},
         ),
     ],
 )
@@ -58,7 +68,7 @@ def test_fields_of_foreign_schemas(stated, field, given):
         ({"resources": [{"name": "a", "schema": "a.json"}]}, r"\$\.resources: no resource has its schema here"),
         ({"resources": [{"schema": {}}]}, r"\$\.resources\[0\]\.schema: a Table Schema has a list of 'fields'"),
         ({"fields": [{"name": "a"}], "missingValues": 3}, "missingValues: expected a list"),
-        ({"fields": [{"name": "a"}], "missingValues": [3]}, r"missingValues\[0\]: expected text"),
+        ({"fields": [{"name": "a"}], "missingValues": [3]}, r"missingValues\[0\]: expected "),
     ],
 )
 def test_faults(content, said, given):

@@ -48,7 +48,7 @@ CLIPPED = {"null": "cell", "outside": "clip", "otherwise": "drop"}
     ],
 )
 def test_columns(stated, field, given):
-    assert fields_of(given(f"'': {{s: {{t: {{row_privacy: true, a: {stated}}}}}}}")) == {"a": field}
+    assert fields_of(given(f"'': {{s: {{t: {{row_privacy: true, a: {stated}}}}}}}", "book.yaml")) == {"a": field}
 
 
 def test_what_is_not_clamped_there_is_not_clipped_here():

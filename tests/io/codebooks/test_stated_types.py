@@ -13,6 +13,31 @@ from dpqr.io.codebooks.stated_types import EXAMPLE, read_types
     ("text", "field"),
     [
         ("a=boolean", {"type": "boolean"}),
+        (
+            "a=boolean:trueValues=Y|J:falseValues=N:caseSensitive=false",
+            {
+                "type": "boolean",
+                "trueValues": ["Y", "J"],
+                "falseValues": ["N"],
+                "dpqr": {"caseSensitive": False},
+            },
+        ),
+        (
+            "a=string:x, y|z:trim=true",
+            {"type": "string", "constraints": {"enum": ["x, y", "z"]}, "dpqr": {"trim": True}},
+        ),
+        (
+            "a=number:0..9:decimalChar=,:groupChar=.:bins=3",
+            {
+                "type": "number",
+                "constraints": {"minimum": 0, "maximum": 9},
+                "decimalChar": ",",
+                "groupChar": ".",
+                "dpqr": {"bins": 3},
+            },
+        ),
+        ("a=date:format=%d/%m/%Y", {"type": "date", "format": "%d/%m/%Y"}),
+        ("a=integer:categories=1|2", {"type": "integer", "categories": [1, 2]}),
         ("a=string:x|y z", {"type": "string", "constraints": {"enum": ["x", "y z"]}}),
         ("a=string:1|2", {"type": "string", "constraints": {"enum": ["1", "2"]}}),
         ("a=integer:1|2|9", {"type": "integer", "constraints": {"enum": [1, 2, 9]}}),
@@ -64,7 +89,7 @@ def test_several_columns_and_several_options():
     [
         ("", "--types '': expected COLUMN=TYPE...; for example: "),
         ("a", "expected COLUMN=TYPE"),
-        ("a=boolean,", "expected COLUMN=TYPE"),
+        ("a=boolean,", "unknown type 'boolean,'; did you mean 'boolean'?"),
         ("a=int:0..9", "--types a: unknown type 'int'; did you mean 'integer'?"),
         ("a=qqq", "unknown type 'qqq'; types: integer, number, string"),
         ("a=boolean,a=string:x", "the column 'a' stands twice"),

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dpqr.io.codebooks.column import Outline
+import msgspec
+
+from dpqr.io.codebooks.column import Column, Outline
 from dpqr.io.codebooks.stated_types import read_types
-from dpqr.io.codebooks.written import Written, bounded, left_out, ranged
+from dpqr.io.codebooks.written import Written, bounded, left_out, own_titles, plain, ranged
 
 
 def outline(*texts):
@@ -29,6 +31,16 @@ def test_edges_and_whole_labels_become_bounds():
     assert bounds == [(0, 9), (1, 3), (2, 9)]
     assert whole.fields[3] == columns[3]
     assert remarks == ("whole numbers between the labels are allowed as well: c",)
+
+
+def test_categories_become_an_enum_and_stay_where_they_have_titles():
+    field = {"name": "a", "type": "integer", "categories": [{"value": 1, "label": "one"}, 2]}
+    titled = plain(msgspec.convert(field, Column))
+    assert titled.constraints.enum == (1, 2)
+    assert own_titles(titled) == {1: "one"}
+    assert left_out(Outline(fields=(titled,)), {"constraints.enum"})[0].endswith(": categories (a)")
+    (bare,) = map(plain, outline("a=integer:categories=1|2").fields)
+    assert bare == outline("a=integer:1|2").fields[0]
 
 
 def test_the_text_of_json_keeps_every_letter():

@@ -31,7 +31,14 @@ FIELD = {
         "minLength": 1,
         "maxLength": 1,
     },
-    "dpqr": {"null": "cell", "outside": "drop", "otherwise": "fail"},
+    "dpqr": {
+        "null": "cell",
+        "outside": "drop",
+        "otherwise": "fail",
+        "trim": True,
+        "caseSensitive": False,
+        "aliases": {"x": ["ex"]},
+    },
 }
 NUMBERS = [
     {"name": "n", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}, "dpqr": {"bins": 2}},
@@ -55,6 +62,24 @@ NUMBERS = [
         "dpqr": {"every": "month"},
     },
 ]
+SPELLED = [
+    {"name": "b", "type": "boolean", "trueValues": ["yes"], "falseValues": ["no"]},
+    {
+        "name": "c",
+        "type": "integer",
+        "categories": [{"value": 1, "label": "low"}, {"value": 2}],
+        "categoriesOrdered": True,
+        "missingValues": [{"value": "-99", "label": "refused"}],
+    },
+    {
+        "name": "m",
+        "type": "number",
+        "decimalChar": ",",
+        "groupChar": ".",
+        "bareNumber": False,
+        "dpqr": {"edges": [0, 10]},
+    },
+]
 DOMAIN = {
     "dpqr": "domain/1",
     "malformed": "drop",
@@ -69,7 +94,7 @@ DOMAIN = {
     "missingValues": [""],
     "impossible": [{"where": "a = 'x' and n >= 5"}],
     "totals": [{"where": "a = 'x'", "count": 5}, {"count": 9}],
-    "fields": [FIELD, *NUMBERS],
+    "fields": [FIELD, *NUMBERS, *SPELLED],
 }
 ENTRIES = [
     {"marginal": ["a", "n"], "name": "m", "weight": 0.5},
@@ -105,12 +130,14 @@ def test_every_key_of_the_domain_schema_is_read() -> None:
     read_domain(DOMAIN)
     found = schema("domain")
     assert keys(found, "TableSchema") == set(DOMAIN)
-    assert keys(found, "Field") == set(FIELD)
+    assert keys(found, "Field") == set().union(*DOMAIN["fields"])
+    for form, key in (("Category", "categories"), ("MissingValue", "missingValues")):
+        assert keys(found, form) == set(SPELLED[1][key][0])
     limits = set().union(*(field.get("constraints", {}) for field in DOMAIN["fields"]))
     assert keys(found, "Constraints") == limits
     for facts, form in (("impossible", "ImpossibleForm"), ("totals", "TotalForm")):
         assert keys(found, form) == set().union(*DOMAIN[facts])
-    assert keys(found, "Treatment") == set().union(*(field["dpqr"] for field in DOMAIN["fields"]))
+    assert keys(found, "Treatment") == set().union(*(field.get("dpqr", {}) for field in DOMAIN["fields"]))
 
 
 def test_every_key_of_the_queries_schema_is_read(folder: Path) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.json_text import MAX_DEPTH, parse_json, read_json, read_regular_file
+from dpqr.io.documents.json_text import MAX_DEPTH, parse_json, read_regular_file
 
 
 def test_numbers_stay_exact() -> None:
@@ -91,14 +91,14 @@ def test_the_first_of_several_faults_is_named() -> None:
 
 def test_unreadable_files_are_usage_faults(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match="No such file"):
-        read_json(tmp_path / "none.json")
+        read_regular_file(tmp_path / "none.json", 9)
     with pytest.raises(UsageFault, match="not a regular file"):
-        read_json(tmp_path)
+        read_regular_file(tmp_path, 9)
     with pytest.raises(UsageFault, match="cannot name a file"):
-        read_json(Path("a\0b"))
+        read_regular_file(Path("a\0b"), 9)
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(UsageFault, match="not a regular file"):
-        read_json(tmp_path / "pipe")
+        read_regular_file(tmp_path / "pipe", 9)
 
 
 def test_a_file_above_its_limit_is_not_read(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def test_every_byte_counts_and_every_file(source, tmp_path):
 
 
 def test_how_it_is_read_counts(source):
-    for more in ({"delimiter": ";"}, {"count_column": "x"}):
+    for more in ({"delimiter": ";"}, {"encoding": "cp1252"}, {"count_column": "x"}):
         assert table_mark(TableSource(paths=source.paths, **more), KEY) != table_mark(source, KEY)
 
 

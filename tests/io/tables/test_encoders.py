@@ -1,11 +1,13 @@
+from dataclasses import replace
 from datetime import date, datetime
 from fractions import Fraction
+from random import Random
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from dpqr.data.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule
+from dpqr.data.attribute import Attribute, Axis, Bins, Codes, Fault, Labels, Rule, Spelling
 from dpqr.io.tables.cell_values import DROPPED, FAILED
 from dpqr.io.tables.encoders import Column, encoder
 
@@ -195,7 +197,71 @@ def test_labels_of_a_text_table() -> None:
 def test_folded_labels_of_a_text_table() -> None:
     texts = ["True", "FALSE", "true", "fAlse", "1", " true", "t"]
     assert text_codes(Labels(("false", "true"), folded=True), texts) == [1, 0, 1, 0, 6, 6, 6]
-    assert text_codes(Labels(("i", "k"), folded=True), ["I", "\u0130", "\u212a"]) == [0, 6, 6]
+    assert text_codes(Labels(("i", "k"), folded=True), ["I", "\u0130", "\u212a"]) == [0, 6, 1]
+    assert text_codes(Labels(("stra\xdfe", "\xe9"), folded=True), ["STRASSE", "\xc9", "e"]) == [0, 1, 6]
+
+
+TWO = Labels(("north", "9"), texts=(("N", "No."), ("9", "99")))
+
+
+def test_other_texts_of_labels() -> None:
+    assert text_codes(TWO, ["No.", "N", "north", "n", "99", "9"]) == [0, 0, 6, 6, 1, 1]
+    assert codes(TWO, pa.array([9, 99, 8], pa.int16())) == [1, 1, 6]
+    words = Labels(("false", "true"), texts=(("no",), ("yes", "1")))
+    assert text_codes(words, ["yes", "no", "true", "Yes", "1"]) == [1, 0, 6, 6, 1]
+    assert codes(words, pa.array([True, False])) == [1, 0]
+    assert codes(words, pa.array([1, 0])) == [1, 6]
+
+
+TIMES = Bins(tuple(map(Fraction, range(19_000, 23_001, 1000))), kind="date", integral=True)
+MONEY = Spelling(decimal=",", group=".", bare=False)
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_blanks_go_before_a_text_is_compared_with_anything(kind) -> None:
+    cells = pa.array([" x", "x\xa0", "x", " NA ", "NA", "", None, "y x"], kind)
+    attribute = Attribute(name="x", axis=Labels(("x",)), rules=OWN, missing=("NA ", "q"), spelling=Spelling(trim=True))
+    assert Column.of(attribute, text=True).encode(cells).codes.tolist() == [0, 0, 0, 1, 1, 5, 1, 5]
+    assert Column.of(attribute, text=False).encode(cells).codes.tolist() == [0, 0, 0, 5, 5, 5, 1, 5]
+    assert Column.of(attribute, text=True).encode(cells.cast(pa.string()).dictionary_encode()).codes.tolist() == [
+        0, 0, 0, 1, 1, 5, 1, 5,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.string_view()])
+def test_texts_in_a_stated_spelling(kind) -> None:
+    money = Attribute(name="x", axis=TENS, rules=OWN, spelling=MONEY)
+    cells = pa.array(["5,5 EUR", "1.000 \u20ac", "15 EUR", "15.5", "inf", "EUR"], kind)
+    assert encoder(money).encode(cells).codes.tolist() == [0, 7, 1, 4, 6, 4]
+    days = Attribute(name="x", axis=TIMES, rules=OWN, spelling=Spelling(pattern="%d/%m/%Y"))
+    cells = pa.array(["03/11/2024", "3/1/2024", "31/02/2024", "2024-11-03", "01/01/1999"], kind)
+    assert encoder(days).encode(cells).codes.tolist() == [1, 0, 5, 5, 8]
+
+
+def test_a_typed_column_may_be_text_where_a_spelling_is_stated() -> None:
+    for axis, stated in ((TENS, MONEY), (TIMES, Spelling(pattern="%d/%m/%Y"))):
+        assert encoder(Attribute(name="x", axis=axis, spelling=stated)).refusal(pa.string()) is None
+        assert encoder(Attribute(name="x", axis=axis, spelling=Spelling(trim=True))).refusal(pa.string())
+
+
+def test_without_a_stated_spelling_nothing_changes() -> None:
+    """Random texts: keys that state the default leave every code as it is."""
+    random, alphabet = Random(5), ["1", "2", "-", ".", ",", " ", "e", "x", "/", "t", "NA", "true", "2024-01-0", "nan"]
+    texts = ["".join(random.choices(alphabet, k=random.randint(0, 4))) for _ in range(3000)]
+    cells = pa.array(texts, pa.large_string())
+    for axis in (LABELS, Labels(("false", "true"), folded=True), TENS, TIMES, Codes(3)):
+        plain = Attribute(name="x", axis=axis, rules=OWN, missing=("", "NA"))
+        stated = replace(plain, spelling=Spelling(trim=False, pattern=None, decimal=".", group=None, bare=True))
+        if isinstance(axis, Labels):
+            own = tuple((value,) for value in axis.values)
+            stated = replace(stated, axis=replace(axis, texts=own))
+        expected = Column.of(plain, text=True).encode(cells).codes.tolist()
+        assert Column.of(stated, text=True).encode(cells).codes.tolist() == expected
+        trimmed = replace(stated, spelling=Spelling(trim=True))
+        tidy = [text.strip() for text in texts]
+        assert Column.of(trimmed, text=True).encode(cells).codes.tolist() == [
+            *Column.of(plain, text=True).encode(pa.array(tidy, pa.large_string())).codes.tolist()
+        ]
 
 
 def test_texts_of_codes_are_whole_numbers() -> None:

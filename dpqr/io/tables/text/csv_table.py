@@ -3,8 +3,8 @@
 Every column is read as text, for a type guessed from the first rows would be a function of private values. A record is
 what the grammar makes of the text: empty lines are none, a line end inside quotes ends none, and a quote that is never
 closed makes one record of all that follows. A record is malformed that has more or fewer cells than the header, is
-longer than the limit, holds other text than UTF-8 in a wanted cell, or does not end; what becomes of it is a rule of
-the table. Every record counts alike however the stream is cut into pieces.
+longer than the limit, holds in a wanted cell what is no text in the table's encoding, or does not end; what becomes of
+it is a rule of the table. Every record counts alike however the stream is cut into pieces.
 
 pandas reads each piece (`PandasPieces`). The standard library's reader reads, row by row, the pieces that pandas does
 not read by this grammar: the two give the same cells wherever both are used.
@@ -23,8 +23,10 @@ from dpqr.errors import DataError
 from dpqr.io.tables.limits import BYTES, Limits, discreetly
 from dpqr.io.tables.row_encoder import Records
 from dpqr.io.tables.source import STDIN, TableFile
+from dpqr.io.tables.text.encoding import ByteStream, Recoded
 from dpqr.io.tables.text.pandas_pieces import PandasPieces
 from dpqr.io.tables.text.stream import LongRow, TextStream
+from dpqr.privacy.policy import UTF_8
 
 HEADER_BYTES, PIECE_BYTES = 2**15, 2**22
 """Bytes that are read at a time, in search of the header's end and after it."""
@@ -42,7 +44,7 @@ class CsvRows:
     stream cannot be read. No row after the header raises any.
     """
 
-    stream: TextStream
+    stream: ByteStream
     delimiter: str
     most: int
     where: str
@@ -135,7 +137,7 @@ class CsvRows:
     def _refuse_other_formats(self) -> None:
         head = self.stream.read(len(_PARQUET_MAGIC))
         if head.startswith(_WIDE_BOMS):
-            raise DataError(f"{self.where} is not UTF-8 text; convert it to UTF-8")
+            raise DataError(f"{self.where} is not UTF-8 text; state --encoding utf-16, or convert it to UTF-8")
         if head.startswith(_PARQUET_MAGIC):
             raise DataError(f"{self.where} is Parquet, not CSV; give Parquet as a file that ends in .parquet")
         self._held = head.removeprefix(codecs.BOM_UTF8)
@@ -184,7 +186,8 @@ def csv_batches(
 
 
 def _rows(stream: TextStream, file: TableFile, limits: Limits) -> CsvRows:
-    return CsvRows(stream=stream, delimiter=file.delimiter, most=limits.row_bytes, where=_where(file))
+    text = stream if file.encoding == UTF_8 else Recoded(stream, file.encoding)
+    return CsvRows(stream=text, delimiter=file.delimiter, most=limits.row_bytes, where=_where(file))
 
 
 def _where(file: TableFile) -> str:
@@ -202,8 +205,8 @@ def _header(rows: CsvRows, file: TableFile, columns: Sequence[str], limits: Limi
     for name in columns:
         if not times[name]:
             raise DataError(
-                f"{where} has no column {name!r} in its first line, read with the delimiter {file.delimiter!r}\n"
-                "name another with --delimiter, or correct the column's name in the domain file"
+                f"{where} has no column {name!r} in its first line, read as {file.encoding} with the delimiter "
+                f"{file.delimiter!r}\nname another with --delimiter or --encoding, or correct it in the domain file"
             )
         if times[name] > 1:
             raise DataError(f"{where} has the column {name!r} twice; keep one of them")
