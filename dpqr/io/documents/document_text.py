@@ -1,8 +1,8 @@
 """Documents in YAML and TOML: each is the JSON document that it stands for.
 
 Its JSON text is made first and then read as strictly as any, so that numbers stay as they are written, repeated keys
-and great depth are refused, and errors name the same JSON paths. In YAML a plain scalar is null, true, false or a number
-where JSON has it in these letters, and text everywhere else: `no`, `2024-01-31`, `007` and `1e` are texts.
+and great depth are refused, and errors name the same JSON paths. In YAML a plain scalar is null, true, false or a
+number where JSON has it in these letters, and text everywhere else: `no`, `2024-01-31`, `007` and `1e` are texts.
 """
 
 from __future__ import annotations

@@ -66,9 +66,7 @@ def test_json_is_what_any_other_file_holds(tmp_path) -> None:
 
 def test_queries_in_yaml_name_a_domain_in_toml(tmp_path) -> None:
     (tmp_path / "d.toml").write_text(TOML)
-    (tmp_path / "q.yml").write_text(
-        "domain: d.toml\nqueries:\n- marginal: [pay, no]\n- {where: pay >= 0.1, by: [no]}\n"
-    )
+    (tmp_path / "q.yml").write_text("domain: d.toml\nqueries:\n- marginal: [pay, no]\n- {where: pay > 0.1, by: [no]}")
     assert read_queries(tmp_path / "q.yml").workload.rows == 2 * 5 + 5
     (tmp_path / "q.yml").write_text("domain: d.toml\nqueries:\n- marginal: [pay, dya]\n")
     with pytest.raises(DocumentError, match=r"^q\.yml: \$\.queries\[0\]\.marginal\[1\]: .*did you mean 'day'"):
