@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from dpqr.io.documents.domain import PLACEHOLDER
 from dpqr.io.documents.forms import Constraints, Field, FieldType, Form, TableSchema, Treatment
 
 CUTS = ("bins", "width", "edges", "every", "closed")
@@ -39,6 +40,11 @@ class Codebook:
     name: str = ""
     outline: Outline
     remarks: tuple[str, ...] = ()
+
+
+def is_placeholder(value: Any) -> bool:
+    """Whether a domain file has this where it waits for its curator."""
+    return isinstance(value, str) and value.startswith(PLACEHOLDER)
 
 
 def ordered(kind: FieldType | UnsetType) -> bool:

@@ -11,10 +11,9 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, document, labelled
+from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, document, is_placeholder, labelled
 from dpqr.io.codebooks.written import Written, bounded
 from dpqr.io.documents.decoding import Location, decode
-from dpqr.io.documents.domain import PLACEHOLDER
 from dpqr.io.documents.forms import Constraints, FieldType, Form
 
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
@@ -110,10 +109,10 @@ def _list(values: Any, location: Location) -> list[Any]:
 
 
 def without_placeholders(value: Any) -> Any:
-    """The same without what a skeleton left to fill in."""
+    """The same without what a skeleton left to fill in; lists that are filled in partly stay."""
     if isinstance(value, dict):
         kept = {key: without_placeholders(member) for key, member in value.items()}
         return {key: member for key, member in kept.items() if member is not None}
     if isinstance(value, list):
-        return [without_placeholders(member) for member in value] if PLACEHOLDER not in value else None
-    return None if isinstance(value, str) and value.startswith(PLACEHOLDER) else value
+        return None if value and all(map(is_placeholder, value)) else value
+    return None if is_placeholder(value) else value

@@ -9,7 +9,17 @@ from dataclasses import dataclass
 import msgspec
 from msgspec import UNSET
 
-from dpqr.io.codebooks.column import CUTS, Column, Outline, document, has_labels, limited, ordered, uncut
+from dpqr.io.codebooks.column import (
+    CUTS,
+    Column,
+    Outline,
+    document,
+    has_labels,
+    is_placeholder,
+    limited,
+    ordered,
+    uncut,
+)
 from dpqr.io.documents.decoding import Location
 from dpqr.io.documents.domain import PLACEHOLDER, decode_domain
 from dpqr.io.documents.forms import DOMAIN_VERSION, Treatment
@@ -114,8 +124,12 @@ def _cut(column: Column) -> Treatment:
 
 def _needs(column: Column) -> Iterator[str]:
     """What no source states about a column."""
-    limits = column.constraints
-    if ordered(column.type) and not has_labels(column) and column.dpqr.edges is UNSET:
+    limits, edges = column.constraints, column.dpqr.edges
+    if isinstance(edges, tuple) and any(map(is_placeholder, edges)):
+        yield "outermost edges"
+    if isinstance(limits.enum, tuple) and any(map(is_placeholder, limits.enum)):
+        yield "other labels"
+    if ordered(column.type) and not has_labels(column) and edges is UNSET:
         if limits.minimum is UNSET:
             yield "minimum"
         if limits.maximum is UNSET:
@@ -129,6 +143,6 @@ def _with_placeholders(column: Column) -> Column:
         if need == "labels":
             enum = msgspec.structs.replace(column.constraints, enum=(PLACEHOLDER,))
             column = msgspec.structs.replace(column, constraints=enum)
-        else:
+        elif need in ("minimum", "maximum"):
             column = limited(column, **{"low" if need == "minimum" else "high": PLACEHOLDER})
     return column

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.io.codebooks.column import Column, Outline, limited, stated
+from dpqr.io.codebooks.column import Column, Outline, is_placeholder, limited, stated
 from dpqr.io.documents.forms import Category, Constraints, Treatment
 
 
@@ -35,8 +35,10 @@ class Written:
 
 def bounded(column: Column) -> Column:
     """The column with the outermost of its stated edges as bounds."""
-    edges = column.dpqr.edges
-    return limited(column, low=edges[0], high=edges[-1]) if isinstance(edges, tuple) and edges else column
+    if not isinstance(column.dpqr.edges, tuple) or not column.dpqr.edges:
+        return column
+    low, high = (UNSET if is_placeholder(edge) else edge for edge in (column.dpqr.edges[0], column.dpqr.edges[-1]))
+    return limited(column, low=low, high=high)
 
 
 def plain(column: Column) -> Column:
@@ -45,9 +47,13 @@ def plain(column: Column) -> Column:
     Categories stay beside it where they have labels of their own.
     """
     column = bounded(column)
+    limits = column.constraints
+    if isinstance(limits.enum, tuple):
+        known = tuple(label for label in limits.enum if not is_placeholder(label))
+        limits = msgspec.structs.replace(limits, enum=known or UNSET)
+        column = msgspec.structs.replace(column, constraints=limits)
     if not isinstance(column.categories, tuple):
         return column
-    limits = column.constraints
     if limits.enum is UNSET:
         values = tuple(each.value if isinstance(each, Category) else each for each in column.categories)
         limits = msgspec.structs.replace(limits, enum=values)

@@ -9,6 +9,7 @@ from support.codebooks import SAMPLES, fields_of
 
 from dpqr.errors import DocumentError
 from dpqr.io.codebooks.column import document
+from dpqr.io.codebooks.ddl import write_ddl
 from dpqr.io.codebooks.frictionless import write_frictionless
 from dpqr.io.codebooks.gaps import filled
 from dpqr.io.codebooks.known import read_codebook
@@ -105,6 +106,14 @@ def test_what_a_skeleton_left_to_fill_in_is_left_open(given):
         {"name": "a", "type": "integer", "constraints": limits},
         {"name": "b", "type": "string", "constraints": {"enum": ["FILL-IN"]}},
     ]
+    begun = [
+        {"name": "c", "type": "integer", "dpqr": {"edges": ["FILL-IN: minimum", 5, "FILL-IN: maximum"]}},
+        {"name": "d", "type": "string", "constraints": {"enum": ["x", "FILL-IN: the other labels"]}},
+    ]
+    book = given(json.dumps({"fields": begun}))
+    assert filled(book.outline).to_fill == ("outermost edges of c", "other labels of d")
+    assert document(filled(book.outline).outline)["fields"][1]["constraints"] == begun[1]["constraints"]
+    assert "FILL-IN" not in write_ddl(book.outline, "t").text
     assert fields_of(given(json.dumps({"fields": fields}))) == {
         "a": {"type": "integer", "constraints": {"maximum": 9}},
         "b": {"type": "string"},
