@@ -20,7 +20,7 @@ from dpqr.io.documents.domain import PLACEHOLDER
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
 
-ENDINGS = (".json", ".yaml", ".yml", ".sql", ".ddl", ".xml")
+ENDINGS = (".json", ".yaml", ".yml", ".toml", ".sql", ".ddl", ".xml")
 """Names of files that are codebooks and not tables."""
 
 

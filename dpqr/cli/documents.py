@@ -60,7 +60,7 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
     "--types",
     metavar="COLUMN=TYPE...",
     multiple=True,
-    help="Columns, for example age=integer:0..99,sex=string:f|m,pay=number:0..9e4:bins=9; wins over codebooks.",
+    help="Columns: age=integer:0..99,pay=number:0..9e4:bins=9,sex=string:f|m for example; they win over codebooks.",
 )
 @options.delimiter(_SOURCES)
 @options.encoding(_SOURCES)

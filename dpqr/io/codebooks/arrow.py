@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import UNSET
 
-from dpqr.errors import DocumentError
+from dpqr.errors import DataError, DocumentError
 from dpqr.io.codebooks.column import Codebook, Column, Outline
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types, frictionless_type
@@ -34,7 +34,10 @@ def read_schema(path: Path) -> Codebook:
     with path.open("rb") as opened:
         head = opened.read(8)
     if head.startswith(PARQUET):
-        return typed_columns(column_types(TableSource(paths=(str(path),))))
+        try:
+            return typed_columns(column_types(TableSource(paths=(str(path),))))
+        except DataError as error:
+            raise DocumentError(str(error)) from None
     return typed_columns([(field.name, frictionless_type(field.type)) for field in _schema(path, head)])
 
 

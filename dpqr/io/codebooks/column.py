@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from dpqr.errors import DocumentError
+from dpqr.io.documents.decoding import spoken
 from dpqr.io.documents.domain import PLACEHOLDER
 from dpqr.io.documents.forms import Constraints, Field, FieldType, Form, TableSchema, Treatment
 
@@ -50,6 +52,24 @@ def is_placeholder(value: Any) -> bool:
 def ordered(kind: FieldType | UnsetType) -> bool:
     """Whether columns of this type are cut into bins."""
     return kind in ("integer", "number", "date", "datetime")
+
+
+def require_sound(column: Column, document: str) -> None:
+    """DocumentError where a bound, an edge or a label is of another kind than the column."""
+    limits, edges = column.constraints, column.dpqr.edges
+    stated = (limits.minimum, limits.maximum, *(edges or ()), *(limits.enum or ()))
+    for value in stated if ordered(column.type) or column.type == "string" else ():
+        if not _fits(value, numbers=column.type in ("integer", "number")):
+            said = f"{spoken(value)} is no value of type {column.type!r}"
+            raise DocumentError(f"{document}: column {column.name!r}: {said}; correct it")
+
+
+def _fits(value: Any, *, numbers: bool) -> bool:
+    if value is UNSET or is_placeholder(value):
+        return True
+    return (
+        isinstance(value, int | float | Decimal) and not isinstance(value, bool) if numbers else isinstance(value, str)
+    )
 
 
 def has_labels(column: Column) -> bool:

@@ -99,7 +99,7 @@ def _column(variable: ElementTree.Element, location: Location, index: int) -> Co
         title=_text(variable, "labl") or UNSET,
         missing_values=("", *dict.fromkeys(missing)) if missing else UNSET,
     )
-    if column.type in ("integer", "number"):
+    if column.type in ("integer", "number", "date"):
         column = _ranged(column, variable)
     column = labelled(column, [exact(value) for value in values] if column.type == "integer" else values)
     return _titled(column, titles)
@@ -146,7 +146,9 @@ def _ranges(variable: ElementTree.Element) -> list[ElementTree.Element]:
 def _ranged(column: Column, variable: ElementTree.Element) -> Column:
     """With the least minimum and the greatest maximum of the valid ranges as bounds."""
     for each in _ranges(variable):
-        low, high, above, below = (_bound(each, key) for key in ("min", "max", "minExclusive", "maxExclusive"))
+        low, high, above, below = (
+            _bound(each, key, column.type) for key in ("min", "max", "minExclusive", "maxExclusive")
+        )
         own = limited(beyond(Column(name="", type=column.type), low=above, high=below), low=low, high=high).constraints
         sides = column.constraints, own
         lows, highs = [side.minimum for side in sides], [side.maximum for side in sides]
@@ -158,8 +160,11 @@ def _ranged(column: Column, variable: ElementTree.Element) -> Column:
     return column
 
 
-def _bound(element: ElementTree.Element, key: str) -> Any:
-    number = exact(element.get(key, ""))
+def _bound(element: ElementTree.Element, key: str, kind: Any) -> Any:
+    text = element.get(key, "").strip()
+    if kind == "date":
+        return text or UNSET
+    number = exact(text)
     return UNSET if number is None else number
 
 
@@ -176,6 +181,9 @@ def write_ddi(outline: Outline, name: str) -> Written:
     ElementTree.indent(top)
     text = ElementTree.tostring(top, encoding="unicode")
     remarks = left_out(outline, _HELD)
+    for kind, nearest in (("boolean", "text"), ("datetime", "date")):
+        if names := [column.name for column in outline.fields if column.type == kind]:
+            remarks += (f"columns of type {kind} are written as {nearest}: {', '.join(names)}",)
     return Written(content=f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n', remarks=remarks)
 
 
@@ -190,13 +198,15 @@ def _describe(described: ElementTree.Element, column: Column) -> None:
     numeric = column.type in ("integer", "number")
     if column.type == "integer":
         variable.set("dcml", "0")
-    if continuous and numeric:
+    if continuous:
         bounds = {"min": limits.minimum, "max": limits.maximum}
         stated = {key: str(bound) for key, bound in bounds.items() if bound is not UNSET}
-        _added(_added(variable, "valrng"), "range", UNITS="INT" if column.type == "integer" else "REAL", **stated)
+        units = {"integer": {"UNITS": "INT"}, "number": {"UNITS": "REAL"}}.get(str(column.type), {})
+        _added(_added(variable, "valrng"), "range", **units, **stated)
     absent = () if column.missing_values is UNSET else filter(None, missing_texts(column.missing_values))
     titles = own_titles(column)
-    for value in () if limits.enum is UNSET else limits.enum:
+    labels = ("false", "true") if column.type == "boolean" else limits.enum
+    for value in () if labels is UNSET else labels:
         category = _added(variable, "catgry")
         _added(category, "catValu").text = str(value)
         if value in titles:

@@ -11,9 +11,19 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dpqr.io.codebooks.column import Codebook, Column, Outline, beyond, document, is_placeholder, labelled
+from dpqr.io.codebooks.column import (
+    Codebook,
+    Column,
+    Outline,
+    beyond,
+    document,
+    exact,
+    is_placeholder,
+    labelled,
+    limited,
+)
 from dpqr.io.codebooks.written import Written, bounded
-from dpqr.io.documents.decoding import Location, decode
+from dpqr.io.documents.decoding import Location, decode, spoken
 from dpqr.io.documents.forms import Constraints, FieldType, Form
 
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
@@ -27,6 +37,8 @@ TYPES: dict[str, FieldType] = {
     "year": "integer",
 }
 """The types of the standard that a domain file can hold; columns of any other are left open."""
+
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 
 
 def is_frictionless(tree: Any) -> bool:
@@ -82,7 +94,7 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
         remark(f"{field.get('name')} is of type {kind!r}, which a domain file lacks; give it another by --types")
     known = {
         **_known(field, Column, ("type", "constraints")),
-        "constraints": _known(limits, Constraints, ("enum",)),
+        "constraints": _known(limits, Constraints, ("enum", "minimum", "maximum")),
     }
     if kind not in ("date", "datetime"):
         known.pop("format", None)
@@ -93,8 +105,11 @@ def _column(field: Any, ours: bool, location: Location, remark: Callable[[str], 
     column = msgspec.structs.replace(column, type=TYPES.get(kind, UNSET) if isinstance(kind, str) else UNSET)
     if ours and column.dpqr.otherwise is UNSET:
         column = msgspec.structs.replace(column, dpqr=msgspec.structs.replace(column.dpqr, otherwise="drop"))
-    column = labelled(column, _list(limits.get("enum"), location))
-    return beyond(column, low=limits.get("exclusiveMinimum", UNSET), high=limits.get("exclusiveMaximum", UNSET))
+    where = location.key("constraints")
+    column = labelled(column, _values(limits.get("enum"), kind, where.key("enum")))
+    bounds = {key: _value(limits[key], kind, where.key(key)) for key in _BOUNDS if key in limits}
+    low, high, above, below = (bounds.get(key, UNSET) for key in _BOUNDS)
+    return beyond(limited(column, low=low, high=high), low=above, high=below)
 
 
 def _known(members: dict[str, Any], form: type[Form], apart: tuple[str, ...]) -> dict[str, Any]:
@@ -102,10 +117,25 @@ def _known(members: dict[str, Any], form: type[Form], apart: tuple[str, ...]) ->
     return {key: value for key, value in members.items() if key in names}
 
 
-def _list(values: Any, location: Location) -> list[Any]:
-    if values is not None and not isinstance(values, list):
-        raise location.key("constraints").key("enum").fault("expected a list of values")
-    return values or []
+def _values(values: Any, kind: Any, location: Location) -> list[Any]:
+    """An enum's values: of columns of numbers as numbers, of others as texts."""
+    if values is None:
+        return []
+    if not isinstance(values, list):
+        raise location.fault("expected a list of values")
+    return [_value(value, kind, location.item(index)) for index, value in enumerate(values)]
+
+
+def _value(value: Any, kind: Any, location: Location) -> Any:
+    """A value or a bound; the standard lets numbers be written as texts."""
+    if isinstance(value, dict | list) or value is None:
+        raise location.fault(f"expected a text or a number, got {spoken(value)}")
+    if kind not in ("integer", "number", "year") or isinstance(value, bool) or is_placeholder(value):
+        return str(value)
+    number = exact(str(value))
+    if number is None:
+        raise location.fault(f"expected a number, got {spoken(value)}")
+    return number
 
 
 def without_placeholders(value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.codebooks.arrow import is_schema, read_schema
-from dpqr.io.codebooks.column import Codebook, Outline, own_missing
+from dpqr.io.codebooks.column import Codebook, Outline, own_missing, require_sound
 from dpqr.io.codebooks.csvw import is_csvw, read_csvw, write_csvw
 from dpqr.io.codebooks.ddi import read_ddi, write_ddi
 from dpqr.io.codebooks.ddl import is_ddl, read_ddl, write_ddl
@@ -58,6 +58,8 @@ def read_codebook(path: str, form: str | None = None, table: str | None = None) 
         names = ", ".join(each.name for each in tables[:20])
         raise UsageFault(f"{path} describes {len(tables)} tables; choose one by --table: {names}")
     found = tables[0]
+    for column in found.outline.fields:
+        require_sound(column, Path(path).name)
     return Codebook(name=found.name, outline=own_missing(_distinct(found.outline, path)), remarks=found.remarks)
 
 

@@ -18,6 +18,8 @@ def is_sizes(tree: Any) -> bool:
 
 def read_sizes(tree: Any, location: Location) -> tuple[Codebook, ...]:
     """Integer columns from 0 to size - 1. Every value has a code, so none is null."""
+    if not is_sizes(tree):
+        raise location.fault("sizes are an object of whole numbers, such as {'age': 85}")
     sizes = decode(tree, Sizes, location)
     each = Treatment(width=1)
     fields = tuple(

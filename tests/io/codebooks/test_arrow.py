@@ -10,6 +10,7 @@ import pytest
 from pyarrow import feather, ipc, parquet
 from support.codebooks import fields_of
 
+from dpqr.errors import DocumentError
 from dpqr.io.codebooks.known import read_codebook
 
 SECRET = "PRIVATEVALUE"
@@ -41,6 +42,13 @@ def test_names_and_types_alone_are_read(write, tmp_path):
         "__index_level_0__": {"type": "integer"},
     }
     assert not any(value in repr(found) for value in (SECRET, "987654321", "123456789"))
+
+
+@pytest.mark.parametrize("content", [b"PAR1SECRETPAR1", b"ARROW1\0\0SECRET", b"\xff\xff\xff\xffSECRET"])
+def test_a_damaged_file_is_refused_as_a_document(content, given):
+    with pytest.raises(DocumentError, match="book") as refused:
+        given(content)
+    assert "SECRET" not in str(refused.value)
 
 
 def test_a_type_that_the_domain_file_lacks_is_left_open(tmp_path):

@@ -6,9 +6,11 @@ from decimal import Decimal
 
 import pytest
 
-from dpqr.io.codebooks.column import Column, Outline, document, exact, own_missing
+from dpqr.errors import DocumentError
+from dpqr.io.codebooks.column import Column, Outline, document, exact, own_missing, require_sound
 from dpqr.io.codebooks.column import overlaid as join
 from dpqr.io.codebooks.stated_types import read_types
+from dpqr.io.documents.forms import Constraints, Treatment
 
 
 def stated(text):
@@ -66,3 +68,23 @@ def test_null_texts_that_all_columns_share_stand_once():
         Outline(fields=(Column(name="a"), Column(name="b", missing_values=("?",))), missing_values=("-",))
     )
     assert [field["missingValues"] for field in document(apart)["fields"]] == [["-"], ["?"]]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        Column(name="a", type="number", constraints=Constraints(minimum="x")),
+        Column(name="a", type="integer", constraints=Constraints(enum=(1, True))),
+        Column(name="a", type="date", constraints=Constraints(maximum=3)),
+        Column(name="a", type="number", dpqr=Treatment(edges=(0, [1]))),
+        Column(name="a", type="string", constraints=Constraints(enum=("x", 1))),
+    ],
+)
+def test_values_of_another_kind_are_refused(column):
+    with pytest.raises(DocumentError, match=r"^book: column 'a': .* is no value of type '\w+'; correct it$"):
+        require_sound(column, "book")
+
+
+def test_placeholders_and_open_types_are_sound():
+    require_sound(Column(name="a", constraints=Constraints(minimum="x")), "book")
+    require_sound(Column(name="a", type="number", dpqr=Treatment(edges=("FILL-IN", 1))), "book")

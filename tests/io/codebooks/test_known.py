@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import copy
+from contextlib import suppress
+from functools import reduce
+
 import pytest
 from support.codebooks import SAMPLES, fields_of
 
 from dpqr.cli.documents import FORMS as OFFERED
 from dpqr.cli.documents import WRITTEN as OFFERED_TO
-from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.codebooks.column import document
+from dpqr.errors import DocumentError, DpqrError, UsageFault
+from dpqr.io.codebooks.column import document, require_sound
 from dpqr.io.codebooks.gaps import filled
-from dpqr.io.codebooks.known import FORMS, WRITERS, read_codebook
+from dpqr.io.codebooks.known import FORMS, TREES, WRITERS, read_codebook
+from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.document_text import read_document
 from dpqr.io.documents.domain import read_domain
 
 FILES = {
@@ -95,3 +101,34 @@ def test_one_of_several_tables_is_chosen():
 def test_a_column_that_stands_twice_is_refused(given):
     with pytest.raises(DocumentError, match="book: describes the column 'a' twice"):
         given('{"fields": [{"name": "a", "type": "boolean"}, {"name": "a", "type": "date"}]}')
+
+
+WRONG = (None, True, -1, 1e308, "", "x", [], {}, [[]], [{}], {"a": 1}, ["a", 1], [None], "FILL-IN", 10**30)
+
+
+def places(tree, path=()):
+    """The path of every part of a tree but its top."""
+    for key, part in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        yield (*path, key)
+        yield from places(part, (*path, key))
+
+
+def put(tree, path, value):
+    """The tree with another value at a path."""
+    changed = copy.deepcopy(tree)
+    part = reduce(lambda inner, key: inner[key], path[:-1], changed)
+    part[path[-1]] = value
+    return changed
+
+
+@pytest.mark.parametrize("form", ["frictionless", "csvw", "smartnoise", "sizes"])
+def test_whatever_stands_anywhere_is_read_or_refused(form):
+    tree = read_document(SAMPLES / FILES[form])
+    _, read = TREES[form]
+    for number, path in enumerate(places(tree)):
+        with suppress(DpqrError):
+            for table in read(put(tree, path, WRONG[number % len(WRONG)]), Location("book")):
+                for column in table.outline.fields:
+                    require_sound(column, "book")
+                for write in WRITERS.values():
+                    write(table.outline, "t")
