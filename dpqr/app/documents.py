@@ -1,4 +1,4 @@
-"""Public documents: check them, print their schema, start a new one."""
+"""Public documents: check them, print their schema, write a new file."""
 
 from __future__ import annotations
 
@@ -12,12 +12,9 @@ from dpqr.app.units import unit_notes
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.domain import skeleton_from_schema
 from dpqr.io.documents.fixing import Fixed, write_fixes
 from dpqr.io.documents.forms import schema
 from dpqr.io.documents.queries import QueriesDocument
-from dpqr.io.tables.source import TableSource
-from dpqr.io.tables.structure import column_types
 
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
@@ -59,12 +56,6 @@ def fix_documents(queries: str, domain: str | None) -> list[Fixed]:
                 continue
         break
     return written
-
-
-def domain_skeleton(path: str, delimiter: str | None = None, encoding: str | None = None) -> dict[str, Any]:
-    """A domain file for the columns of a table, from their names and types alone."""
-    source = TableSource(paths=(path,), delimiter=delimiter, encoding=encoding)
-    return skeleton_from_schema(column_types(source))
 
 
 def write_new(path: str, text: str) -> None:

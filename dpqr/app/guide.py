@@ -13,6 +13,7 @@ TOPICS = (
     "privacy",
     "domain",
     "queries",
+    "codebooks",
     "check",
     "tables",
     "units",

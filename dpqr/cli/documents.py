@@ -49,29 +49,88 @@ def _say_sound(queries: str, found: dict[str, Any]) -> None:
         product(f"note: {plain(note)}")
 
 
-@click.command("domain")
-@click.argument("data", metavar="DATA", callback=options.named)
-@options.delimiter()
-@options.encoding()
-@click.option("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
-def domain_command(data: str, delimiter: str | None, encoding: str | None, out: str | None) -> None:
-    """Write the skeleton of a domain file for the table DATA.
+WRITTEN = ("frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi")
+FORMS = (*WRITTEN, "arrow")
+_SOURCES, _RESULT = options.under("Sources"), options.under("Result")
 
-    Only column names and types are read, never a value: labels and bounds are for the curator to fill in, from public
-    knowledge. A domain that is inferred from the data would be a release that nobody paid for.
+
+@click.command("domain", cls=options.Sectioned)
+@click.argument("data", metavar="[DATA]", required=False, callback=options.named)
+@_SOURCES(
+    "--from",
+    "codebooks",
+    metavar="FILE",
+    multiple=True,
+    callback=options.named,
+    help="A codebook of the table's columns; may be repeated, later ones win.",
+)
+@_SOURCES("--form", type=click.Choice(FORMS), help="The codebooks' form. [default: by their content]")
+@_SOURCES("--table", metavar="NAME", help="Which table of a codebook that describes several.")
+@_SOURCES(
+    "--types",
+    metavar="COLUMN=TYPE...",
+    multiple=True,
+    help="Columns: age=integer:0..99,pay=number:0..9e4:bins=9,sex=string:f|m for example; they win over codebooks.",
+)
+@_SOURCES(
+    "--queries",
+    metavar="FILE",
+    callback=options.named,
+    help="Queries, whose thresholds and labels fill in what no codebook states.",
+)
+@options.delimiter(_SOURCES)
+@options.encoding(_SOURCES)
+@_RESULT(
+    "--to",
+    type=click.Choice(WRITTEN),
+    help="Write a codebook of this form instead of a domain file.",
+)
+@_RESULT("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
+def domain_command(
+    data: str | None,
+    codebooks: tuple[str, ...],
+    form: str | None,
+    table: str | None,
+    types: tuple[str, ...],
+    queries: str | None,
+    delimiter: str | None,
+    encoding: str | None,
+    to: str | None,
+    out: str | None,
+) -> None:
+    """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
+
+    Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
+    CSVW, SmartNoise YAML, mbi sizes, SQL, an Arrow or Parquet schema, DDI) from --types and from the queries; what they
+    lack is left to fill in. A domain that is inferred from the data would be a release that nobody paid for.
     """
-    import json
-
-    from dpqr.app.documents import domain_skeleton, write_new
+    from dpqr.app.documents import write_new
+    from dpqr.app.domain_file import DomainRequest, domain_file
     from dpqr.report.wording import plain
 
-    skeleton = domain_skeleton(data, delimiter, encoding)
-    if out is None:
-        product_json(skeleton)
-        return
-    write_new(out, json.dumps(skeleton, indent=2, ensure_ascii=False) + "\n")
-    name = plain(out)
-    say(f"wrote {name}; fill in labels and bounds, then: dpqr check --domain {name} --queries FILE")
+    request = DomainRequest(
+        data=data,
+        delimiter=delimiter,
+        encoding=encoding,
+        codebooks=codebooks,
+        form=form,
+        table=table,
+        types=types,
+        queries=queries,
+        to=to,
+    )
+    made = domain_file(request)
+    if out is not None:
+        write_new(out, made.text)
+    elif isinstance(made.content, str):
+        product(made.content.removesuffix("\n"))
+    else:
+        product_json(made.content)
+    for remark in made.remarks:
+        say(plain(remark))
+    if out is not None:
+        name = plain(out)
+        say(f"wrote {name}" + ("" if to else f"; check it: dpqr check --domain {name} --queries FILE"))
 
 
 @click.command("schema")

@@ -46,6 +46,10 @@ SKELETON = {
         },
     ],
 }
+OPEN = """\
+proposed, change what does not suit: 10 bins of gr\u00f6\u00dfe; one bin per month of day
+to fill in (FILL-IN), from public knowledge: minimum and maximum of gr\u00f6\u00dfe, day; labels of who
+"""
 
 
 def typed_table():
@@ -107,7 +111,7 @@ def test_check_opens_no_table(desk):
 def test_domain_from_parquet(desk):
     desk.put("t.parquet", typed_table())
     ended = desk.run("domain", "t.parquet")
-    assert (ended.code, ended.err) == (0, "")
+    assert (ended.code, ended.err) == (0, OPEN)
     assert ended.json == SKELETON
     assert "gr\u00f6\u00dfe" in ended.out
 
@@ -128,7 +132,7 @@ def test_domain_to_a_file_that_is_refused_until_it_is_filled_in(desk):
     desk.put("t.parquet", typed_table())
     ended = desk.run("domain", "t.parquet", "--out", "d.json")
     assert (ended.code, ended.out) == (0, "")
-    assert ended.err == "wrote d.json; fill in labels and bounds, then: dpqr check --domain d.json --queries FILE\n"
+    assert ended.err == f"{OPEN}wrote d.json; check it: dpqr check --domain d.json --queries FILE\n"
     assert json.loads((desk.path / "d.json").read_text()) == SKELETON
     refused = desk.run("check", "--domain", "d.json", "--queries", "q.json")
     assert refused.code == 3
@@ -143,6 +147,73 @@ def test_domain_that_cannot_be_finished_leaves_no_file(desk, monkeypatch):
     monkeypatch.setattr("pathlib.Path.write_text", full)
     assert_refusal(desk.run("domain", "table.csv", "--out", "d.json"), 2, "cannot be written (No space left on device)")
     assert "d.json" not in desk.everything()
+
+
+def test_domain_from_a_codebook_and_types(desk):
+    shutil.copy(SAMPLE / "codebooks" / "clinic.sql", desk.path)
+    ended = desk.run("domain", "table.csv", "--from", "clinic.sql", "--types", "income=number:0..9:bins=3,day=boolean")
+    assert ended.code == 0
+    assert [field["constraints"] for field in ended.json["fields"][:3]] == [
+        {"enum": ["female", "male"]},
+        {"minimum": 0, "maximum": 110},
+        {"minimum": 0, "maximum": 9},
+    ]
+    assert ended.err == (
+        "left out, for the table has no such column: patient_id, visit_date, ward, triage, temperature, insured\n"
+    )
+
+
+def test_domain_in_another_form(desk):
+    desk.write(d__json=DOMAIN)
+    ended = desk.run("domain", "d.json", "--to", "ddl")
+    assert ended.out.startswith('CREATE TABLE "d" (\n  "sex" VARCHAR CHECK ("sex" IN (')
+    assert ended.err.startswith("left out, for the form has no place for it: ")
+    told = desk.run("domain", "d.json", "--to", "smartnoise", "--out", "d.yaml").err
+    assert told.endswith("wrote d.yaml\n")
+    assert (desk.path / "d.yaml").read_text().startswith('"":\n  d:\n    d:\n')
+
+
+def test_domain_in_a_form_that_has_no_gaps_names_each(desk):
+    ended = desk.run("domain", "table.csv", "--to", "sizes")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.count("still holds the placeholder") == 4
+
+
+def test_domain_from_queries(desk):
+    asked = {"queries": [{"where": "age >= 65 and sex in ('F', 'M')"}]}
+    desk.put("asked.json", asked)
+    fields = {one["name"]: one for one in desk.run("domain", "table.csv", "--queries", "asked.json").json["fields"]}
+    assert fields["sex"]["constraints"] == {"enum": ["F", "M"]}
+    assert fields["age"]["dpqr"]["edges"] == ["FILL-IN: minimum", 65, "FILL-IN: maximum"]
+    typed = desk.run("domain", "table.csv", "--queries", "asked.json", "--types", "age=integer:0..99").json["fields"]
+    assert typed[1]["constraints"] == {"minimum": 0, "maximum": 99}, "what is stated stays"
+
+
+def test_domain_hints_at_identifiers_and_takes_the_unit_of_a_codebook(desk):
+    assert "named like an identifier" in desk.run("domain", "--types", "person_id=string:a|b,age=integer:0..9").err
+    book = {"": {"s": {"t": {"max_ids": 2, "person_id": {"type": "int", "private_id": True}, "age": {"type": "int"}}}}}
+    desk.put("book.yaml", json.dumps(book))
+    desk.write(t__csv="person_id,age\n1,2\n")
+    made = desk.run("domain", "t.csv", "--from", "book.yaml")
+    assert made.json["unit"] == {"column": "person_id", "max_rows": 2}
+    assert [field["name"] for field in made.json["fields"]] == ["age"]
+    assert "identifier" not in made.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("table.csv", "--queries", "none.json"), 2, "cannot read 'none.json'"),
+        ((), 2, "name a table, or a codebook by --from, or columns by --types"),
+        (("--from", "none.sql"), 2, "cannot read 'none.sql'"),
+        (("--from", "table.csv"), 3, "is no codebook of a known form"),
+        (("--from", "q.json"), 3, "is no codebook of a known form"),
+        (("--from", "table.csv", "--form", "ddl"), 3, "no CREATE TABLE statement"),
+        (("table.csv", "--types", "agee=boolean"), 2, "no column 'agee'; did you mean 'age'?"),
+    ],
+)
+def test_domain_that_cannot_be_written(desk, arguments, code, says):
+    assert_refusal(desk.run("domain", *arguments), code, says)
 
 
 @pytest.mark.parametrize("document", ["domain", "queries"])

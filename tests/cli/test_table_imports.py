@@ -24,6 +24,7 @@ WITHOUT = {
     "help": ("--help",),
     "check": ("check", "--queries", "q.json"),
     "domain": ("domain", "table.csv"),
+    "domain from a codebook": ("domain", "t.parquet", "--from", "d.json"),
     "dry run": ("release", "table.csv", *RELEASE, "--dry-run"),
     "Parquet": ("release", "t.parquet", *RELEASE, "--out", "out"),
     "Parquet as dictionaries": ("release", "coded.parquet", *RELEASE, "--out", "out"),

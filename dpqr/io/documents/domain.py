@@ -1,8 +1,4 @@
-"""The domain file: decoded into the Domain that the curator declares, and its skeleton for a new table.
-
-A skeleton is made from column names and types alone. A bound or a label that is read from the private table is a
-release nobody paid for; a Parquet footer's statistics and dictionaries are private for the same reason.
-"""
+"""The domain file: decoded into the Domain that the curator declares."""
 
 from __future__ import annotations
 
@@ -23,15 +19,7 @@ from dpqr.io.documents.decoding import Location, decode, fitting, obvious, shape
 from dpqr.io.documents.document_text import document_text, read_document, written_in
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.faults import Faults
-from dpqr.io.documents.forms import (
-    DOMAIN_VERSION,
-    Field,
-    ImpossibleForm,
-    MissingValues,
-    Sizes,
-    TableSchema,
-    TotalForm,
-)
+from dpqr.io.documents.forms import Field, ImpossibleForm, MissingValues, Sizes, TableSchema, TotalForm
 from dpqr.io.documents.labels import label_axis
 from dpqr.io.documents.spelling import missing_texts, spelling
 
@@ -230,29 +218,3 @@ def _rules(field: Field, axis: Axis, location: Location) -> dict[Fault, Rule]:
             raise location.key(fault).fault("labels have no nearest bin to clip to; allowed: cell, drop, fail")
         rules[fault] = Rule(stated)
     return rules
-
-
-FIRST_BINS = 10
-"""Bins proposed for a column of numbers."""
-
-
-def skeleton_from_schema(columns: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """A domain file that `read_domain` refuses until every placeholder is replaced.
-
-    columns: (name, type) pairs; types are those of the domain file (integer, number, string, boolean, date,
-    datetime), anything else is taken for text.
-    """
-    return {"dpqr": DOMAIN_VERSION, "malformed": "drop", "fields": [_field(name, kind) for name, kind in columns]}
-
-
-def _field(name: str, kind: str) -> dict[str, Any]:
-    field: dict[str, Any] = {"name": name, "type": kind}
-    bounds = {"minimum": PLACEHOLDER, "maximum": PLACEHOLDER}
-    rules = {"null": "cell", "otherwise": "drop"}
-    if kind in ("integer", "number"):
-        return field | {"constraints": bounds, "dpqr": {"bins": FIRST_BINS} | rules}
-    if kind in ("date", "datetime"):
-        return field | {"constraints": bounds, "dpqr": {"every": "month"} | rules}
-    if kind == "boolean":
-        return field | {"dpqr": rules}
-    return field | {"type": "string", "constraints": {"enum": [PLACEHOLDER]}, "dpqr": rules}

@@ -35,7 +35,7 @@ class _Refused:
 
 def read_regular_file(path: Path, limit: int) -> bytes:
     """All bytes of a regular file of at most `limit` bytes."""
-    with _reached(path):
+    with reached(path):
         regular_size(path, limit)
         with path.open("rb") as opened:
             # Not the limit: room for so many bytes would be taken first, and its return teaches the C library to keep
@@ -45,7 +45,7 @@ def read_regular_file(path: Path, limit: int) -> bytes:
 
 def regular_size(path: Path, limit: int) -> int:
     """Bytes of a regular file, at most `limit` (a pipe could keep a job waiting for ever)."""
-    with _reached(path):
+    with reached(path):
         status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise UsageFault(f"{str(path)!r} is not a regular file; give the path of a file")
@@ -55,7 +55,8 @@ def regular_size(path: Path, limit: int) -> int:
 
 
 @contextmanager
-def _reached(path: Path) -> Iterator[None]:
+def reached(path: Path) -> Iterator[None]:
+    """UsageFault where the path, inside the block, cannot be reached."""
     try:
         yield
     except ValueError:

@@ -97,7 +97,7 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
         raise UsageFault("a domain file is started from a file, not from standard input")
     if first.frame is not None:
         names = first.frame.names
-        kinds = [_frictionless(first.frame.kind(name)) for name in names]
+        kinds = [frictionless_type(first.frame.kind(name)) for name in names]
         _refuse_duplicates(first, names)
     elif first.kind == "csv":
         names = csv_names(first, (), Limits())
@@ -105,7 +105,7 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
         kinds = ["any"] * len(names)
     else:
         schema = parquet_schema(first, {}, Limits())
-        names, kinds = tuple(schema.names), [_frictionless(field.type) for field in schema]
+        names, kinds = tuple(schema.names), [frictionless_type(field.type) for field in schema]
         _refuse_duplicates(first, names)
     return tuple(zip(names, kinds, strict=True))
 
@@ -123,11 +123,12 @@ def _accepts(refusal: Accepts) -> Accepts:
     return refused
 
 
-def _frictionless(kind: Any) -> str:
+def frictionless_type(kind: Any) -> str:
+    """The domain file's word for an Arrow type; "any" where it has none."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
-        return _frictionless(kind.value_type)
+        return frictionless_type(kind.value_type)
     named = {
         "boolean": types.is_boolean,
         "integer": types.is_integer,

@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.domain import read_domain, skeleton_from_schema
+from dpqr.io.codebooks.arrow import typed_columns
+from dpqr.io.codebooks.column import document
+from dpqr.io.codebooks.gaps import filled as with_gaps
+from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.proposals import filled
 
 
@@ -68,7 +71,8 @@ def test_labels_become_an_enum_and_others_a_cell() -> None:
 
 
 def test_a_skeleton_is_a_domain_once_the_placeholders_are_replaced() -> None:
-    skeleton = skeleton_from_schema([("age", "any"), ("region", "any"), ("seen", "date")])
+    columns = typed_columns([("age", "any"), ("region", "any"), ("seen", "date")])
+    skeleton = document(with_gaps(columns.outline).outline)
     where = "age >= 18 and age < 65 and region = 'north' and seen < '2024-01-01'"
     found = filled(skeleton, {"queries": [{"where": where}]})
     with pytest.raises(DocumentError, match="placeholder"):

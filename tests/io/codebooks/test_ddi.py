@@ -1,0 +1,134 @@
+"""DDI-Codebook: variables, and what is never read of them; hostile XML."""
+
+from __future__ import annotations
+
+import pytest
+from support.codebooks import SAMPLES, fields_of
+
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.codebooks.ddi import read_ddi, write_ddi
+from dpqr.io.codebooks.stated_types import read_types
+from dpqr.io.documents.decoding import Location
+
+LAUGHS = """<!DOCTYPE codeBook [<!ENTITY a "SECRET"><!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;&a;&a;">]>
+<codeBook><dataDscr><var name="&b;"/></dataDscr></codeBook>"""
+OUTSIDE = """<!DOCTYPE codeBook [<!ENTITY a SYSTEM "file:///etc/hostname">]>
+<codeBook><dataDscr><var name="x"><labl>&a;</labl></var></dataDscr></codeBook>"""
+
+
+def read(*variables):
+    return read_ddi(f"<codeBook><dataDscr>{''.join(variables)}</dataDscr></codeBook>".encode(), Location("c.xml"))
+
+
+def categories(*values):
+    return "".join(f"<catgry><catValu>{value}</catValu></catgry>" for value in values)
+
+
+NUMERIC = '<varFormat type="numeric"/>'
+
+
+@pytest.mark.parametrize(
+    ("inside", "field"),
+    [
+        (categories("1", "2"), {"type": "integer", "constraints": {"enum": [1, 2]}}),
+        (categories("01", "02"), {"type": "string", "constraints": {"enum": ["01", "02"]}}),
+        (categories(" a  b ", "c"), {"type": "string", "constraints": {"enum": ["a b", "c"]}}),
+        (NUMERIC, {"type": "number"}),
+        ('<varFormat type="character"/>', {"type": "string"}),
+        ("", {}),
+        (
+            '<valrng><range UNITS="INT" minExclusive="0" max="9"/><range min="20" maxExclusive="30"/></valrng>',
+            {"type": "integer", "constraints": {"minimum": 1, "maximum": 29}},
+        ),
+        (
+            f'<valrng><range UNITS="REAL" min="0.5"/></valrng>{categories("98", "99")}',
+            {"type": "number", "constraints": {"minimum": 0.5}},
+        ),
+        ('<valrng><item VALUE="1"/><item VALUE="3"/></valrng>', {"type": "integer", "constraints": {"enum": [1, 3]}}),
+        (
+            f'<invalrng><item VALUE="9"/></invalrng>{categories("1", "9")}',
+            {"type": "integer", "constraints": {"enum": [1]}, "missingValues": ["", "9"]},
+        ),
+    ],
+)
+def test_variables(inside, field):
+    (found,) = read(f'<var name="a">{inside}</var><var name="b"/>')
+    assert fields_of(found)["a"] == field
+
+
+def test_ranges_of_both_ends_are_joined():
+    (found,) = read('<var name="a"><valrng><range min="3" max="4"/><range min="1" max="2"/></valrng></var>')
+    assert fields_of(found)["a"]["constraints"] == {"minimum": 1, "maximum": 4}
+
+
+def test_frequencies_and_statistics_are_never_read():
+    counted = "<catgry><catValu>x</catValu><catStat type='freq'>1234</catStat></catgry>"
+    statistics = (
+        "<sumStat type='min'>1234</sumStat><sumStat type='max'>1234</sumStat><sumStat type='vald'>1234</sumStat>"
+    )
+    for inside in (counted + statistics, f'<varFormat type="numeric"/>{statistics}'):
+        assert "1234" not in str(read(f'<var name="a">{inside}</var>'))
+
+
+def test_dates_come_back_and_types_that_the_form_lacks_are_said():
+    columns = read_types(["d=date:2020-01-01..2020-12-31", "b=boolean", "t=datetime:2020-01-01T10:00:00.."]).outline
+    written = write_ddi(columns, "t")
+    (again,) = read_ddi(written.text.encode(), Location("c"))
+    assert fields_of(again) == {
+        "d": {"type": "date", "constraints": {"minimum": "2020-01-01", "maximum": "2020-12-31"}},
+        "b": {"type": "string", "constraints": {"enum": ["false", "true"]}},
+        "t": {"type": "date", "constraints": {"minimum": "2020-01-01T10:00:00"}},
+    }
+    assert written.remarks == (
+        "columns of type boolean are written as text: b",
+        "columns of type datetime are written as date: t",
+    )
+
+
+def test_titles_that_two_values_share_are_left_out():
+    alike = "".join(f"<catgry><catValu>{value}</catValu><labl>x</labl></catgry>" for value in (1, 2))
+    (found,) = read(f'<var name="a">{alike}</var>')
+    assert fields_of(found)["a"] == {"type": "integer", "constraints": {"enum": [1, 2]}}
+
+
+@pytest.mark.parametrize("text", [LAUGHS, OUTSIDE])
+def test_a_document_type_is_refused_before_any_entity_is_read(text):
+    with pytest.raises(DocumentError, match=r"c\.xml: .*has a document type") as refused:
+        read_ddi(text.encode(), Location("c.xml"))
+    assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["<a>", "<a/>&", "<a", '<?xml version="1.0" encoding="no-such"?><a/>', "<a>\0</a>", "<a>&b;</a>"]
+)
+def test_what_is_no_xml_is_refused_with_its_line(text):
+    with pytest.raises(DocumentError, match=r"c\.xml: \$: (not XML at line 1|not XML)"):
+        read_ddi(text.encode(), Location("c.xml"))
+
+
+def test_a_variable_without_a_name():
+    with pytest.raises(DocumentError, match="the variable number 2 has no name"):
+        read('<var name="a"/><var/>')
+
+
+def test_files_are_tables(given):
+    files = '<fileDscr ID="F1"><fileTxt><fileName>one</fileName></fileTxt></fileDscr><fileDscr ID="F2"/>'
+    text = f'<codeBook>{files}<dataDscr><var name="a" files="F1 F2"/><var name="b" files="F2"/></dataDscr></codeBook>'
+    assert list(fields_of(given(text, table="one"))) == ["a"]
+    assert list(fields_of(given(text, table="F2"))) == ["a", "b"]
+    with pytest.raises(UsageFault, match="describes 2 tables; choose one by --table: one, F2"):
+        given(text)
+
+
+def test_codes_that_mean_missing_are_null_texts():
+    (found,) = read_ddi((SAMPLES / "clinic.ddi.xml").read_bytes(), Location("c"))
+    assert fields_of(found)["ward"] == {
+        "type": "integer",
+        "title": "Ward of admission",
+        "categories": [
+            {"value": 1, "label": "north"},
+            {"value": 2, "label": "south"},
+            {"value": 3, "label": "intensive care"},
+        ],
+        "missingValues": ["", "9"],
+    }

@@ -1,0 +1,120 @@
+"""Frictionless: foreign schemas, packages, and domain files."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.codebooks import SAMPLES, fields_of
+
+from dpqr.errors import DocumentError
+from dpqr.io.codebooks.column import document
+from dpqr.io.codebooks.ddl import write_ddl
+from dpqr.io.codebooks.frictionless import write_frictionless
+from dpqr.io.codebooks.gaps import filled
+from dpqr.io.codebooks.known import read_codebook
+from dpqr.io.documents.domain import read_domain
+
+SURVEY = SAMPLES.parent / "domain.json"
+
+
+@pytest.mark.parametrize(
+    ("stated", "field"),
+    [
+        ({"type": "year", "constraints": {"minimum": 1990}}, {"type": "integer", "constraints": {"minimum": 1990}}),
+        ({"type": "geopoint", "format": "array"}, {}),
+        ({}, {}),
+        (
+            {"type": "integer", "constraints": {"exclusiveMinimum": 0, "jsonSchema": {}, "minimum": 0}},
+            {"type": "integer", "constraints": {"minimum": 1}},
+        ),
+        (
+            {"type": "number", "constraints": {"enum": [2.5, 0]}},
+            {"type": "number", "constraints": {"minimum": 0, "maximum": 2.5}},
+        ),
+        ({"type": "number", "constraints": {"enum": [2, 1]}}, {"type": "integer", "constraints": {"enum": [2, 1]}}),
+        ({"type": "boolean", "constraints": {"enum": [True]}}, {"type": "boolean"}),
+        ({"type": "string", "format": "email", "example": "x", "private": 1}, {"type": "string", "example": "x"}),
+        (
+            {"type": "string", "missingValues": [{"value": "-", "label": "refused"}]},
+            {"type": "string", "missingValues": [{"value": "-", "label": "refused"}]},
+        ),
+        ({"type": "date", "format": "%d/%m/%Y"}, {"type": "date", "format": "%d/%m/%Y"}),
+        ({"type": "date", "format": "any"}, {"type": "date"}),
+        (
+            {"type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False},
+            {"type": "number", "decimalChar": ",", "groupChar": ".", "bareNumber": False},
+        ),
+        (
+            {"type": "integer", "categories": [{"value": 0, "label": "no"}, 1], "categoriesOrdered": True},
+            {"type": "integer", "categories": [{"value": 0, "label": "no"}, 1], "categoriesOrdered": True},
+        ),
+    ],
+)
+def test_fields_of_foreign_schemas(stated, field, given):
+    found = given(json.dumps({"fields": [{"name": "a", **stated}, {"name": "b", "type": "date"}], "primaryKey": "a"}))
+    assert fields_of(found)["a"] == field
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ({"fields": [{"name": 3}]}, r"\$\.fields\[0\]\.name: expected text"),
+        ({"fields": ["a"]}, r"\$\.fields\[0\]: a field is an object"),
+        ({"fields": [{"name": "a", "constraints": {"enum": "x"}}]}, r"constraints\.enum: expected a list"),
+        (
+            {"fields": [{"name": "a", "dpqr": {"bin": 3}}]},
+            r"\$\.fields\[0\]\.dpqr: unknown key 'bin'; did you mean 'bins'",
+        ),
+        ({"resources": [{"name": "a", "schema": "a.json"}]}, r"\$\.resources: no resource has its schema here"),
+        ({"resources": [{"schema": {}}]}, r"\$\.resources\[0\]\.schema: a Table Schema has a list of 'fields'"),
+        ({"fields": [{"name": "a"}], "missingValues": 3}, "missingValues: expected a list"),
+        ({"fields": [{"name": "a"}], "missingValues": [3]}, r"missingValues\[0\]: expected "),
+    ],
+)
+def test_faults(content, said, given):
+    with pytest.raises(DocumentError, match=said):
+        given(json.dumps(content))
+
+
+def test_a_domain_file_comes_back_with_all_it_holds(given):
+    written = write_frictionless(read_codebook(str(SURVEY)).outline, "survey")
+    whole = filled(given(written.text).outline)
+    assert (whole.to_fill, whole.proposed) == ((), ())
+    assert read_domain(document(whole.outline)) == read_domain(SURVEY)
+    income = next(field for field in written.content["fields"] if field["name"] == "income")
+    assert income["constraints"] == {"minimum": 0, "maximum": 150000}
+
+
+def test_facts_and_the_rule_for_malformed_rows_come_along(given):
+    domain = {
+        "dpqr": "domain/1",
+        "malformed": "fail",
+        "impossible": [{"where": "a = 'x'"}],
+        "totals": [{"count": 7}],
+        "missingValues": ["NA"],
+        "fields": [{"name": "a", "type": "string", "constraints": {"enum": ["x", "y"]}}],
+    }
+    found = document(filled(given(json.dumps(domain)).outline).outline)
+    rules = {"dpqr": {"otherwise": "drop"}}
+    assert found == {**domain, "fields": [{**domain["fields"][0], **rules}]}
+
+
+def test_what_a_skeleton_left_to_fill_in_is_left_open(given):
+    limits = {"minimum": "FILL-IN", "maximum": 9}
+    fields = [
+        {"name": "a", "type": "integer", "constraints": limits},
+        {"name": "b", "type": "string", "constraints": {"enum": ["FILL-IN"]}},
+    ]
+    begun = [
+        {"name": "c", "type": "integer", "dpqr": {"edges": ["FILL-IN: minimum", 5, "FILL-IN: maximum"]}},
+        {"name": "d", "type": "string", "constraints": {"enum": ["x", "FILL-IN: the other labels"]}},
+    ]
+    book = given(json.dumps({"fields": begun}))
+    assert filled(book.outline).to_fill == ("outermost edges of c", "other labels of d")
+    assert document(filled(book.outline).outline)["fields"][1]["constraints"] == begun[1]["constraints"]
+    assert "FILL-IN" not in write_ddl(book.outline, "t").text
+    assert fields_of(given(json.dumps({"fields": fields}))) == {
+        "a": {"type": "integer", "constraints": {"maximum": 9}},
+        "b": {"type": "string"},
+    }

@@ -1,0 +1,134 @@
+"""Every form: recognised by content, a sample read, written back where it can be, and refused where it is broken."""
+
+from __future__ import annotations
+
+import copy
+from contextlib import suppress
+from functools import reduce
+
+import pytest
+from support.codebooks import SAMPLES, fields_of
+
+from dpqr.cli.documents import FORMS as OFFERED
+from dpqr.cli.documents import WRITTEN as OFFERED_TO
+from dpqr.errors import DocumentError, DpqrError, UsageFault
+from dpqr.io.codebooks.column import document, require_sound
+from dpqr.io.codebooks.gaps import filled
+from dpqr.io.codebooks.known import FORMS, TREES, WRITERS, read_codebook
+from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.document_text import read_document
+from dpqr.io.documents.domain import read_domain
+
+FILES = {
+    "frictionless": "clinic.schema.json",
+    "csvw": "clinic.csvw.json",
+    "smartnoise": "clinic.smartnoise.yaml",
+    "sizes": "clinic.sizes.json",
+    "ddl": "clinic.sql",
+    "arrow": "clinic.arrow",
+    "ddi": "clinic.ddi.xml",
+}
+BROKEN = {
+    "frictionless": '{"fields": [{"title": "no name"}]}',
+    "csvw": '{"@context": "http://www.w3.org/ns/csvw", "url": "a.csv"}',
+    "smartnoise": "a: {b: {c: {max_ids: 1}}}",
+    "sizes": '{"age": 85, "sex": 0}',
+    "ddl": "CREATE TABLE t (age integer CHECK (age IN (1, 2)",
+    "arrow": b"ARROW1\0\0SECRET",
+    "ddi": "<codeBook><dataDscr/></codeBook>",
+}
+
+
+def test_the_samples_are_of_every_form_and_so_are_the_options():
+    assert set(FILES) == set(BROKEN) == set(FORMS) == set(OFFERED)
+    assert set(OFFERED_TO) == set(WRITERS)
+    assert {path.name for path in SAMPLES.iterdir()} == {*FILES.values(), "clinic.datapackage.json"}
+
+
+@pytest.mark.parametrize("form", FILES)
+def test_a_sample_is_recognised_and_is_a_valid_domain_once_its_gaps_are_filled(form):
+    path = str(SAMPLES / FILES[form])
+    found = read_codebook(path)
+    assert found == read_codebook(path, form)
+    complete = [field for field in document(filled(found.outline).outline)["fields"] if "FILL-IN" not in str(field)]
+    assert {"age", "insured"} & set(read_domain({"fields": complete}).names)
+
+
+@pytest.mark.parametrize("form", WRITERS)
+def test_what_a_form_holds_comes_back(form, given):
+    def finished(outline):
+        return filled(outline).outline if form in ("frictionless", "sizes") else outline
+
+    found = read_codebook(str(SAMPLES / FILES[form]))
+    written = WRITERS[form](finished(found.outline), "clinic")
+    again = given(written.text, "book.yaml" if form == "smartnoise" else "book")
+    assert WRITERS[form](finished(again.outline), "clinic") == written
+    if form != "frictionless":
+        assert fields_of(again) == fields_of(found)
+
+
+@pytest.mark.parametrize("form", BROKEN)
+def test_a_broken_file_is_one_line_that_names_it(form, given):
+    with pytest.raises(DocumentError, match=r"^book(\.yaml)?: [^\n]*$") as refused:
+        given(BROKEN[form], "book.yaml" if form == "smartnoise" else "book", form=form)
+    assert "SECRET" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", '{"a": 0.5}', "name,age\nAlice,33\n", "a: b: c", "\ud800".encode("utf-8", "surrogatepass")]
+)
+def test_a_file_of_no_form_is_refused_without_a_word_of_it(content, given):
+    for name in ("book", "book.yaml", "book.toml"):
+        with pytest.raises(DocumentError, match=f"{name}: ") as refused:
+            given(content, name)
+        assert "Alice" not in str(refused.value)
+
+
+def test_a_file_that_is_not_there():
+    with pytest.raises(UsageFault, match="cannot read 'nowhere'"):
+        read_codebook("nowhere")
+
+
+def test_one_of_several_tables_is_chosen():
+    path = str(SAMPLES / "clinic.datapackage.json")
+    with pytest.raises(UsageFault, match="describes 2 tables; choose one by --table: clinic, wards"):
+        read_codebook(path)
+    with pytest.raises(UsageFault, match=r"--table beds: .* does not describe it; tables: clinic, wards"):
+        read_codebook(path, table="beds")
+    assert list(fields_of(read_codebook(path, table="wards"))) == ["ward", "beds"]
+
+
+def test_a_column_that_stands_twice_is_refused(given):
+    with pytest.raises(DocumentError, match="book: describes the column 'a' twice"):
+        given('{"fields": [{"name": "a", "type": "boolean"}, {"name": "a", "type": "date"}]}')
+
+
+WRONG = (None, True, -1, 1e308, "", "x", [], {}, [[]], [{}], {"a": 1}, ["a", 1], [None], "FILL-IN", 10**30)
+
+
+def places(tree, path=()):
+    """The path of every part of a tree but its top."""
+    for key, part in tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ():
+        yield (*path, key)
+        yield from places(part, (*path, key))
+
+
+def put(tree, path, value):
+    """The tree with another value at a path."""
+    changed = copy.deepcopy(tree)
+    part = reduce(lambda inner, key: inner[key], path[:-1], changed)
+    part[path[-1]] = value
+    return changed
+
+
+@pytest.mark.parametrize("form", ["frictionless", "csvw", "smartnoise", "sizes"])
+def test_whatever_stands_anywhere_is_read_or_refused(form):
+    tree = read_document(SAMPLES / FILES[form])
+    _, read = TREES[form]
+    for number, path in enumerate(places(tree)):
+        with suppress(DpqrError):
+            for table in read(put(tree, path, WRONG[number % len(WRONG)]), Location("book")):
+                for column in table.outline.fields:
+                    require_sound(column, "book")
+                for write in WRITERS.values():
+                    write(table.outline, "t")

@@ -1,0 +1,12 @@
+"""The sample codebooks, and what is read of a codebook as plain JSON."""
+
+from pathlib import Path
+
+from dpqr.io.codebooks.column import document
+
+SAMPLES = Path(__file__).parents[2] / "sample_data" / "codebooks"
+
+
+def fields_of(codebook):
+    """The fields of a codebook, by name."""
+    return {field.pop("name"): field for field in document(codebook.outline)["fields"]}
