@@ -29,7 +29,7 @@ from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import DEFAULT, Ledger, Reservation
+from dpqr.privacy.ledger import DEFAULT, UNSTATED, Ledger, Reason, Reservation
 from dpqr.privacy.policy import Policy
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.plan import Plan
@@ -43,7 +43,8 @@ _FIRST_LINE = 2**16
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
-    admits it; note: what the ledger remembers of it, the same for the same plan; policy: how the table is read."""
+    admits it; note: what the ledger remembers of it, the same for the same plan; policy: how the table is read;
+    reason: why, and who asks."""
 
     events: Composition
     unit: PrivacyUnit
@@ -51,6 +52,7 @@ class Bill:
     guard: Callable[[], PrivacyFilter]
     note: str
     policy: Policy = DEFAULT
+    reason: Reason = UNSTATED
 
 
 def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
@@ -243,7 +245,13 @@ def is_published(directory: Path) -> bool:
 
 def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
     paid = ledger.reserve(
-        asked.dataset, bill.events, unit=bill.unit, note=bill.note, policy=bill.policy, pricing=bill.pricing
+        asked.dataset,
+        bill.events,
+        unit=bill.unit,
+        note=bill.note,
+        policy=bill.policy,
+        pricing=bill.pricing,
+        reason=bill.reason,
     )
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 

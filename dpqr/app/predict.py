@@ -40,6 +40,7 @@ from dpqr.prediction.problem import read_target, without
 from dpqr.prediction.release import PredictionRelease
 from dpqr.privacy.accountants.known import PREDICTING, available
 from dpqr.privacy.budget import Pricing
+from dpqr.privacy.ledger import Reason
 from dpqr.privacy.policy import Policy
 
 
@@ -87,8 +88,9 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     if plan.parts is not None or plan.ordered:
         require_single_rows(held.source)
-    with paid_run(payer, _bill(plan, held.policy), None) as run:
-        released = replace(_drawn(plan, held, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)
+    with paid_run(payer, _bill(plan, held.policy, request.reason), None) as run:
+        finished = _drawn(plan, held, run, codes, progress, noise or SystemNoise(), spent)
+        released = replace(finished, paid=run.paid, reason=request.reason)
         _write(released, files, domain)
         run.released()
     return released
@@ -145,7 +147,7 @@ def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:
     return reserve_file(out), reserve_file(record_path(out))
 
 
-def _bill(plan: PredictionPlan, policy: Policy) -> Bill:
+def _bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bill:
     digest = hashlib.sha256(canonical(prediction_plan_document(plan)).encode()).hexdigest()
     return Bill(
         events=plan.events,
@@ -154,6 +156,7 @@ def _bill(plan: PredictionPlan, policy: Policy) -> Bill:
         guard=lambda: plan.accountant.guard(plan.budget, plan.events),
         note=f"predict, plan {digest}",
         policy=policy,
+        reason=reason,
     )
 
 

@@ -83,9 +83,10 @@ def release(
     _require_memory(plan)
     target, prices = _reserved(output, payer), _prices(plan)
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
-    bill = release_bill(plan, held.policy)
+    bill = replace(release_bill(plan, held.policy), reason=request.reason)
     with paid_run(payer, bill, target.path if target else None) as run:
-        finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
+        drawn = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
+        finished = replace(drawn, reason=run.paid.reason if run.paid else request.reason)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
         run.released()
@@ -97,7 +98,7 @@ def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDire
     if output.directory is None:
         return None
     again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
-    return reserve(output.directory, force=output.force or again)
+    return reserve(output.directory, force=output.if_exists == "replace" or again)
 
 
 def _drawn(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dpqr.cli import groups
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
@@ -136,6 +137,7 @@ def command() -> None:
 @click.option("--counts", metavar="COLUMN", help="The table is a histogram; COLUMN holds each row's count.")
 @reading
 @click.option("--allow-fail", "fail", is_flag=True, help="A column's rule may be `fail`. [refused]")
+@groups.asker
 @click.option("--kind", type=click.Choice(["private", "public", "synthetic"]), default="private", show_default=True)
 @files
 @as_json
@@ -148,6 +150,7 @@ def init(
     counts: str | None,
     reading: Reading,
     fail: bool,
+    asker: groups.Asker,
     kind: str,
     files: Files,
     as_json: bool,
@@ -171,6 +174,7 @@ def init(
         unit=unit,
         kind=kind,
         policy=reading.policy(counts, fail),
+        reason=asker.reason,
     )
     opened = open_budget(files.opened(), asked)
     _show((opened,), opened.document() if as_json else None)

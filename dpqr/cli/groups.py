@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpqr.app.requests import LedgerRequest
     from dpqr.io.tables.limits import Limits
     from dpqr.io.tables.source import TableSource
+    from dpqr.privacy.ledger import Reason
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _modes = click.Choice(["auto", "json", "none"])
@@ -217,6 +218,31 @@ def payer(
         option("--dataset", metavar="NAME", help=dataset),
         file("--ledger", help="The ledger. [DPQR_LEDGER, else this user's own]"),
         file("--anchor", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Why a budget is opened or charged, and who asks."""
+
+    purpose: str | None
+    by: str | None
+
+    @property
+    def reason(self) -> Reason:
+        """The same as it is recorded. UsageFault for what is no line of text."""
+        from dpqr.privacy.ledger import Reason
+
+        return Reason(purpose=self.purpose or "", by=self.by or "")
+
+
+def asker(command: Decorated) -> Decorated:
+    """--purpose and --by, as `asker`."""
+    option = under("Budget for life")
+    return added(
+        gathered(Asker, "asker")(command),
+        option("--purpose", metavar="TEXT", help="Why: one line, kept in the ledger and the record."),
+        option("--by", metavar="NAME", help="Who asks: one line, kept there too."),
     )
 
 

@@ -12,8 +12,8 @@ from typing import Any, NoReturn
 import click
 
 from dpqr import __version__
-from dpqr.cli.endings import Signals, ended_by
-from dpqr.cli.streams import escape_unencodable, fill_closed_streams, silence_others
+from dpqr.cli.endings import Signals, ending_of, say_ending
+from dpqr.cli.streams import begun, escape_unencodable, fill_closed_streams, silence_others
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
@@ -29,6 +29,7 @@ COMMANDS = {
 }
 SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
 """Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
+JSON = "--json"
 COMPLETION = "_DPQR_COMPLETE"
 """Set by a shell that asks for completions."""
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -61,21 +62,45 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def main(self, *args: Any, **extra: Any) -> Any:
-        """Run and exit. click's own endings are not used: they print four lines and know one exit code."""
+    def main(self, *args: Any, signals: Signals | None = None, **extra: Any) -> Any:
+        """Run and exit. click's own endings are not used: they print four lines and know one exit code.
+
+        signals: what may have asked this process to end.
+        """
         if COMPLETION in os.environ:
             return super().main(*args, **extra)
         escape_unencodable()
         given = args[0] if args else extra.get("args")
+        arguments = list(sys.argv[1:] if given is None else given)
+        context, code = None, 0
         try:
-            with self.make_context("dpqr", list(sys.argv[1:] if given is None else given)) as context:
+            context = self.make_context("dpqr", list(arguments))
+            with context:
                 self.invoke(context)
-            code = 0
-        except click.exceptions.Exit as ending:
-            code = ending.exit_code
+        except click.exceptions.Exit as ended:
+            code = ended.exit_code
         except BaseException as error:
-            code = ended_by(error)
+            code = _failed(error, arguments, signals or Signals(), empty=context is None or not begun(context))
         sys.exit(code)
+
+
+def options_of(arguments: list[str]) -> list[str]:
+    """What may be options: the words before --. Asked where they could not be parsed, so values are among them."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _failed(error: BaseException, arguments: list[str], signals: Signals, *, empty: bool) -> int:
+    """Say how the command ended; the exit code. empty: nothing went to stdout yet."""
+    ending = ending_of(error)
+    if ending is None:
+        return 0
+    code = signals.code(ending.code)
+    say_ending(ending, error)
+    if empty and JSON in options_of(arguments):
+        from dpqr.cli.failures import print_failure
+
+        print_failure(ending, code)
+    return code
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -102,7 +127,7 @@ def run() -> NoReturn:
     fill_closed_streams()
     silence_others()
     try:
-        main()
+        main(signals=signals)
     except SystemExit as ending:
         code = ending.code
     for stream in filter(None, (sys.stdout, sys.stderr)):

@@ -26,6 +26,7 @@ USUAL_PREDICTIONS = 100
 @predict_options.learner
 @groups.table
 @groups.payer
+@groups.asker
 @options.under("Output")(
     "--out", metavar="FILE", help="Write predictions (.csv, .parquet, .json), or the model, into this new file."
 )
@@ -40,6 +41,7 @@ def command(
     learner: predict_options.Learner,
     table: groups.Table,
     payer: groups.Payer,
+    asker: groups.Asker,
     out: str | None,
     dry_run: bool,
     display: groups.Display,
@@ -65,6 +67,7 @@ def command(
         learner=learner,
         table=table,
         payer=payer,
+        asker=asker,
         out=out,
         dry_run=dry_run,
     )
@@ -87,6 +90,7 @@ class Given:
     learner: predict_options.Learner
     table: groups.Table
     payer: groups.Payer
+    asker: groups.Asker
     out: str | None
     dry_run: bool
 
@@ -110,6 +114,7 @@ class Given:
             out=self.out,
             limits=self.table.limits,
             payer=payer,
+            reason=self.asker.reason,
         )
 
 

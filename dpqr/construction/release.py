@@ -17,7 +17,7 @@ from dpqr.construction.soundness import require_answers
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.ledger import UNSTATED, Reason, Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.interface import Explaining
 from dpqr.strategies.transcript import Transcript
@@ -48,6 +48,7 @@ class Release:
     dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
+    reason: why it was made, and who asked.
     """
 
     plan: Plan
@@ -62,6 +63,7 @@ class Release:
     dropped: DroppedCount | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
+    reason: Reason = UNSTATED
 
 
 def assemble(

@@ -16,7 +16,7 @@ from dpqr.prediction.forms import AveragesForm, FunctionForm, LabelsForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import Target, without
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.ledger import UNSTATED, Reason, Reservation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,6 +34,7 @@ class PredictionRelease:
         penalty: lambda.
         bound: the learner's certified sensitivity.
         paid: the ledger's reservation.
+        reason: why it was made, and who asked.
     """
 
     plan: PredictionPlan
@@ -46,6 +47,7 @@ class PredictionRelease:
     penalty: Fraction | None = None
     bound: Fraction | None = None
     paid: Reservation | None = None
+    reason: Reason = UNSTATED
 
     @property
     def values(self) -> FloatArray:

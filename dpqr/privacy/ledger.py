@@ -11,6 +11,7 @@ from enum import Enum
 from typing import Literal, Protocol
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import UsageFault
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
@@ -28,6 +29,36 @@ class DataKind(Enum):
     SYNTHETIC = "synthetic"
 
 
+LONGEST_REASON = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """Why a budget is opened or charged, and who asks: public words of the user's own. Empty: not stated.
+
+    >>> Reason(purpose="annual report", by="R. Jones").words
+    'annual report, by R. Jones'
+
+    Raises:
+        UsageFault: a text of more than LONGEST_REASON characters, or one that holds a control character.
+    """
+
+    purpose: str = ""
+    by: str = ""
+
+    def __post_init__(self) -> None:
+        for option, text in (("--purpose", self.purpose), ("--by", self.by)):
+            if len(text) > LONGEST_REASON or not text.isprintable():
+                raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
+
+    @property
+    def words(self) -> str:
+        return ", ".join(filter(None, (self.purpose, f"by {self.by}" if self.by else "")))
+
+
+UNSTATED = Reason()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """The terms of a dataset's budget, fixed for life when it is opened.
@@ -35,7 +66,7 @@ class Terms:
     limit, cap: largest cost of all releases together, and of any one release (None: no cap); exact, in the currency of
     `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
     towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
-    policy, once.
+    policy, once. reason: why it was opened, and by whom.
     """
 
     dataset: str
@@ -48,6 +79,7 @@ class Terms:
     kind: DataKind
     policy: Policy = field(default_factory=Policy)
     policy_stated: bool = True
+    reason: Reason = UNSTATED
 
     @property
     def currency(self) -> Currency:
@@ -87,7 +119,7 @@ class Reservation:
     """A part of a budget that is paid and durable before any data is opened.
 
     number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
-    derived from the events by `pricing`.
+    derived from the events by `pricing`. reason: why, and who asked.
     """
 
     dataset: str
@@ -97,6 +129,7 @@ class Reservation:
     cost: Cost
     events: Composition
     pricing: Pricing = PURE
+    reason: Reason = UNSTATED
 
     def guard(self) -> PrivacyFilter:
         """Return a filter that admits what was paid for and no more."""
@@ -125,7 +158,8 @@ class Entry:
     open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
     checkpoint: `state` is the digest of all accounts after the entries before it.
     init: `terms` of a dataset. policy: its `policy` from now on.
-    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `note` is its purpose.
+    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `note` names the plan, `reason` says
+    why and for whom.
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
@@ -147,6 +181,7 @@ class Entry:
     anchored: bool = False
     state: str = ""
     policy: Policy | None = None
+    reason: Reason = UNSTATED
 
 
 class Ledger(Protocol):
@@ -173,12 +208,14 @@ class Ledger(Protocol):
         note: str,
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
+        reason: Reason = UNSTATED,
     ) -> Reservation:
         """Pay for the events, in full.
 
         Args:
             policy: the one that the run was resolved under.
             pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
+            reason: why, and who asks; it is recorded.
 
         Raises:
             BudgetRefused: the events do not fit, the unit is not the one of the budget, or the policy has changed since

@@ -28,7 +28,7 @@ from dpqr.io.ledger.refusals import require_name, require_policy, require_text, 
 from dpqr.io.ledger.transaction import LastState, Transaction, resumed
 from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
-from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
+from dpqr.privacy.ledger import DEFAULT, UNSTATED, Account, Entry, Reason, Reservation, Run, Terms
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy, PolicyChange
 
@@ -90,6 +90,7 @@ class SqliteLedger:
         note: str,
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
+        reason: Reason = UNSTATED,
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
@@ -99,7 +100,9 @@ class SqliteLedger:
             require_policy(terms, policy)
             cost = terms.currency.price(events, pricing)
             stated = pricing if terms.currency is PAIR else None
-            paid = transaction.add("reserve", dataset=dataset, cost=cost, events=events, pricing=stated, note=note)
+            paid = transaction.add(
+                "reserve", dataset=dataset, cost=cost, events=events, pricing=stated, note=note, reason=reason
+            )
             store_key(transaction.connection, paid.number, _words(4))
         return transaction.state.unsettled(paid.number).public().reservation
 

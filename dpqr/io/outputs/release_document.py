@@ -33,6 +33,7 @@ from dpqr.io.outputs.document_parts import (
     option_parts,
     price_part,
     rational,
+    reason_part,
     workload_part,
 )
 from dpqr.privacy.ledger import Reservation
@@ -93,6 +94,7 @@ def release_document(
         "unit": plan.problem.unit.words,
         "counts": plan.problem.unit.counted,
         "ledger": _ledger(release.paid),
+        **reason_part(release.reason),
         "events": events_part(release.events or plan.events),
         "spent": _spent(release),
         "certainty": certainty(release),
