@@ -26,6 +26,7 @@ UNMIRRORED = {
         "app/requests.py",
         "app/roles.py",
         "app/strategies.py",
+        "cli/init.py",
         "cli/main.py",
         "cli/predict_options.py",
         "cli/progress.py",

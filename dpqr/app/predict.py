@@ -119,7 +119,7 @@ def _wanted(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
 def _held(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
     """The plan with the bits that the exit code reveals beside it, and how the table is read."""
     held = reading(request.table, request.limits, plan.problem.domain, request.payer)
-    return replace(plan, notes=(*plan.notes, *held.bits)), held
+    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
 
 
 def _points(request: PredictionRequest) -> AnyArray | None:

@@ -47,7 +47,7 @@ def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     held = reading(request.source, request.limits, plan.problem.domain, request.payer)
-    return replace(plan, notes=(*plan.notes, *held.bits)), held
+    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
 
 
 def release(

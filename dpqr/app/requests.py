@@ -71,7 +71,7 @@ class LedgerRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks."""
+    asks. notes: what the plan shall say of the request itself."""
 
     source: TableSource
     plan: PlanRequest
@@ -79,6 +79,7 @@ class ReleaseRequest:
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +128,7 @@ class PredictionRequest:
 
     table: the private one. points: None where a function is released. out: None: nothing is written. payer: whose
     budget pays; None: no ledger is used. reason: why, and who asks.
+    notes: what the plan shall say of the request itself.
     """
 
     table: TableSource
@@ -136,6 +138,7 @@ class PredictionRequest:
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

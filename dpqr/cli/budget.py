@@ -12,6 +12,7 @@ import click
 
 from dpqr.cli import groups
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered
+from dpqr.cli.settings import settings_notes
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
@@ -176,6 +177,8 @@ def init(
         policy=reading.policy(counts, fail),
         reason=asker.reason,
     )
+    for note in settings_notes():
+        say(note)
     opened = open_budget(files.opened(), asked)
     _show((opened,), opened.document() if as_json else None)
 

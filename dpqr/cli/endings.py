@@ -20,7 +20,7 @@ from click.exceptions import NoArgsIsHelpError
 from dpqr.cli.streams import require_output, say
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DpqrError, UsageFault
 
-USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130
+USAGE, INFEASIBLE, REFUSED, INTERRUPTED = 2, 3, 4, 130
 UNEXPECTED = (
     "stopped by an internal fault; this is a bug in dpqr, please report it\n"
     "its text is withheld, for it may hold values of the private table"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
@@ -12,13 +13,15 @@ from typing import Any, NoReturn
 import click
 
 from dpqr import __version__
-from dpqr.cli.endings import Signals, ending_of, say_ending
+from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, say_ending
+from dpqr.cli.settings import give_defaults, settings_hint
 from dpqr.cli.streams import begun, escape_unencodable, fill_closed_streams, silence_others
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
     "predict": "Predict a column by a private learner, or release a private function.",
     "budget": "Open and read the budgets that datasets have for life.",
+    "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
     "check": "Check domain and queries together; no data is opened.",
     "domain": "Write the skeleton of a domain file from a table's column types.",
     "schema": "Print the JSON Schema of a document.",
@@ -29,7 +32,9 @@ COMMANDS = {
 }
 SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
 """Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
-JSON = "--json"
+JSON, HELP = "--json", ("-h", "--help")
+HINTED = (USAGE, REFUSED)
+"""Exit codes of what a setting of dpqr.toml may have brought about."""
 COMPLETION = "_DPQR_COMPLETE"
 """Set by a shell that asks for completions."""
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
@@ -55,6 +60,8 @@ class Commands(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
+        if not set(HELP) & set(args):
+            give_defaults(ctx, args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -80,7 +87,7 @@ class Commands(click.Group):
         except click.exceptions.Exit as ended:
             code = ended.exit_code
         except BaseException as error:
-            code = _failed(error, arguments, signals or Signals(), empty=context is None or not begun(context))
+            code = _failed(error, context, arguments, signals or Signals())
         sys.exit(code)
 
 
@@ -89,21 +96,23 @@ def options_of(arguments: list[str]) -> list[str]:
     return arguments[: arguments.index("--")] if "--" in arguments else arguments
 
 
-def _failed(error: BaseException, arguments: list[str], signals: Signals, *, empty: bool) -> int:
-    """Say how the command ended; the exit code. empty: nothing went to stdout yet."""
+def _failed(error: BaseException, context: click.Context | None, arguments: list[str], signals: Signals) -> int:
+    """Say how the command ended; the exit code."""
     ending = ending_of(error)
     if ending is None:
         return 0
+    if ending.code in HINTED:
+        ending = replace(ending, notes=(*ending.notes, *settings_hint(context)))
     code = signals.code(ending.code)
     say_ending(ending, error)
-    if empty and JSON in options_of(arguments):
+    if JSON in options_of(arguments) and (context is None or not begun(context)):
         from dpqr.cli.failures import print_failure
 
         print_failure(ending, code)
     return code
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Commands, context_settings={"help_option_names": HELP, "max_content_width": 100})
 @click.version_option(__version__, prog_name="dpqr", message="%(prog)s %(version)s")
 def main() -> None:
     """Differentially private answers to a workload of linear queries.

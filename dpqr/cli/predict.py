@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli import groups, options, predict_options
+from dpqr.cli.settings import is_typed, settings_notes
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ class Given:
             limits=self.table.limits,
             payer=payer,
             reason=self.asker.reason,
+            notes=settings_notes(),
         )
 
 
@@ -126,8 +128,8 @@ def _apply(given: Given, model: str, screen: Screen) -> None:
         "DATA": given.data,
         "--target": given.asked.target,
         "--eps": given.eps,
-        "--delta": given.guarantee.delta,
-        "--dataset": given.payer.dataset,
+        "--delta": is_typed("delta"),
+        "--dataset": is_typed("dataset"),
         "--dry-run": given.dry_run,
     }
     idle = next((name for name, value in stated.items() if value), None)

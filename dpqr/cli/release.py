@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import groups, options
+from dpqr.cli.settings import settings_notes
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def command(
         limits=table.limits,
         payer=payer.request(resume),
         reason=asker.reason,
+        notes=settings_notes(),
     )
     if dry_run:
         _plan(request, display)

@@ -168,6 +168,8 @@ def test_the_whole_release(release):
         "unit": UNIT,
         "counts": None,
         "ledger": "none",
+        "purpose": None,
+        "by": None,
         "events": PLAN["events"],
         "spent": {
             "charged": "basic",
