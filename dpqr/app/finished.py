@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dpqr.app.paid_run import transcript_path
-from dpqr.app.release import dry_run
+from dpqr.app.planning import plan_release
+from dpqr.app.reading import count_column
 from dpqr.app.requests import ReleaseRequest
 from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.release_document import plan_document
-from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.release_files import file_names
 
 ASKED = ("unit", "n", "most", "persons", "budget", "domain", "workload", "seed", "accountant")
 ROLES = ("schedule", "distinguisher", "check", "update")
@@ -40,8 +42,8 @@ def already_released(request: ReleaseRequest) -> bool:
         raise UsageFault(f"--out {given}: a release to it is paid and not finished; --resume continues it")
     if not _answers(_finished(given), request):
         raise AlreadyThere(
-            f"--out {given}: holds a release of another request (queries, domain, guarantee, strategies, files or "
-            "dataset differ); choose another directory, or --if-exists replace"
+            f"--out {given}: holds a release of another request, or a rehearsal (compared are queries, domain, "
+            "guarantee, strategies, files and dataset); choose another directory, or --if-exists replace"
         )
     return True
 
@@ -61,12 +63,16 @@ def _waits(directory: Path) -> bool:
 
 def _answers(found: ReleaseFiles, request: ReleaseRequest) -> bool:
     """Whether it is what the request would release."""
-    output, payer, record = request.output, request.payer, found.record
-    files = {f"answers.{output.format}", *([SYNTHETIC] if output.synthetic else [])}
+    payer, record = request.payer, found.record
+    if bool(record.get("rehearsal")) != request.rehearse:
+        return False
+    files = file_names(request.output.format, request.output.synthetic, rehearsal=request.rehearse)
+    dataset = payer.dataset if payer and not request.rehearse else None
+    plan = plan_release(replace(request.plan, counts=count_column(request.source, payer)))
     return (
-        files <= set(record["files"])
-        and found.dataset == (payer.dataset if payer else None)
-        and _asked(record["plan"]) == _asked(json.loads(json.dumps(plan_document(dry_run(request)))))
+        set(files) <= set(record["files"])
+        and found.dataset == dataset
+        and _asked(record["plan"]) == _asked(json.loads(json.dumps(plan_document(plan))))
     )
 
 

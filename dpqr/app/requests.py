@@ -71,7 +71,7 @@ class LedgerRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. notes: what the plan shall say of the request itself."""
+    asks. notes: what the plan shall say of the request itself. rehearse: on rows of the public domain."""
 
     source: TableSource
     plan: PlanRequest
@@ -80,6 +80,7 @@ class ReleaseRequest:
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
     notes: tuple[str, ...] = ()
+    rehearse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

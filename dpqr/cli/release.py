@@ -60,6 +60,9 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     "--resume", is_flag=True, help="Continue the killed release to --out; no draw is paid twice."
 )
 @output_options
+@options.under("Output")(
+    "--rehearse", is_flag=True, help="Run on rows drawn from the domain: free, stamped; the data is not opened."
+)
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
 @groups.display
 def command(
@@ -75,6 +78,7 @@ def command(
     asker: groups.Asker,
     resume: bool,
     output: Output,
+    rehearse: bool,
     dry_run: bool,
     display: groups.Display,
 ) -> None:
@@ -98,7 +102,10 @@ def command(
         payer=payer.request(resume),
         reason=asker.reason,
         notes=settings_notes(),
+        rehearse=rehearse,
     )
+    if rehearse and resume:
+        raise UsageFault("--rehearse pays nothing, so nothing can be continued; leave --resume out")
     if dry_run:
         _plan(request, display)
     else:
@@ -118,6 +125,8 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
     from dpqr.app.release import release
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import product
+    from dpqr.construction.sentences import release_guarantee
 
     screen, directory = Screen.of(display), request.output.directory
     if already_released(request):
@@ -125,6 +134,8 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
         return
     with progress(display.progress, color=screen.color) as observer:
         finished = release(request, observer, planned=partial(screen.require_room, directory=directory))
+    if finished.rehearsal and not directory and not display.as_json:
+        product(release_guarantee(finished))
     screen.release(finished, directory)
 
 

@@ -49,6 +49,7 @@ class Release:
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
     reason: why it was made, and who asked.
+    rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
     """
 
     plan: Plan
@@ -64,6 +65,11 @@ class Release:
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
+    rehearsed: int | None = None
+
+    @property
+    def rehearsal(self) -> bool:
+        return self.rehearsed is not None
 
 
 def assemble(

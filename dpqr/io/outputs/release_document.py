@@ -88,6 +88,7 @@ def release_document(
     return {
         "dpqr": RELEASE_FORMAT,
         "version": __version__,
+        "rehearsal": release.rehearsal,
         "private": release.private,
         "warning": dropped_warning(release),
         "guarantee": release_guarantee(release),

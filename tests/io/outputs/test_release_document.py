@@ -162,6 +162,7 @@ def test_the_whole_release(release):
     assert document == {
         "dpqr": "release/1",
         "version": __version__,
+        "rehearsal": False,
         "private": True,
         "warning": None,
         "guarantee": PLAN["guarantee"],
