@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,18 @@ def start(directory: str, data: str | None, delimiter: str | None, dataset: str 
         DOMAIN: _document_text(domain),
         QUERIES: _document_text(_queries(len(domain["fields"]))),
     }
+    return write_files(directory, texts)
+
+
+def write_files(directory: str, texts: Mapping[str, str]) -> tuple[str, ...]:
+    """Write new files into a directory, which is made where it is missing; their paths.
+
+    Raises: AlreadyThere where one of them exists; none is written then. UsageFault.
+    """
     paths = {os.path.normpath(os.path.join(directory, name)): text for name, text in texts.items()}
     there = next(filter(os.path.lexists, paths), None)
     if there is not None:
-        raise AlreadyThere(f"{there}: the file exists; choose another directory with --out, or move it away")
+        raise AlreadyThere(f"{there}: the file exists; choose another directory, or move it away")
     _make(directory)
     for path, text in paths.items():
         write_new(path, text)
@@ -71,7 +80,7 @@ def _make(directory: str) -> None:
         Path(directory).mkdir(exist_ok=True)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is no name"
-        raise UsageFault(f"--out {directory}: cannot be made ({reason}); choose a writable place") from None
+        raise UsageFault(f"{directory}: cannot be made ({reason}); choose a writable place") from None
 
 
 def _queries(columns: int) -> dict[str, Any]:

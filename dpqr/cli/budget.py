@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from dpqr.cli import groups
+from dpqr.cli.completion import datasets
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered
-from dpqr.cli.settings import settings_notes
+from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
@@ -177,14 +178,13 @@ def init(
         policy=reading.policy(counts, fail),
         reason=asker.reason,
     )
-    for note in settings_notes():
-        say(note)
+    say_settings()
     opened = open_budget(files.opened(), asked)
     _show((opened,), opened.document() if as_json else None)
 
 
 @command.command("policy")
-@click.argument("dataset")
+@click.argument("dataset", shell_complete=datasets)
 @reading
 @click.option("--allow-fail/--forbid-fail", "fail", default=None, help="Whether a column's rule may be `fail`.")
 @files
@@ -202,7 +202,7 @@ def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, a
 
 
 @command.command("show")
-@click.argument("dataset", required=False)
+@click.argument("dataset", required=False, shell_complete=datasets)
 @click.option("--delta", metavar="D", help="Where the history is priced. [each budget's own]")
 @files
 @as_json
@@ -218,7 +218,7 @@ def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool)
 
 
 @command.command("history")
-@click.argument("dataset", required=False)
+@click.argument("dataset", required=False, shell_complete=datasets)
 @files
 @as_json
 def history(dataset: str | None, *, files: Files, as_json: bool) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from dpqr.cli import completion
+from dpqr.cli.completion import DOCUMENTS, LEDGERS
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered, named, under
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ class Documents:
 
 def documents(command: Decorated) -> Decorated:
     """--queries and --domain, as `documents`."""
-    option = partial(under("Documents"), metavar="FILE", callback=named)
+    option = partial(under("Documents"), metavar="FILE", callback=named, shell_complete=DOCUMENTS)
     return added(
         gathered(Documents, "documents")(command),
         option("--queries", required=True, help="Queries file (JSON)."),
@@ -121,7 +123,10 @@ class Strategies:
 def strategies(command: Decorated) -> Decorated:
     """The roles by name and their parameters, as `strategies`; `dpqr strategies` lists the names."""
     option, rule = under("Strategies, listed by `dpqr strategies`"), "multiplicative-weights"
-    role, constants = partial(option, metavar="NAME"), click.Choice(["printed", "sharp"])
+    role, constants = (
+        partial(option, metavar="NAME", shell_complete=completion.strategies),
+        click.Choice(["printed", "sharp"]),
+    )
     count, seed = Whole(min=1), Whole(min=0)
     return added(
         gathered(Strategies, "strategies")(command),
@@ -212,10 +217,10 @@ def payer(
 ) -> Decorated:
     """--dataset, --ledger and --anchor, as `payer`. dataset: the first one's help."""
     option = under("Budget for life")
-    file = partial(option, metavar="FILE", callback=named)
+    file = partial(option, metavar="FILE", callback=named, shell_complete=LEDGERS)
     return added(
         gathered(Payer, "payer")(command),
-        option("--dataset", metavar="NAME", help=dataset),
+        option("--dataset", metavar="NAME", shell_complete=completion.datasets, help=dataset),
         file("--ledger", help="The ledger. [DPQR_LEDGER, else this user's own]"),
         file("--anchor", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
@@ -13,9 +13,11 @@ from typing import Any, NoReturn
 import click
 
 from dpqr import __version__
+from dpqr.cli.completion import VARIABLE
 from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, say_ending
 from dpqr.cli.settings import give_defaults, settings_hint
 from dpqr.cli.streams import begun, escape_unencodable, fill_closed_streams, silence_others
+from dpqr.errors import DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
@@ -28,6 +30,8 @@ COMMANDS = {
     "strategies": "List the strategies that can be named, and what each is for.",
     "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
     "audit": "Attack this build and compare what is lost with what is claimed.",
+    "completion": "Print the script with which a shell completes commands and values.",
+    "man": "Write manual pages.",
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
 SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
@@ -35,8 +39,6 @@ SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
 JSON, HELP = "--json", ("-h", "--help")
 HINTED = (USAGE, REFUSED)
 """Exit codes of what a setting of dpqr.toml may have brought about."""
-COMPLETION = "_DPQR_COMPLETE"
-"""Set by a shell that asks for completions."""
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 """Read when pyarrow is first imported. Arrow's own pools keep what was freed: a release of 91 pairs took
 44 MB above its imports, and 33 MB with this one, at the same speed."""
@@ -61,7 +63,8 @@ class Commands(click.Group):
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
         if not set(HELP) & set(args):
-            give_defaults(ctx, args[0])
+            with suppress(DpqrError) if ctx.resilient_parsing else nullcontext():
+                give_defaults(ctx, args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -74,8 +77,8 @@ class Commands(click.Group):
 
         signals: what may have asked this process to end.
         """
-        if COMPLETION in os.environ:
-            return super().main(*args, **extra)
+        if VARIABLE in os.environ:
+            return super().main(*args, **{**extra, "prog_name": "dpqr", "complete_var": VARIABLE})
         escape_unencodable()
         given = args[0] if args else extra.get("args")
         arguments = list(sys.argv[1:] if given is None else given)

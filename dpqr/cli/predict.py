@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli import groups, options, predict_options
+from dpqr.cli.completion import TABLES
 from dpqr.cli.settings import is_typed, settings_notes
 from dpqr.errors import UsageFault
 
@@ -21,7 +22,7 @@ USUAL_PREDICTIONS = 100
 
 
 @click.command("predict", cls=options.Sectioned)
-@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
 @predict_options.prediction
 @groups.guarantee
 @predict_options.learner

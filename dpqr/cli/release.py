@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import groups, options
+from dpqr.cli.completion import TABLES
 from dpqr.cli.settings import settings_notes
 from dpqr.errors import UsageFault
 
@@ -48,7 +49,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command("release", cls=options.Sectioned)
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @groups.documents
 @partial(groups.guarantee, required=True)
 @groups.dropped_count

@@ -9,6 +9,8 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
+from dpqr.cli.streams import say
+
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
@@ -53,6 +55,12 @@ def settings_notes() -> tuple[str, ...]:
         if parameter.name in context.params and _source(context, parameter.name) is ParameterSource.DEFAULT_MAP
     ]
     return (f"{context.meta[_FILE]} states {', '.join(stated)}",) if stated else ()
+
+
+def say_settings() -> None:
+    """The same on stderr, for a command that has no plan."""
+    for note in settings_notes():
+        say(note)
 
 
 def is_typed(name: str) -> bool:

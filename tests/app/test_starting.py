@@ -53,8 +53,8 @@ def test_nothing_is_overwritten(desk, name):
     ("arguments", "code", "says"),
     [
         (("--dataset", "a b"), 2, "a name is made of ASCII letters"),
-        (("--out", "no/such"), 2, "--out no/such: cannot be made (No such file or directory)"),
-        (("--out", "table.csv"), 2, "--out table.csv: cannot be made"),
+        (("--out", "no/such"), 2, "no/such: cannot be made (No such file or directory)"),
+        (("--out", "table.csv"), 2, "table.csv: cannot be made"),
         (("nowhere.csv",), 5, "does not exist"),
     ],
 )
