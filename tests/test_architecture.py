@@ -17,6 +17,7 @@ UNMIRRORED = {
     "type aliases, and one function that every array of the house goes through": ("data/arrays.py",),
     "run by the tests of the update rules that make it": ("hypotheses/refined.py",),
     "run by the tests of the commands": (
+        "app/bill.py",
         "app/documents.py",
         "app/evaluate.py",
         "app/predict.py",

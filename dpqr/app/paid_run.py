@@ -6,18 +6,17 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
+from dpqr.app.bill import Bill
 from dpqr.app.budget import configured_ledger
 from dpqr.app.requests import LedgerRequest
 from dpqr.construction.journal import Journal, Unkept
-from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
-from dpqr.io.journal.fingerprints import has_another_form, plan_note
+from dpqr.io.journal.fingerprints import has_another_form
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
@@ -25,41 +24,14 @@ from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
-from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import DEFAULT, UNSTATED, Ledger, Reason, Reservation
-from dpqr.privacy.policy import Policy
-from dpqr.strategies.choice import guarded
-from dpqr.strategies.plan import Plan
+from dpqr.privacy.ledger import Ledger, Reservation
 
 ENDING = ".transcript"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
 _FIRST_LINE = 2**16
 """Characters of a transcript that are looked at without being checked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
-    """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
-    admits it; note: what the ledger remembers of it, the same for the same plan; policy: how the table is read;
-    reason: why, and who asks."""
-
-    events: Composition
-    unit: PrivacyUnit
-    pricing: Pricing
-    guard: Callable[[], PrivacyFilter]
-    note: str
-    policy: Policy = DEFAULT
-    reason: Reason = UNSTATED
-
-
-def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
-    """The bill of a release."""
-    pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
-    unit = plan.problem.unit
-    return Bill(events=plan.events, unit=unit, pricing=pricing, guard=guard, note=plan_note(plan), policy=policy)
 
 
 @dataclass(slots=True, kw_only=True)

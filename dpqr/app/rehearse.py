@@ -10,11 +10,11 @@ import os
 
 import numpy as np
 
-from dpqr.app.requests import OutputRequest
+from dpqr.app.requests import ReleaseRequest
 from dpqr.data.arrays import AnyArray
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
-from dpqr.errors import AlreadyThere
+from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.read_release import read_release
 from dpqr.io.tables.intake import tally
 from dpqr.io.tables.limits import Limits
@@ -51,9 +51,11 @@ def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
     return LoadedTable(counts=Private(cells.histogram()), dropped=Private(nothing_dropped))
 
 
-def refuse_to_replace_a_release(output: OutputRequest) -> None:
-    """AlreadyThere where a rehearsal would take the place of a release, which was paid for."""
-    given = output.directory
+def require_rehearsable(request: ReleaseRequest) -> None:
+    """AlreadyThere where a rehearsal would take the place of a release, which was paid for; UsageFault for --resume."""
+    if request.payer and request.payer.resume:
+        raise UsageFault("--rehearse pays nothing, so nothing can be continued; leave --resume out")
+    given = request.output.directory
     if given is None or not os.path.isdir(given) or read_release(given).record.get("rehearsal"):
         return
     raise AlreadyThere(f"--out {given}: holds a release, and a rehearsal never replaces one; choose another directory")

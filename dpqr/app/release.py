@@ -9,17 +9,20 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
-from dpqr.app.paid_run import PaidRun, is_published, paid_run, release_bill
+from dpqr.app.bill import Bill, release_bill, require_affordable
+from dpqr.app.machine import require_resources, resources
+from dpqr.app.paid_run import PaidRun, is_published, paid_run
 from dpqr.app.planning import plan_release
 from dpqr.app.reading import Reading, count_column, reading
-from dpqr.app.rehearse import refuse_to_replace_a_release, rehearsed_rows, rehearsed_table
+from dpqr.app.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.construction.costs import Costs, priced_phases
 from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import count_dropped
 from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.construction.resources import Resources
+from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
@@ -36,10 +39,18 @@ class Progress(Observer, Protocol):
     def read(self, percent: int) -> None: ...
 
 
-def dry_run(request: ReleaseRequest) -> Plan:
-    """The plan of a release, checked as far as it can be without the table."""
-    plan, _ = _checked(request)
-    return plan
+def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
+    """The plan of a release, and what it takes of the machine.
+
+    Raises:
+        DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
+            is read, and nothing is written to it.
+    """
+    plan, held = _checked(request)
+    require_resources(plan, request.output)
+    _reserved(request.output, request.payer)
+    require_affordable(request.payer, release_bill(plan, held.policy))
+    return plan, resources(plan, request.output)
 
 
 def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
@@ -82,10 +93,10 @@ def release(
     plan, held = _checked(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
-    _require_memory(plan)
+    require_resources(plan, output)
     target, prices = _reserved(output, payer), _prices(plan)
-    _check_structure(request, plan, held)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
@@ -106,10 +117,11 @@ def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDire
     return reserve(output.directory, force=output.if_exists == "replace" or again)
 
 
-def _check_structure(request: ReleaseRequest, plan: Plan, held: Reading) -> None:
-    """Of the table; a rehearsal has none, and is held off releases."""
+def _check_input(request: ReleaseRequest, plan: Plan, held: Reading, bill: Bill) -> None:
+    """The table's structure. A rehearsal has no table: it is held off releases, and off a budget that could not pay."""
     if request.rehearse:
-        refuse_to_replace_a_release(request.output)
+        require_rehearsable(request)
+        require_affordable(request.payer, bill)
     else:
         check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
 
@@ -163,15 +175,3 @@ def _prices(plan: Plan) -> tuple[dict[str, Fraction | None], Costs]:
     shown = {**available(), plan.roles.accountant.name: plan.roles.accountant}
     spent = {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in shown.items()}
     return spent, priced_phases(plan, shown)
-
-
-def _require_memory(plan: Plan) -> None:
-    """InfeasiblePlan if this machine is smaller than the plan's arrays; a plan by itself is the same everywhere."""
-    if not hasattr(os, "sysconf"):
-        return
-    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if 0 < present < plan.bytes:
-        raise InfeasiblePlan(
-            f"{plan.problem.domain.size:,} cells need about {plan.bytes / 10**9:,.0f} GB, and this machine has "
-            f"{present / 10**9:,.0f} GB; ask about fewer columns, or merge bins"
-        )

@@ -11,8 +11,9 @@ from typing import Literal
 from dpqr.data.unit import Neighbours
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
-from dpqr.privacy.ledger import UNSTATED, DataKind, Reason
+from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import UNSTATED, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

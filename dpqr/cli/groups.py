@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dpqr.app.requests import LedgerRequest
     from dpqr.io.tables.limits import Limits
     from dpqr.io.tables.source import TableSource
-    from dpqr.privacy.ledger import Reason
+    from dpqr.privacy.reason import Reason
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _modes = click.Choice(["auto", "json", "none"])
@@ -236,7 +236,7 @@ class Asker:
     @property
     def reason(self) -> Reason:
         """The same as it is recorded. UsageFault for what is no line of text."""
-        from dpqr.privacy.ledger import Reason
+        from dpqr.privacy.reason import Reason
 
         return Reason(purpose=self.purpose or "", by=self.by or "")
 

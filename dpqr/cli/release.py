@@ -90,9 +90,9 @@ def command(
     \b
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
-    dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/
-    dpqr release data.csv --queries q.json --eps 1 --dry-run
+    dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/ --dry-run
     """
+    from dpqr.app.finished import already_released
     from dpqr.app.requests import ReleaseRequest
 
     request = ReleaseRequest(
@@ -105,9 +105,9 @@ def command(
         notes=settings_notes(),
         rehearse=rehearse,
     )
-    if rehearse and resume:
-        raise UsageFault("--rehearse pays nothing, so nothing can be continued; leave --resume out")
-    if dry_run:
+    if already_released(request):
+        _skipped(display, output.out or "")
+    elif dry_run:
         _plan(request, display)
     else:
         _release(request, display)
@@ -117,12 +117,10 @@ def _plan(request: ReleaseRequest, display: groups.Display) -> None:
     from dpqr.app.release import dry_run
     from dpqr.cli.screen import Screen
 
-    Screen.of(display).plan(dry_run(request))
+    Screen.of(display).plan(*dry_run(request))
 
 
 def _release(request: ReleaseRequest, display: groups.Display) -> None:
-    """Release, unless the release is there already and shall be skipped."""
-    from dpqr.app.finished import already_released
     from dpqr.app.release import release
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
@@ -130,9 +128,6 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
     from dpqr.construction.sentences import release_guarantee
 
     screen, directory = Screen.of(display), request.output.directory
-    if already_released(request):
-        _skipped(display, directory or "")
-        return
     with progress(display.progress, color=screen.color) as observer:
         finished = release(request, observer, planned=partial(screen.require_room, directory=directory))
     if finished.rehearsal and not directory and not display.as_json:

@@ -16,7 +16,8 @@ from dpqr.prediction.forms import AveragesForm, FunctionForm, LabelsForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import Target, without
 from dpqr.prediction.recipes import StableRecipe
-from dpqr.privacy.ledger import UNSTATED, Reason, Reservation
+from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reason import UNSTATED, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -35,6 +36,24 @@ class PredictionRelease:
         bound: the learner's certified sensitivity.
         paid: the ledger's reservation.
         reason: why it was made, and who asked.
+
+    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.planner import PlannerInput, least_spread
+    >>> from dpqr.prediction.problem import PredictionProblem, read_target
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
+    >>> target = read_target(domain, "ill", None)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000, points=2)
+    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
+    >>> budget = PrivacyBudget(epsilon=Fraction(1))
+    >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
+    >>> numbers, spent = np.array([-4, 7]), {"basic": plan.epsilon}
+    >>> release = PredictionRelease(plan=plan, numbers=numbers, step=0.5, spent=spent, private=True)
+    >>> release.values.tolist(), release.predictions.tolist()
+    ([-2.0, 3.5], ['no', 'yes'])
     """
 
     plan: PredictionPlan

@@ -11,12 +11,12 @@ from enum import Enum
 from typing import Literal, Protocol
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import UsageFault
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.policy import Policy, PolicyChange
+from dpqr.privacy.reason import UNSTATED, Reason
 
 DEFAULT = Policy()
 
@@ -29,36 +29,6 @@ class DataKind(Enum):
     SYNTHETIC = "synthetic"
 
 
-LONGEST_REASON = 200
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
-    """Why a budget is opened or charged, and who asks: public words of the user's own. Empty: not stated.
-
-    >>> Reason(purpose="annual report", by="R. Jones").words
-    'annual report, by R. Jones'
-
-    Raises:
-        UsageFault: a text of more than LONGEST_REASON characters, or one that holds a control character.
-    """
-
-    purpose: str = ""
-    by: str = ""
-
-    def __post_init__(self) -> None:
-        for option, text in (("--purpose", self.purpose), ("--by", self.by)):
-            if len(text) > LONGEST_REASON or not text.isprintable():
-                raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
-
-    @property
-    def words(self) -> str:
-        return ", ".join(filter(None, (self.purpose, f"by {self.by}" if self.by else "")))
-
-
-UNSTATED = Reason()
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
     """The terms of a dataset's budget, fixed for life when it is opened.
@@ -67,6 +37,20 @@ class Terms:
     `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
     towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
     policy, once. reason: why it was opened, and by whom.
+
+    >>> from fractions import Fraction
+    >>> terms = Terms(
+    ...     dataset="survey-2026",
+    ...     budget=PrivacyBudget(epsilon=Fraction(2)),
+    ...     accountant="basic",
+    ...     limit=Cost(Fraction(2)),
+    ...     cap=Cost(Fraction(1)),
+    ...     neighbours=Neighbours.ADD_REMOVE,
+    ...     unit="row",
+    ...     kind=DataKind.PRIVATE,
+    ... )
+    >>> Account(terms=terms, spent=Cost(Fraction(3, 2))).request
+    '--eps 0.5'
     """
 
     dataset: str
@@ -120,6 +104,22 @@ class Reservation:
 
     number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
     derived from the events by `pricing`. reason: why, and who asked.
+
+    >>> from fractions import Fraction
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> event = ExponentialEvent(epsilon=Fraction(1, 2))
+    >>> reservation = Reservation(
+    ...     dataset="survey-2026",
+    ...     number=2,
+    ...     receipt="",
+    ...     currency=currency("basic", pure=True),
+    ...     cost=Cost(Fraction(1, 2)),
+    ...     events=((event, 1),),
+    ... )
+    >>> reservation.guard().charge(event)
+    0
+    >>> Run(reservation=reservation, note="first release").recorded
+    0
     """
 
     dataset: str
@@ -163,6 +163,9 @@ class Entry:
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
+
+    >>> Entry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
+    2
     """
 
     number: int
@@ -220,6 +223,22 @@ class Ledger(Protocol):
         Raises:
             BudgetRefused: the events do not fit, the unit is not the one of the budget, or the policy has changed since
                 the run was resolved.
+        """
+        ...
+
+    def require_fit(
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
+    ) -> Account:
+        """Return the account as it is, if `reserve` would pay for the events now; nothing is written.
+
+        Raises:
+            BudgetRefused: as `reserve`.
         """
         ...
 

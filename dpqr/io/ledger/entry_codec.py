@@ -9,8 +9,9 @@ from dpqr.data.unit import Neighbours
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.event_codec import cost_document, decode_cost, decode_events, encode_events, exact_text, parse_exact
 from dpqr.privacy.budget import Pricing, PrivacyBudget
-from dpqr.privacy.ledger import DataKind, Entry, Reason, Terms
+from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import Reason
 
 
 def policy_document(policy: Policy | None) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from dpqr.data.facts import PublicFacts
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price, PrivacyBudget, upward
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
-from dpqr.privacy.ledger import Reason
+from dpqr.privacy.reason import Reason
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 

@@ -8,7 +8,8 @@ from support.ledger_jobs import draws, terms
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
 from dpqr.privacy.budget import Cost
-from dpqr.privacy.ledger import Entry, Reason
+from dpqr.privacy.ledger import Entry
+from dpqr.privacy.reason import Reason
 
 TIME = "2030-01-02T03:04:05+00:00"
 RESERVE = Entry(
