@@ -40,7 +40,11 @@ class UsageFault(DpqrError):
 
 
 class AlreadyThere(UsageFault):
-    """What the command shall make is there already, and it was not asked to replace it. Nothing was spent."""
+    """What the command shall make is there already, and it was not asked to replace it. Nothing was spent.
+
+    >>> AlreadyThere("--out release: exists; choose another directory").exit_code
+    8
+    """
 
     exit_code = 8
 
