@@ -41,6 +41,16 @@ class UsageFault(DpqrError):
     exit_code = 2
 
 
+class AlreadyThere(UsageFault):
+    """What the command shall make is there already, and it was not asked to replace it. Nothing was spent.
+
+    >>> AlreadyThere("--out release: exists; choose another directory").exit_code
+    8
+    """
+
+    exit_code = 8
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fix:
     """The obvious fix of a fault in a JSON document: `text` replaces the value at `path`, or with `key` its key.

@@ -11,7 +11,7 @@ from dpqr.app.planning import read_documents
 from dpqr.app.units import unit_notes
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
-from dpqr.errors import DocumentError, UsageFault
+from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.documents.fixing import Fixed, write_fixes
 from dpqr.io.documents.forms import schema
 from dpqr.io.documents.queries import QueriesDocument
@@ -64,7 +64,7 @@ def write_new(path: str, text: str) -> None:
     try:
         target.touch(exist_ok=False)
     except FileExistsError:
-        raise UsageFault(f"--out {path}: the file exists; choose another name or remove it") from None
+        raise AlreadyThere(f"--out {path}: the file exists; choose another name or remove it") from None
     except OSError as error:
         raise _unwritable(path, error) from None
     try:

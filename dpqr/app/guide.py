@@ -20,6 +20,7 @@ TOPICS = (
     "results",
     "ledger",
     "ci",
+    "settings",
     "strategies",
     "models",
     "accountants",

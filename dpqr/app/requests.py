@@ -13,6 +13,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import UNSTATED, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,13 +51,13 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputRequest:
-    """Where a release goes and what it holds beside the answers."""
+    """Where a release goes and what it holds beside the answers. if_exists: what becomes of a release that is there."""
 
     directory: str | None = None
     format: Literal["csv", "parquet", "json"] = "csv"
     synthetic: Literal["rows", "cells"] | None = None
     bins: Literal["title", "midpoint", "sampled"] = "title"
-    force: bool = False
+    if_exists: Literal["skip", "fail", "replace"] = "fail"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,13 +72,17 @@ class LedgerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
-    """One release. source: the private table. payer: whose budget pays; None: no ledger is used."""
+    """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
+    asks. notes: what the plan shall say of the request itself. rehearse: on rows of the public domain."""
 
     source: TableSource
     plan: PlanRequest
     output: OutputRequest = field(default_factory=OutputRequest)
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
+    reason: Reason = UNSTATED
+    notes: tuple[str, ...] = ()
+    rehearse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +130,8 @@ class PredictionRequest:
     """One prediction run.
 
     table: the private one. points: None where a function is released. out: None: nothing is written. payer: whose
-    budget pays; None: no ledger is used.
+    budget pays; None: no ledger is used. reason: why, and who asks.
+    notes: what the plan shall say of the request itself.
     """
 
     table: TableSource
@@ -134,6 +140,8 @@ class PredictionRequest:
     out: str | None = None
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
+    reason: Reason = UNSTATED
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,6 +161,7 @@ class BudgetRequest:
     accountant: basic or zcdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
     epsilon and delta. cap, cap_delta: epsilon and delta of the largest release. unit: column that names persons, whose
     budget it then is; None: of rows. policy: how the table is read; its count column makes it a budget of records.
+    reason: why it is opened, and by whom.
     """
 
     dataset: str
@@ -165,6 +174,7 @@ class BudgetRequest:
     unit: str | None = None
     kind: str = DataKind.PRIVATE.value
     policy: Policy = field(default_factory=Policy)
+    reason: Reason = UNSTATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
