@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import replace
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
-from dpqr.evaluation import Accuracy, compare, true_answers
+from dpqr.evaluation import Accuracy, Truth, compare, true_answers
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
@@ -53,12 +54,29 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     if files:
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
-    source, blocks = request.true_table, asked.workload.blocks
+    return compare(asked.workload.blocks, exact_answers(request.true_table, asked, limits), answers)
+
+
+class Claim(Protocol):
+    """Says that tables are public, which a ledger may know better. sources: the tables, by what messages call them."""
+
+    @property
+    def dataset(self) -> str | None: ...
+    @property
+    def ledger(self) -> str | None: ...
+    @property
+    def anchor(self) -> str | None: ...
+    @property
+    def sources(self) -> Mapping[str, TableSource]: ...
+
+
+def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -> Truth:
+    """The true answers over a table that passed `require_public`. Raises: DataError."""
     check_table(source, asked.domain, limits)
-    return compare(blocks, true_answers(load_table(source, asked.domain, limits).counts, blocks), answers)
+    return true_answers(load_table(source, asked.domain, limits).counts, asked.workload.blocks)
 
 
-def require_public(request: EvaluateRequest, environment: Mapping[str, str] = os.environ) -> None:
+def require_public(request: Claim, environment: Mapping[str, str] = os.environ) -> None:
     """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger does not know it.
 
     How a table is recognised: by name, the one that is given and those whose budgets paid for what lies there
@@ -75,7 +93,7 @@ def require_public(request: EvaluateRequest, environment: Mapping[str, str] = os
         raise UsageFault(f"{origin} names a ledger, and not which dataset the true table is: add --dataset NAME")
 
 
-def _refuse_private(request: EvaluateRequest, names: list[str], paid: Mapping[str, str]) -> None:
+def _refuse_private(request: Claim, names: list[str], paid: Mapping[str, str]) -> None:
     from dpqr.app.budget import configured_ledger
 
     ledger = configured_ledger(request.ledger, request.anchor)
@@ -142,8 +160,7 @@ def _rows(
         place, titled, records = files.synthetic()
         domain, path = _titled(domain) if titled else domain, str(place)
     source = TableSource(paths=(path,), delimiter=request.delimiter)
-    check_table(source, domain, limits)
-    counted = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
+    counted = exact_answers(source, replace(asked, domain=domain), limits)
     return [answers * records for answers in counted.answers]
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
@@ -40,7 +40,7 @@ WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
 """Schedules that no declared number of records would change."""
 
 
-def read_documents(queries: str, domain: str | None) -> QueriesDocument:
+def read_documents(queries: str | dict[str, Any], domain: str | dict[str, Any] | None) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
     return read_queries(queries, read_domain(domain) if domain is not None else None)
 

@@ -6,23 +6,31 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from dpqr.data.unit import Neighbours
+from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 
+AnswerForm = Literal["csv", "parquet", "json"]
+SyntheticForm = Literal["rows", "cells"]
+BinForm = Literal["title", "midpoint", "sampled"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """What a release is planned from: every field is one option of the same name."""
+    """What a release is planned from: every field is one option of the same name.
 
-    queries: str
+    queries, domain: paths, or already parsed documents.
+    """
+
+    queries: str | dict[str, Any]
     epsilon: str
     delta: str | None = None
-    domain: str | None = None
+    domain: str | dict[str, Any] | None = None
     neighbours: str = "add-remove"
     n: int | None = None
     unit: str | None = None
@@ -52,10 +60,33 @@ class OutputRequest:
     """Where a release goes and what it holds beside the answers."""
 
     directory: str | None = None
-    format: Literal["csv", "parquet", "json"] = "csv"
-    synthetic: Literal["rows", "cells"] | None = None
-    bins: Literal["title", "midpoint", "sampled"] = "title"
+    format: AnswerForm = "csv"
+    synthetic: SyntheticForm | None = None
+    bins: BinForm = "title"
     force: bool = False
+
+
+def output_request(
+    directory: str | None,
+    answers: AnswerForm | None = None,
+    synthetic: SyntheticForm | None = None,
+    bins: BinForm | None = None,
+    *,
+    force: bool = False,
+) -> OutputRequest:
+    """The files that were asked for; None: not stated. UsageFault for what would have no effect, for the budget would
+    pay a second time for what it asks."""
+    stated = {"format": answers, "synthetic": synthetic, "bins": bins, "force": force}
+    idle = next((name for name, value in stated.items() if value), None)
+    if idle and directory is None:
+        raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
+    if bins and not synthetic:
+        raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
+    if bins == "sampled" and synthetic == "cells":
+        raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
+    return OutputRequest(
+        directory=directory, format=answers or "csv", synthetic=synthetic, bins=bins or "title", force=force
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,3 +226,24 @@ class EvaluateRequest:
     def sources(self) -> dict[str, TableSource]:
         """Whatever is compared, by path."""
         return {self.truth: self.true_table, self.release: TableSource(paths=(self.release,))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """Releases of one public table by several plans, each `repeats` times, and how far each is from the truth.
+
+    dataset: the table's name in a ledger; ledger, anchor: paths, None: as configured.
+    """
+
+    source: TableSource
+    plans: tuple[PlanRequest, ...]
+    repeats: int = 1
+    limits: Limits = field(default_factory=Limits)
+    dataset: str | None = None
+    ledger: str | None = None
+    anchor: str | None = None
+
+    @property
+    def sources(self) -> dict[str, TableSource]:
+        """The table."""
+        return {"public": self.source}

@@ -16,14 +16,9 @@ from types import FrameType
 import click
 
 from dpqr.cli.streams import require_output, say
-from dpqr.errors import RESUMABLE, STAYS_SPENT, DpqrError, UsageFault
+from dpqr.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, UsageFault
 
 USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130
-UNEXPECTED = (
-    "stopped by an internal fault; this is a bug in dpqr, please report it\n"
-    "its text is withheld, for it may hold values of the private table"
-)
-NO_MEMORY = "there is not enough memory; ask about fewer columns, merge bins, or take a larger machine"
 LINE = 400
 """Signs of an error's line that are shown; of a longer one its middle is left out."""
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import groups, options
-from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     from dpqr.app.requests import OutputRequest, PlanRequest
@@ -147,21 +146,7 @@ def plan_request(
 
 
 def output_request(output: Output) -> OutputRequest:
-    """Options that would have no effect are refused: what they ask for would cost the budget a second time."""
-    from dpqr.app.requests import OutputRequest
+    """The files that the options ask for."""
+    from dpqr.app.requests import output_request as requested
 
-    stated = {"format": output.answers, "synthetic": output.synthetic, "bins": output.bins, "force": output.force}
-    idle = next((name for name, value in stated.items() if value), None)
-    if idle and output.out is None:
-        raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
-    if output.bins and not output.synthetic:
-        raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
-    if output.bins == "sampled" and output.synthetic == "cells":
-        raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
-    return OutputRequest(
-        directory=output.out,
-        format=output.answers or "csv",
-        synthetic=output.synthetic,
-        bins=output.bins or "title",
-        force=output.force,
-    )
+    return requested(output.out, output.answers, output.synthetic, output.bins, force=output.force)

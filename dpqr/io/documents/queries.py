@@ -107,16 +107,18 @@ class QueriesDocument:
     binning_errors: tuple[tuple[str, Fraction], ...] = ()
 
 
-def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> QueriesDocument:
+def read_queries(path: str | os.PathLike[str] | dict[str, Any], domain: Domain | None = None) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
+
+    path: or an already parsed object; files that it names lie in the working directory.
 
     Raises:
         UsageFault: the file cannot be read.
         DocumentError: it asks for nothing that can be answered; the message names file and JSON path.
     """
-    file = Path(path)
+    file = Path("queries" if isinstance(path, dict) else path)
     location = Location(file.name)
-    form = decode(read_json(file), QueriesForm, location)
+    form = decode(path if isinstance(path, dict) else read_json(file), QueriesForm, location)
     notes = (
         () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
     )

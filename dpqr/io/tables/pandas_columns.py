@@ -79,10 +79,11 @@ def _spelt(cell: object) -> bytes:
     """A cell as a CSV would hold it. Any object has some text, for none may end a run."""
     if isinstance(cell, bytes):
         return cell
-    return _spelt_out(cell).encode("utf-8", "surrogatepass")
+    return spelt_out(cell).encode("utf-8", "surrogatepass")
 
 
-def _spelt_out(cell: object) -> str:
+def spelt_out(cell: object) -> str:
+    """A Python object as the text of a CSV's cell."""
     if isinstance(cell, str):
         return cell
     if isinstance(cell, bool | np.bool_):
