@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from dpqr.app.requests import LedgerRequest, PlanRequest
@@ -66,11 +66,11 @@ def figure(name: str, value: object) -> str:
     """Decimal text of a figure of privacy. UsageFault for what has none."""
     if isinstance(value, str):
         return value
-    if isinstance(value, bool) or not isinstance(value, Real | Decimal):
-        raise UsageFault(f"{name}: {type(value).__name__} is no number; give 1, 0.5 or '1e-9'")
-    if isinstance(value, Integral | Decimal):
+    if isinstance(value, Integral | Decimal) and not isinstance(value, bool):
         return str(value)
-    return repr(float(value))
+    if isinstance(value, Real) and not isinstance(value, Rational):
+        return repr(float(value))
+    raise UsageFault(f"{name}: {type(value).__name__} is no decimal number; give 1, 0.5 or '1e-9'")
 
 
 def whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:

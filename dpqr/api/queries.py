@@ -156,13 +156,7 @@ _SHOWN = 8
 
 
 def queries(domain: Document | None = None) -> Queries:
-    """A queries file without entries. domain: each entry is then checked as it is added.
-
-    >>> queries({"age": 85}).marginal("agee")
-    Traceback (most recent call last):
-        ...
-    dpqr.errors.DocumentError: queries: $.queries[0].marginal[0]: no column 'agee'; did you mean 'age'?
-    """
+    """A queries file without entries. domain: each entry is then checked as it is added."""
     return Queries(domain=domain)
 
 

@@ -45,7 +45,7 @@ class Release:
     >>> made
     Release(2 answers in 1 query, differentially private with epsilon = 1)
     >>> list(made.answers.columns)
-    ['query', 'sex', 'estimate', 'measured', 'noise_deviation', 'lower', 'upper']
+    ['query', 'sex', 'detail', 'estimate', 'measured', 'noise_deviation', 'lower', 'upper']
     """
 
     def __init__(self, origin: Origin) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 class Receipt(str):
     """What a release promises, what it cost and how sure it is, as text; a notebook shows it as HTML.
 
-    >>> print(Receipt.of(lambda: "<b>"), Receipt.of(lambda: "<b>")._repr_html_()[-14:])
+    >>> print(Receipt.of(lambda: "<b>"), Receipt.of(lambda: "<b>")._repr_html_()[-15:])
     <b> &lt;b&gt;</pre>
     """
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dpqr.app.sweep import Trial
 
 Names = str | Sequence[str | None] | None
+ROLES = ("schedule", "update", "accountant")
 COLUMNS = (
     "eps",
     "schedule",
@@ -61,21 +62,15 @@ def sweep(
         options: every other option of a plan, the same for all.
 
     Returns:
-        One row for each query of each release: strategies by name, errors in records and over n. A combination that
-        cannot be planned has one row, which says why in `refused`.
+        One row a query and release, errors in records and over n; of what cannot be planned one row, `refused`.
 
-    Raises:
-        DpqrError: BudgetRefused for a private dataset; UsageFault, DocumentError, DataError for faulty input.
-
-    Privacy:
-        None: the errors are exact, and not for release.
+    Raises: BudgetRefused for a private dataset; DpqrError. Privacy: none. The errors are exact, and not for release.
     """
     from dpqr.app.requests import SweepRequest
 
-    plans = tuple(
-        plan_request(queries, each, domain, {**options, "schedule": cut, "update": rule, "accountant": theorem})
-        for each, cut, rule, theorem in product(*map(_several, (eps, schedule, update, accountant)))
-    )
+    roles = product(*map(_several, (eps, schedule, update, accountant)))
+    named = ((each, dict(zip(ROLES, chosen, strict=True))) for each, *chosen in roles)
+    plans = tuple(plan_request(queries, each, domain, {**options, **chosen}) for each, chosen in named)
     path, outside = ledger_paths(ledger, anchor)
     request = SweepRequest(
         source=table_source(public, options),

@@ -24,7 +24,7 @@ def html(view: RenderableType, width: int = WIDE) -> str:
     """One element that stands by itself. Whatever the view shows is escaped."""
     console = _console(width)
     console.print(view)
-    return console.export_html(inline_styles=True, code_format=_HTML)
+    return console.export_html(inline_styles=True, code_format=_HTML).replace("\n</pre>", "</pre>")
 
 
 def _console(width: int) -> Console:
