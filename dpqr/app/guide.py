@@ -23,6 +23,7 @@ TOPICS = (
     "accountants",
     "prediction",
     "evaluate",
+    "python",
     "audit",
     "extending",
     "contributing",
