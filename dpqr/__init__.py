@@ -78,12 +78,14 @@ _PLACES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """A name of the Python interface, imported when it is first used."""
-    if name not in _PLACES:
-        raise AttributeError(f"module 'dpqr' has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(_PLACES[name]), name)
-    return found
+if not TYPE_CHECKING:  # a type checker would take every name for one of this module's
+
+    def __getattr__(name: str) -> object:
+        """A name of the Python interface, imported when it is first used."""
+        if name not in _PLACES:
+            raise AttributeError(f"module 'dpqr' has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_PLACES[name]), name)
+        return found
 
 
 def __dir__() -> list[str]:
