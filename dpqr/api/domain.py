@@ -56,7 +56,9 @@ class Domain:
     ) -> Domain:
         """The same domain with rules for cells that do not fit, of these columns, or of all where none is named.
 
-        Raises: UsageFault for a column that the domain lacks; DocumentError for a rule that a column cannot have.
+        Raises:
+            UsageFault: a column that the domain lacks.
+            DocumentError: a rule that a column cannot have.
         """
         given = {"null": null, "unparsable": unparsable, "nan": nan, "infinite": infinite, "outside": outside}
         stated = {fault: rule for fault, rule in (given | {"otherwise": otherwise}).items() if rule is not None}

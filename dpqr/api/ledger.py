@@ -122,7 +122,11 @@ class Ledger:
         kind: Literal["private", "public", "synthetic"] = "private",
         **reading: Unpack[PolicyOptions],
     ) -> Budget:
-        """Give a dataset its budget, once: there is no reset. Raises: BudgetRefused, UsageFault."""
+        """Give a dataset its budget, once: there is no reset.
+
+        Raises:
+            BudgetRefused: the dataset has one.
+        """
         from dpqr.app.budget import open_budget
         from dpqr.app.requests import BudgetRequest
         from dpqr.privacy.policy import Policy
@@ -143,7 +147,11 @@ class Ledger:
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
 
     def policy(self, dataset: str, *, fail: bool | None = None, **reading: Unpack[PolicyOptions]) -> Budget:
-        """Change how every run reads the table, towards stricter only. Raises: BudgetRefused, UsageFault."""
+        """Change how every run reads the table, towards stricter only.
+
+        Raises:
+            BudgetRefused: any other change.
+        """
         from dpqr.app.budget import restrict
         from dpqr.privacy.policy import PolicyChange
 
@@ -152,7 +160,11 @@ class Ledger:
         return Budget.of(withheld(lambda: restrict(self._opened(), dataset, change)))
 
     def budget(self, dataset: str) -> Budget:
-        """What one dataset has spent and has left. Raises: UsageFault for a name that has no budget."""
+        """What one dataset has spent and has left.
+
+        Raises:
+            UsageFault: a name that has no budget.
+        """
         from dpqr.app.budget import budgets
 
         (found,) = withheld(lambda: budgets(self._opened(), dataset, None))
@@ -188,7 +200,11 @@ class Ledger:
         return found.assign(time=pd.to_datetime(found["time"], utc=True), settles=found["settles"].astype("Int64"))
 
     def verify(self) -> dict[str, Any]:
-        """Walk the whole ledger: structure, chain, anchor, rules, prices. Raises: LedgerError at the first fault."""
+        """Walk the whole ledger: structure, chain, anchor, rules, prices.
+
+        Raises:
+            LedgerError: at the first fault.
+        """
         from dpqr.app.budget import verify
 
         return withheld(lambda: verify(self._opened()))

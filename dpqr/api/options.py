@@ -155,7 +155,12 @@ def stated(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str,
 
 
 def plan_request(queries: object, epsilon: Figure, domain: object, given: Mapping[str, object]) -> PlanRequest:
-    """What a release is planned from. Raises: UsageFault, TypeError."""
+    """What a release is planned from.
+
+    Raises:
+        UsageFault: a value that no option may have.
+        TypeError: a name that is no option.
+    """
     options = stated(given, {**PLANNING, **READING})
     planned = {name: value for name, value in options.items() if name in PLANNING}
     return PlanRequest(

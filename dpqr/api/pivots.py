@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 def pivot(answers: pd.DataFrame, query: str, values: str = "estimate") -> pd.DataFrame:
     """The answers of `query`: of two columns and more the last one across, else one row an answer.
 
-    Raises: UsageFault.
+    Raises:
+        UsageFault: no such query, or no such figure.
     """
     names = list(answers["query"].cat.categories)
     if query not in names:

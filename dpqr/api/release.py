@@ -106,7 +106,9 @@ class Release:
     def synthetic(self) -> pd.DataFrame:
         """Synthetic rows, drawn from the release with its public seed when they are first asked for.
 
-        Raises: InfeasiblePlan where the update rule ends with no distribution; UsageFault where files hold no rows.
+        Raises:
+            InfeasiblePlan: the update rule ends with no distribution.
+            UsageFault: the files hold no synthetic rows.
         """
         return self._origin.synthetic()
 
@@ -119,7 +121,11 @@ class Release:
         bins: BinForm | None = None,
         force: bool = False,
     ) -> None:
-        """Write the files that `dpqr release --out` writes, whole or not at all. Raises: UsageFault."""
+        """Write the files that `dpqr release --out` writes, whole or not at all.
+
+        Raises:
+            UsageFault: the directory cannot be written, or there is one and `force` is not set.
+        """
         if not isinstance(self._origin, Made):
             raise UsageFault("save: this release was read from its directory; copy that")
         from dpqr.app.release import save
@@ -248,7 +254,9 @@ def release(
 def read_release(directory: Path) -> Release:
     """A release from the directory that `dpqr release --out` or `Release.save` has written.
 
-    Raises: UsageFault where there is none; DocumentError where it is damaged.
+    Raises:
+        UsageFault: there is none.
+        DocumentError: it is damaged.
     """
     from dpqr.io.outputs.read_release import read_release as files_of
 

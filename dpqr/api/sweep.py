@@ -64,7 +64,8 @@ def sweep(
     Returns:
         One row a query and release, errors in records and over n; of what cannot be planned one row, `refused`.
 
-    Raises: BudgetRefused for a private dataset; DpqrError. Privacy: none. The errors are exact, and not for release.
+    Privacy:
+        None: the errors are exact, and not for release.
     """
     from dpqr.app.requests import SweepRequest
 
