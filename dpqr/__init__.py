@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from dpqr.errors import (
+    AlreadyThere,
     BudgetRefused,
     DataError,
     DocumentError,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.2.0"
 __all__ = [
+    "AlreadyThere",
     "Budget",
     "BudgetRefused",
     "DataError",

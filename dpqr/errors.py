@@ -45,6 +45,12 @@ class UsageFault(DpqrError):
     exit_code = 2
 
 
+class AlreadyThere(UsageFault):
+    """What the command shall make is there already, and it was not asked to replace it. Nothing was spent."""
+
+    exit_code = 8
+
+
 class DocumentError(DpqrError):
     """A public document (domain, queries, coefficients) is malformed or contradicts another one."""
 

@@ -17,6 +17,7 @@ UNMIRRORED = {
     "type aliases, and one function that every array of the house goes through": ("data/arrays.py",),
     "run by the tests of the update rules that make it": ("hypotheses/refined.py",),
     "run by the tests of the commands": (
+        "app/bill.py",
         "app/documents.py",
         "app/evaluate.py",
         "app/predict.py",
@@ -26,6 +27,7 @@ UNMIRRORED = {
         "app/requests.py",
         "app/roles.py",
         "app/strategies.py",
+        "cli/init.py",
         "cli/main.py",
         "cli/predict_options.py",
         "cli/progress.py",

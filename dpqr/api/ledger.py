@@ -120,6 +120,8 @@ class Ledger:
         counts: str | None = None,
         allow_fail: bool = False,
         kind: Literal["private", "public", "synthetic"] = "private",
+        purpose: str = "",
+        by: str = "",
         **reading: Unpack[PolicyOptions],
     ) -> Budget:
         """Give a dataset its budget, once: there is no reset.
@@ -130,6 +132,7 @@ class Ledger:
         from dpqr.app.budget import open_budget
         from dpqr.app.requests import BudgetRequest
         from dpqr.privacy.policy import Policy
+        from dpqr.privacy.reason import Reason
 
         limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
         asked = BudgetRequest(
@@ -142,6 +145,7 @@ class Ledger:
             neighbours=text("neighbours", neighbours, among=("add-remove", "replace")),
             unit=unit,
             kind=text("kind", kind, among=("private", "public", "synthetic")),
+            reason=Reason(purpose=purpose, by=by),
             policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **limits),
         )
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
@@ -192,10 +196,11 @@ class Ledger:
         from dpqr.app.budget import history
 
         rows = [
-            (each.number, each.time, each.kind, each.dataset, _up(each.cost.amount), each.settles, each.note, each.hash)
+            (each.number, each.time, each.kind, each.dataset, _up(each.cost.amount), each.settles)
+            + (each.reason.purpose, each.reason.by, each.note, each.hash)
             for each in withheld(lambda: history(self._opened(), dataset))
         ]
-        names = ["number", "time", "entry", "dataset", "cost", "settles", "note", "seal"]
+        names = ["number", "time", "entry", "dataset", "cost", "settles", "purpose", "by", "note", "seal"]
         found = pd.DataFrame(rows, columns=names)
         return found.assign(time=pd.to_datetime(found["time"], utc=True), settles=found["settles"].astype("Int64"))
 

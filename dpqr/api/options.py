@@ -8,13 +8,23 @@ from decimal import Decimal
 from difflib import get_close_matches
 from functools import partial
 from numbers import Integral, Rational, Real
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
-from dpqr.app.requests import LedgerRequest, PlanRequest
+from dpqr.app.requests import (
+    AnswerForm,
+    BinForm,
+    ExistingForm,
+    LedgerRequest,
+    OutputRequest,
+    PlanRequest,
+    SyntheticForm,
+    output_request,
+)
 from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
-from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.source import STDIN, TableSource
 from dpqr.mechanisms.noisy_answers import RECORDS
+from dpqr.privacy.reason import Reason
 
 if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
@@ -60,6 +70,17 @@ class PlanOptions(RunOptions, total=False):
     schedule: str | None
     update: str | None
     accountant: str | None
+
+
+class ReleaseOptions(PlanOptions, total=False):
+    """The same with what becomes of the release, and why it is made."""
+
+    format: AnswerForm | None
+    synthetic: SyntheticForm | None
+    bins: BinForm | None
+    if_exists: ExistingForm | None
+    purpose: str | None
+    by: str | None
 
 
 def figure(name: str, value: object) -> str:
@@ -140,6 +161,15 @@ READING: Mapping[str, Check] = {
     "max_bytes": whole,
     "max_memory": whole,
 }
+RELEASING: Mapping[str, Check] = {
+    "format": partial(text, among=get_args(AnswerForm)),
+    "synthetic": partial(text, among=get_args(SyntheticForm)),
+    "bins": partial(text, among=get_args(BinForm)),
+    "if_exists": partial(text, among=get_args(ExistingForm)),
+    "purpose": text,
+    "by": text,
+}
+ALL: Mapping[str, Check] = {**PLANNING, **READING, **RELEASING}
 
 LIMITS = ("max_cells", "max_records", "max_columns", "max_bytes", "max_memory")
 
@@ -161,7 +191,7 @@ def plan_request(queries: object, epsilon: Figure, domain: object, given: Mappin
         UsageFault: a value that no option may have.
         TypeError: a name that is no option.
     """
-    options = stated(given, {**PLANNING, **READING})
+    options = stated(given, ALL)
     planned = {name: value for name, value in options.items() if name in PLANNING}
     return PlanRequest(
         queries=document("queries", queries),
@@ -173,9 +203,11 @@ def plan_request(queries: object, epsilon: Figure, domain: object, given: Mappin
 
 
 def table_source(table: object, given: Mapping[str, object]) -> TableSource:
-    """The private table: paths, or what is in memory; nothing is opened."""
+    """The private table: paths, or what is in memory; nothing is opened. None: a run that opens none."""
     delimiter, counts = given.get("delimiter"), given.get("counts")
     told: dict[str, Any] = {"delimiter": delimiter, "count_column": counts}
+    if table is None:
+        return TableSource(paths=(STDIN,), **told)
     if isinstance(table, str | os.PathLike):
         return TableSource(paths=(os.fspath(table),), **told)
     if isinstance(table, list | tuple) and all(isinstance(each, str | os.PathLike) for each in table):
@@ -187,9 +219,22 @@ def table_source(table: object, given: Mapping[str, object]) -> TableSource:
     return TableSource(frame=in_memory(table), **told)
 
 
+def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest:
+    """The files that were asked for."""
+    held = stated(given, ALL)
+    named = (held.get(name) for name in ("format", "synthetic", "bins", "if_exists"))
+    return output_request(None if directory is None else os.fspath(directory), *named)
+
+
+def reason(given: Mapping[str, object]) -> Reason:
+    """Why a budget is opened or charged, and who asks."""
+    held = stated(given, ALL)
+    return Reason(purpose=held.get("purpose", ""), by=held.get("by", ""))
+
+
 def limits(given: Mapping[str, object]) -> Limits:
     """The stated limits; the others keep their defaults."""
-    held = stated(given, {**PLANNING, **READING})
+    held = stated(given, ALL)
     return Limits(**{name.removeprefix("max_"): value for name, value in held.items() if name in LIMITS})
 
 

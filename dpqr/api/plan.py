@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.options import Figure, Path, PlanOptions, limits, payer, plan_request, table_source
@@ -13,14 +14,12 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
+    from dpqr.construction.resources import Resources
     from dpqr.strategies.plan import Plan as PlannedRun
-
-UNREAD = "-"
-"""Stands for the table of a plan, which is never opened."""
 
 
 class Plan:
-    """The run on paper. It is public: no table was looked at.
+    """The run on paper. It is public: no table was looked at. resources: seconds, memory and files that it takes.
 
     >>> import dpqr
     >>> planned = dpqr.plan(queries={"queries": [{"marginal": ["age"]}]}, domain={"age": 4}, eps="0.5")
@@ -30,8 +29,8 @@ class Plan:
     [['marginal(age)', 4]]
     """
 
-    def __init__(self, planned: PlannedRun) -> None:
-        self._planned = planned
+    def __init__(self, planned: PlannedRun, taken: Resources) -> None:
+        self._planned, self.resources = planned, taken
 
     @property
     def guarantee(self) -> str:
@@ -45,7 +44,7 @@ class Plan:
         """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
         from dpqr.io.outputs.release_document import plan_document
 
-        return plan_document(self._planned)
+        return plan_document(self._planned) | {"resources": asdict(self.resources)}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -65,7 +64,7 @@ class Plan:
         """The plan as the command line shows it."""
         from dpqr.report.plan_view import plan_view
 
-        return Receipt.of(lambda: plan_view(self._planned))
+        return Receipt.of(lambda: plan_view(self._planned, self.resources))
 
     def __str__(self) -> str:
         return str(self.text)
@@ -100,9 +99,9 @@ def plan(
     from dpqr.app.requests import ReleaseRequest
 
     request = ReleaseRequest(
-        source=table_source(UNREAD, options),
+        source=table_source(None, options),
         plan=plan_request(queries, eps, domain, options),
         limits=limits(options),
         payer=payer(dataset, ledger, anchor),
     )
-    return Plan(withheld(lambda: dry_run(request)))
+    return Plan(*withheld(lambda: dry_run(request)))

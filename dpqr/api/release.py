@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
-from dpqr.api.options import Figure, Path, PlanOptions, limits, payer, plan_request, table_source
+from dpqr.api.options import (
+    Figure,
+    Path,
+    ReleaseOptions,
+    limits,
+    output,
+    payer,
+    plan_request,
+    reason,
+    table_source,
+    truth,
+)
 from dpqr.api.pivots import pivot
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
@@ -17,7 +28,7 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.requests import AnswerForm, BinForm, SyntheticForm
+    from dpqr.app.requests import AnswerForm, BinForm, ReleaseRequest, SyntheticForm
     from dpqr.construction.release import Release as FinishedRun
     from dpqr.io.outputs.read_release import ReleaseFiles
 
@@ -108,7 +119,7 @@ class Release:
 
         Raises:
             InfeasiblePlan: the update rule ends with no distribution.
-            UsageFault: the files hold no synthetic rows.
+            DocumentError: the files hold no synthetic data.
         """
         return self._origin.synthetic()
 
@@ -119,21 +130,20 @@ class Release:
         format: AnswerForm | None = None,  # noqa: A002 (as --format)
         synthetic: SyntheticForm | None = None,
         bins: BinForm | None = None,
-        force: bool = False,
+        if_exists: Literal["fail", "replace"] = "fail",
     ) -> None:
         """Write the files that `dpqr release --out` writes, whole or not at all.
 
         Raises:
-            UsageFault: the directory cannot be written, or there is one and `force` is not set.
+            UsageFault: the directory cannot be written, or there is one and it shall not be replaced.
         """
         if not isinstance(self._origin, Made):
             raise UsageFault("save: this release was read from its directory; copy that")
         from dpqr.app.release import save
-        from dpqr.app.requests import output_request
 
         held = self._origin.finished
-        output = output_request(os.fspath(directory), format, synthetic, bins, force=force)
-        withheld(lambda: save(held, output))
+        stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists}
+        withheld(lambda: save(held, output(directory, stated)))
 
     def __repr__(self) -> str:
         from dpqr.report.wording import counted
@@ -201,8 +211,7 @@ class Kept:
     def synthetic(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import read_synthetic_frame
 
-        path, _, _ = self.files.synthetic()
-        return read_synthetic_frame(os.fspath(path))
+        return read_synthetic_frame(self.files)
 
 
 def release(
@@ -214,13 +223,10 @@ def release(
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
-    resume: bool = False,
     out: Path | None = None,
-    format: AnswerForm | None = None,  # noqa: A002 (as --format)
-    synthetic: SyntheticForm | None = None,
-    bins: BinForm | None = None,
-    force: bool = False,
-    **options: Unpack[PlanOptions],
+    resume: bool = False,
+    rehearse: bool = False,
+    **options: Unpack[ReleaseOptions],
 ) -> Release:
     """Release private answers to the queries over a table.
 
@@ -229,6 +235,7 @@ def release(
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
         dataset: whose budget pays, in `ledger`.
         out: a new directory for the files. With a ledger, a run that is killed can then be continued with `resume`.
+        rehearse: run on rows of the public domain, free of charge; no table is opened, and None will do.
         options: every other option of `dpqr release`, by its name with _ for -.
 
     Raises:
@@ -238,16 +245,33 @@ def release(
         (eps, delta)-differential privacy for the unit that the release names. Names and types of columns are looked at
         before the budget pays, rows afterwards; nothing seeds the noise.
     """
-    from dpqr.app.release import release as released
-    from dpqr.app.requests import ReleaseRequest, output_request
+    from dpqr.app.requests import ReleaseRequest
 
     request = ReleaseRequest(
-        source=table_source(table, options),
+        source=table_source(_some(table, rehearse), options),
         plan=plan_request(queries, eps, domain, options),
-        output=output_request(None if out is None else os.fspath(out), format, synthetic, bins, force=force),
+        output=output(out, options),
         limits=limits(options),
-        payer=payer(dataset, ledger, anchor, resume),
+        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
+        reason=reason(options),
+        rehearse=truth("rehearse", rehearse),
     )
+    return _released(request)
+
+
+def _some(table: object, rehearse: bool) -> object:
+    """The table. UsageFault where there is none, and one is needed."""
+    if table is None and not rehearse:
+        raise UsageFault("release: None is no table; give one, or rehearse=True, which opens none")
+    return table
+
+
+def _released(request: ReleaseRequest) -> Release:
+    from dpqr.app.finished import already_released
+    from dpqr.app.release import release as released
+
+    if withheld(lambda: already_released(request)):
+        return read_release(request.output.directory or "")
     return Release(Made(withheld(lambda: released(request, Unwatched()))))
 
 

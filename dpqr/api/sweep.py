@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dpqr.api.queries import Document
     from dpqr.app.requests import SweepRequest
     from dpqr.app.sweep import Trial
+    from dpqr.io.tables.source import TableSource
 
 Names = str | Sequence[str | None] | None
 ROLES = ("schedule", "update", "accountant")
@@ -40,7 +41,8 @@ COLUMNS = (
 
 def sweep(
     *,
-    public: object,
+    public: object = None,
+    rehearse: bool = False,
     queries: Document,
     eps: Figure | Sequence[Figure],
     domain: Document | None = None,
@@ -53,10 +55,10 @@ def sweep(
     anchor: Path | None = None,
     **options: Unpack[RunOptions],
 ) -> pd.DataFrame:
-    """Release a public table by every combination of the settings, and compare each release with the truth.
+    """Release a public table by every combination of settings, and compare each release with the truth.
 
     Args:
-        public: a table that is public or made up, as the caller declares by this name.
+        public: a table that the caller declares public. rehearse: rows drawn from the public domain in its place.
         eps, schedule, update, accountant: one value, or several to be combined; None: as `release` chooses.
         dataset: the table's name in `ledger`; refused if it is private there.
         options: every other option of a plan, the same for all.
@@ -72,17 +74,26 @@ def sweep(
     roles = product(*map(_several, (eps, schedule, update, accountant)))
     named = ((each, dict(zip(ROLES, chosen, strict=True))) for each, *chosen in roles)
     plans = tuple(plan_request(queries, each, domain, {**options, **chosen}) for each, chosen in named)
-    path, outside = ledger_paths(ledger, anchor)
+    files = ledger_paths(ledger, anchor)
     request = SweepRequest(
-        source=table_source(public, options),
+        source=_declared(public, rehearse, options),
         plans=plans,
         repeats=whole("repeats", repeats),
         limits=limits(options),
         dataset=dataset,
-        ledger=path,
-        anchor=outside,
+        **dict(zip(("ledger", "anchor"), files, strict=True)),
     )
     return _frame(row for trial in _tried(request) for row in _rows(trial))
+
+
+def _declared(public: object, rehearse: bool, options: Mapping[str, object]) -> TableSource | None:
+    """The table; None: rows of a rehearsal. UsageFault unless it is one of them."""
+    if (public is None) is not rehearse:
+        raise UsageFault(
+            "sweep: its errors are exact, so say on what: public=TABLE for one that is public or made up, or "
+            "rehearse=True for rows drawn from the public domain"
+        )
+    return None if rehearse else table_source(public, options)
 
 
 def _tried(request: SweepRequest) -> list[Trial]:

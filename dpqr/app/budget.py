@@ -66,6 +66,7 @@ def terms(request: BudgetRequest) -> Terms:
         unit=unit.whom,
         kind=DataKind(request.kind),
         policy=request.policy,
+        reason=request.reason,
     )
 
 

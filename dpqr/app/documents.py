@@ -10,7 +10,7 @@ from dpqr.app.notes import failing_notes
 from dpqr.app.planning import read_documents
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
-from dpqr.errors import UsageFault
+from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.documents.domain import skeleton_from_schema
 from dpqr.io.documents.forms import schema
 from dpqr.io.tables.source import TableSource
@@ -48,7 +48,7 @@ def write_new(path: str, text: str) -> None:
     try:
         target.touch(exist_ok=False)
     except FileExistsError:
-        raise UsageFault(f"--out {path}: the file exists; choose another name or remove it") from None
+        raise AlreadyThere(f"--out {path}: the file exists; choose another name or remove it") from None
     except OSError as error:
         raise _unwritable(path, error) from None
     try:

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from dpqr.app.planning import read_documents
+from dpqr.app.rehearse import rehearsed_table
 from dpqr.app.requests import EvaluateRequest
 from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
@@ -25,6 +26,7 @@ from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.privacy.ledger import DataKind, Ledger
+from dpqr.strategies.problem import Problem
 
 NOT_FOR_RELEASE = (
     "NOT FOR RELEASE: exact errors, without noise. They are for public or synthetic tables; of a private table they "
@@ -74,6 +76,11 @@ def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -
     """The true answers over a table that passed `require_public`. Raises: DataError."""
     check_table(source, asked.domain, limits)
     return true_answers(load_table(source, asked.domain, limits).counts, asked.workload.blocks)
+
+
+def rehearsed_answers(problem: Problem, limits: Limits) -> Truth:
+    """The true answers over the rows that a rehearsal of the same problem draws: they are public."""
+    return true_answers(rehearsed_table(problem, limits).counts, problem.workload.blocks)
 
 
 def require_public(request: Claim, environment: Mapping[str, str] = os.environ) -> None:

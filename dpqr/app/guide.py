@@ -18,6 +18,7 @@ TOPICS = (
     "results",
     "ledger",
     "ci",
+    "settings",
     "strategies",
     "models",
     "accountants",

@@ -6,18 +6,17 @@ from __future__ import annotations
 import hmac
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
+from dpqr.app.bill import Bill
 from dpqr.app.budget import configured_ledger
 from dpqr.app.requests import LedgerRequest
 from dpqr.construction.journal import Journal, Unkept
-from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DataError, DpqrError, UsageFault
-from dpqr.io.journal.fingerprints import has_another_form, plan_note
+from dpqr.io.journal.fingerprints import has_another_form
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE, LedgerJournal, begun_journal, continued_journal, run_of
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.journal.transcript_file import TranscriptFile, held
@@ -25,39 +24,14 @@ from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import KeyedNoise, NoiseSource
-from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.accountants.filters import EveryFilter
-from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition
-from dpqr.privacy.ledger import DEFAULT, Ledger, Reservation
-from dpqr.privacy.policy import Policy
-from dpqr.strategies.choice import guarded
-from dpqr.strategies.plan import Plan
+from dpqr.privacy.ledger import Ledger, Reservation
 
 ENDING = ".transcript"
 _ROWS_OF_PERSONS = b"dpqr: rows of persons"
 _FIRST_LINE = 2**16
 """Characters of a transcript that are looked at without being checked."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
-    """What a run will be charged, before it begins. pricing: the accountant that proves it; guard: a fresh filter that
-    admits it; note: what the ledger remembers of it, the same for the same plan; policy: how the table is read."""
-
-    events: Composition
-    unit: PrivacyUnit
-    pricing: Pricing
-    guard: Callable[[], PrivacyFilter]
-    note: str
-    policy: Policy = DEFAULT
-
-
-def release_bill(plan: Plan, policy: Policy = DEFAULT) -> Bill:
-    """The bill of a release."""
-    pricing, guard = Pricing(accountant=plan.roles.accountant.name, delta=plan.budget.delta), partial(guarded, plan)
-    unit = plan.problem.unit
-    return Bill(events=plan.events, unit=unit, pricing=pricing, guard=guard, note=plan_note(plan), policy=policy)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -223,14 +197,6 @@ def paid_run(asked: LedgerRequest | None, bill: Bill, directory: Path | None) ->
             raise
 
 
-def require_affordable(asked: LedgerRequest | None, bill: Bill) -> None:
-    """BudgetRefused or LedgerError where the ledger would not pay for `bill` now. A run that is continued is paid."""
-    if asked is None or asked.resume:
-        return
-    ledger = configured_ledger(asked.ledger, asked.anchor)
-    ledger.require_fit(asked.dataset, bill.events, unit=bill.unit, policy=bill.policy, pricing=bill.pricing)
-
-
 def transcript_path(directory: Path) -> Path:
     """Where the transcript of a release to `directory` lies until it is settled."""
     return directory.with_name(f".{directory.name}{ENDING}")
@@ -252,7 +218,13 @@ def is_published(directory: Path) -> bool:
 
 def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
     paid = ledger.reserve(
-        asked.dataset, bill.events, unit=bill.unit, note=bill.note, policy=bill.policy, pricing=bill.pricing
+        asked.dataset,
+        bill.events,
+        unit=bill.unit,
+        note=bill.note,
+        policy=bill.policy,
+        pricing=bill.pricing,
+        reason=bill.reason,
     )
     return PaidRun(guard=EveryFilter(filters=(bill.guard(), paid.guard())), ledger=ledger, paid=paid)
 

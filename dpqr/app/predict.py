@@ -7,7 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
-from dpqr.app.paid_run import Bill, PaidRun, paid_run, require_affordable
+from dpqr.app.bill import Bill, require_affordable
+from dpqr.app.paid_run import PaidRun, paid_run
 from dpqr.app.predict_draws import drawn
 from dpqr.app.predict_planning import settled_prediction, wanted_prediction
 from dpqr.app.reading import Reading, count_column, reading
@@ -41,6 +42,7 @@ from dpqr.prediction.release import PredictionRelease
 from dpqr.privacy.accountants.known import PREDICTING, available
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import Reason
 
 
 class Progress(Protocol):
@@ -58,7 +60,7 @@ def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Outl
     plan, held = _held(settled_prediction(wanted), request)
     if request.out is not None:
         _reserved(request.out, plan.problem.points is None)
-    require_affordable(request.payer, _bill(plan, held.policy))
+    require_affordable(request.payer, _bill(plan, held.policy, request.reason))
     return plan, outlook(plan, wanted)
 
 
@@ -90,8 +92,9 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     if plan.parts is not None or plan.ordered:
         require_single_rows(held.source)
-    with paid_run(payer, _bill(plan, held.policy), None) as run:
-        released = replace(_drawn(plan, held, run, codes, progress, noise or SystemNoise(), spent), paid=run.paid)
+    with paid_run(payer, _bill(plan, held.policy, request.reason), None) as run:
+        finished = _drawn(plan, held, run, codes, progress, noise or SystemNoise(), spent)
+        released = replace(finished, paid=run.paid, reason=request.reason)
         _write(released, files, domain)
         run.released()
     return released
@@ -120,7 +123,7 @@ def _wanted(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
 def _held(plan: PredictionPlan, request: PredictionRequest) -> tuple[PredictionPlan, Reading]:
     """The plan with the bits that the exit code reveals beside it, and how the table is read."""
     held = reading(request.table, request.limits, plan.problem.domain, request.payer)
-    return replace(plan, notes=(*plan.notes, *held.bits)), held
+    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
 
 
 def _points(request: PredictionRequest) -> AnyArray | None:
@@ -148,7 +151,7 @@ def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:
     return reserve_file(out), reserve_file(record_path(out))
 
 
-def _bill(plan: PredictionPlan, policy: Policy) -> Bill:
+def _bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bill:
     digest = hashlib.sha256(canonical(prediction_plan_document(plan)).encode()).hexdigest()
     return Bill(
         events=plan.events,
@@ -157,6 +160,7 @@ def _bill(plan: PredictionPlan, policy: Policy) -> Bill:
         guard=lambda: plan.accountant.guard(plan.budget, plan.events),
         note=f"predict, plan {digest}",
         policy=policy,
+        reason=reason,
     )
 
 

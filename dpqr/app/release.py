@@ -9,10 +9,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
+from dpqr.app.bill import Bill, release_bill, require_affordable
 from dpqr.app.machine import require_resources, resources
-from dpqr.app.paid_run import PaidRun, is_published, paid_run, release_bill, require_affordable
+from dpqr.app.paid_run import PaidRun, is_published, paid_run
 from dpqr.app.planning import plan_release
 from dpqr.app.reading import Reading, count_column, reading
+from dpqr.app.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.construction.costs import Costs, priced_phases
 from dpqr.construction.draws import Draws
@@ -24,7 +26,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
-from dpqr.io.tables.load import load_table
+from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.known import available
@@ -57,7 +59,7 @@ def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     held = reading(request.source, request.limits, plan.problem.domain, request.payer)
-    return replace(plan, notes=(*plan.notes, *held.bits)), held
+    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
 
 
 def release(
@@ -85,17 +87,22 @@ def release(
         The plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is known to
         a ledger only. The unit follows from the source's own count column, whatever the request says.
     """
-    payer, output = request.payer, request.output
+    output, payer = request.output, None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     plan, held = _checked(request)
+    rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
     require_resources(plan, output)
     target, prices = _reserved(output, payer), _prices(plan)
-    check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
-    bill = release_bill(plan, held.policy)
+    bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:
-        finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
+        source = noise or SystemNoise()
+        table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
+        drawn = _drawn(plan, run, table, progress, source, prices)
+        reason = run.paid.reason if run.paid else request.reason
+        finished = replace(drawn, reason=reason, rehearsed=rehearsed)
         if target:
             write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
         run.released()
@@ -116,21 +123,23 @@ def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDire
     if output.directory is None:
         return None
     again = payer is not None and payer.resume and is_published(Path(os.path.abspath(output.directory)))
-    return reserve(output.directory, force=output.force or again)
+    return reserve(output.directory, force=output.if_exists == "replace" or again)
 
 
-def _drawn(
-    plan: Plan,
-    run: PaidRun,
-    held: Reading,
-    progress: Progress,
-    noise: NoiseSource,
-    prices: tuple[dict[str, Fraction | None], Costs],
-) -> Release:
-    """Open the table and run the construction on what was paid."""
-    problem, (spent, costs) = plan.problem, prices
+def _check_input(request: ReleaseRequest, plan: Plan, held: Reading, bill: Bill) -> None:
+    """The table's structure. A rehearsal has no table: it is held off releases, and off a budget that could not pay."""
+    if request.rehearse:
+        require_rehearsable(request)
+        require_affordable(request.payer, bill)
+    else:
+        check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+
+
+def _opened(plan: Plan, run: PaidRun, held: Reading, progress: Progress, noise: NoiseSource) -> LoadedTable:
+    """The private table, sealed."""
+    problem = plan.problem
     run.look(held.source)
-    table = load_table(
+    return load_table(
         held.source,
         problem.domain,
         held.limits,
@@ -139,6 +148,18 @@ def _drawn(
         declared=problem.declared,
         progress=progress.read,
     )
+
+
+def _drawn(
+    plan: Plan,
+    run: PaidRun,
+    table: LoadedTable,
+    progress: Progress,
+    noise: NoiseSource,
+    prices: tuple[dict[str, Fraction | None], Costs],
+) -> Release:
+    """Run the construction on what was paid."""
+    spent, costs = prices
     draws = Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
     dropped = count_dropped(draws.of_left_out(table.dropped), plan)
     outcome = iterative_construction(draws, plan, progress)

@@ -14,10 +14,12 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import UNSTATED, Reason
 
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
 BinForm = Literal["title", "midpoint", "sampled"]
+ExistingForm = Literal["skip", "fail", "replace"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,13 +59,13 @@ class PlanRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputRequest:
-    """Where a release goes and what it holds beside the answers."""
+    """Where a release goes and what it holds beside the answers. if_exists: what becomes of a release that is there."""
 
     directory: str | None = None
     format: AnswerForm = "csv"
     synthetic: SyntheticForm | None = None
     bins: BinForm = "title"
-    force: bool = False
+    if_exists: ExistingForm = "fail"
 
 
 def output_request(
@@ -71,12 +73,11 @@ def output_request(
     answers: AnswerForm | None = None,
     synthetic: SyntheticForm | None = None,
     bins: BinForm | None = None,
-    *,
-    force: bool = False,
+    if_exists: ExistingForm | None = None,
 ) -> OutputRequest:
     """The files that were asked for; None: not stated. UsageFault for what would have no effect, for the budget would
     pay a second time for what it asks."""
-    stated = {"format": answers, "synthetic": synthetic, "bins": bins, "force": force}
+    stated = {"format": answers, "synthetic": synthetic, "bins": bins, "if-exists": if_exists}
     idle = next((name for name, value in stated.items() if value), None)
     if idle and directory is None:
         raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
@@ -85,7 +86,11 @@ def output_request(
     if bins == "sampled" and synthetic == "cells":
         raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
     return OutputRequest(
-        directory=directory, format=answers or "csv", synthetic=synthetic, bins=bins or "title", force=force
+        directory=directory,
+        format=answers or "csv",
+        synthetic=synthetic,
+        bins=bins or "title",
+        if_exists=if_exists or "fail",
     )
 
 
@@ -101,13 +106,17 @@ class LedgerRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
-    """One release. source: the private table. payer: whose budget pays; None: no ledger is used."""
+    """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
+    asks. notes: what the plan shall say of the request itself. rehearse: on rows of the public domain."""
 
     source: TableSource
     plan: PlanRequest
     output: OutputRequest = field(default_factory=OutputRequest)
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
+    reason: Reason = UNSTATED
+    notes: tuple[str, ...] = ()
+    rehearse: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +164,8 @@ class PredictionRequest:
     """One prediction run.
 
     table: the private one. points: None where a function is released. out: None: nothing is written. payer: whose
-    budget pays; None: no ledger is used.
+    budget pays; None: no ledger is used. reason: why, and who asks.
+    notes: what the plan shall say of the request itself.
     """
 
     table: TableSource
@@ -164,6 +174,8 @@ class PredictionRequest:
     out: str | None = None
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
+    reason: Reason = UNSTATED
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +195,7 @@ class BudgetRequest:
     accountant: basic or zcdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
     epsilon and delta. cap, cap_delta: epsilon and delta of the largest release. unit: column that names persons, whose
     budget it then is; None: of rows. policy: how the table is read; its count column makes it a budget of records.
+    reason: why it is opened, and by whom.
     """
 
     dataset: str
@@ -195,6 +208,7 @@ class BudgetRequest:
     unit: str | None = None
     kind: str = DataKind.PRIVATE.value
     policy: Policy = field(default_factory=Policy)
+    reason: Reason = UNSTATED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,10 +246,11 @@ class EvaluateRequest:
 class SweepRequest:
     """Releases of one public table by several plans, each `repeats` times, and how far each is from the truth.
 
-    dataset: the table's name in a ledger; ledger, anchor: paths, None: as configured.
+    source: None: rows drawn from the public domain, as a rehearsal draws them. dataset: the table's name in a ledger;
+    ledger, anchor: paths, None: as configured.
     """
 
-    source: TableSource
+    source: TableSource | None
     plans: tuple[PlanRequest, ...]
     repeats: int = 1
     limits: Limits = field(default_factory=Limits)
@@ -245,5 +260,5 @@ class SweepRequest:
 
     @property
     def sources(self) -> dict[str, TableSource]:
-        """The table."""
-        return {"public": self.source}
+        """The table, if there is one."""
+        return {} if self.source is None else {"public": self.source}

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from dpqr.cli import groups
+from dpqr.cli.completion import datasets
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered
+from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
@@ -136,6 +139,7 @@ def command() -> None:
 @click.option("--counts", metavar="COLUMN", help="The table is a histogram; COLUMN holds each row's count.")
 @reading
 @click.option("--allow-fail", "fail", is_flag=True, help="A column's rule may be `fail`. [refused]")
+@groups.asker
 @click.option("--kind", type=click.Choice(["private", "public", "synthetic"]), default="private", show_default=True)
 @files
 @as_json
@@ -148,6 +152,7 @@ def init(
     counts: str | None,
     reading: Reading,
     fail: bool,
+    asker: groups.Asker,
     kind: str,
     files: Files,
     as_json: bool,
@@ -171,13 +176,15 @@ def init(
         unit=unit,
         kind=kind,
         policy=reading.policy(counts, fail),
+        reason=asker.reason,
     )
+    say_settings()
     opened = open_budget(files.opened(), asked)
     _show((opened,), opened.document() if as_json else None)
 
 
 @command.command("policy")
-@click.argument("dataset")
+@click.argument("dataset", shell_complete=datasets)
 @reading
 @click.option("--allow-fail/--forbid-fail", "fail", default=None, help="Whether a column's rule may be `fail`.")
 @files
@@ -195,7 +202,7 @@ def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, a
 
 
 @command.command("show")
-@click.argument("dataset", required=False)
+@click.argument("dataset", required=False, shell_complete=datasets)
 @click.option("--delta", metavar="D", help="Where the history is priced. [each budget's own]")
 @files
 @as_json
@@ -211,7 +218,7 @@ def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool)
 
 
 @command.command("history")
-@click.argument("dataset", required=False)
+@click.argument("dataset", required=False, shell_complete=datasets)
 @files
 @as_json
 def history(dataset: str | None, *, files: Files, as_json: bool) -> None:

@@ -11,16 +11,20 @@ import signal
 import sys
 import time
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from types import FrameType
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
 from dpqr.cli.streams import require_output, say
 from dpqr.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, UsageFault
 
-USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130
+USAGE, INFEASIBLE, REFUSED, INTERRUPTED = 2, 3, 4, 130
 LINE = 400
 """Signs of an error's line that are shown; of a longer one its middle is left out."""
+RETIRED = {"--force": "--if-exists replace"}
+"""Options of older versions, and what took their place."""
 ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 GRACE = 10.0
 """Seconds in which a second signal is ignored: whoever asks twice must not stop what is being put in order."""
@@ -53,40 +57,58 @@ class Signals:
             raise KeyboardInterrupt
 
 
-def ended_by(error: BaseException) -> int:
-    """Print what ended the command, in one or two lines; the exit code.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ending:
+    """What ended a command, in public words. kind: the error's class, or a noun where it is none of the family.
+
+    text: one or two lines. notes: what becomes of a paid run. error: of the family, if it is one of it.
+    """
+
+    code: int
+    kind: str
+    text: str
+    notes: tuple[str, ...] = ()
+    error: DpqrError | None = None
+
+
+def ending_of(error: BaseException) -> Ending | None:
+    """What `error` means to a user; None: the reader of standard output has left, which is no fault.
 
     Privacy: errors of the family hold public words only. Of any other nothing is shown, for it may quote the table.
     """
     if _reader_left(error):
-        return 0
-    code = _code_of(error)
-    _say_notes(error)
-    return code
+        return None
+    return replace(_ending(error), notes=_notes(error))
 
 
-def _code_of(error: BaseException) -> int:
+def _ending(error: BaseException) -> Ending:
     if isinstance(error, DpqrError):
-        return _say(str(error), error.exit_code)
-    if isinstance(error, click.exceptions.NoArgsIsHelpError):
-        say(error.format_message())
-        return USAGE
+        return Ending(code=error.exit_code, kind=type(error).__name__, text=str(error), error=error)
     if isinstance(error, click.ClickException):
-        return _say(_usage_words(error), error.exit_code)
+        words = error.format_message() if isinstance(error, NoArgsIsHelpError) else _usage_words(error)
+        return Ending(code=error.exit_code, kind="UsageFault", text=words)
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        return _say("interrupted", INTERRUPTED)
+        return Ending(code=INTERRUPTED, kind="Interrupted", text="interrupted")
     if isinstance(error, MemoryError):
-        return _say(NO_MEMORY, INFEASIBLE)
+        return Ending(code=INFEASIBLE, kind="MemoryError", text=NO_MEMORY)
     if isinstance(error, OSError) and (fault := _output_fault()):
-        return _say(fault, USAGE)
-    return _say(UNEXPECTED, 1)
+        return Ending(code=USAGE, kind="UsageFault", text=fault)
+    return Ending(code=1, kind="UnexpectedFault", text=UNEXPECTED)
 
 
-def _say_notes(error: BaseException) -> None:
+def say_ending(ending: Ending, error: BaseException) -> None:
+    """The ending on stderr, in one or two lines, and its notes; a help text that nobody asked for as it is."""
+    if isinstance(error, NoArgsIsHelpError):
+        say(ending.text)
+        return
+    _say(ending.text)
+    for note in ending.notes:
+        say(note)
+
+
+def _notes(error: BaseException) -> tuple[str, ...]:
     """The only notes that are shown: those of other packages may quote the table."""
-    for note in (RESUMABLE, STAYS_SPENT):
-        if note in getattr(error, "__notes__", ()):
-            say(note)
+    return tuple(note for note in (RESUMABLE, STAYS_SPENT) if note in getattr(error, "__notes__", ()))
 
 
 def _usage_words(error: click.ClickException) -> str:
@@ -101,17 +123,18 @@ def _usage_words(error: click.ClickException) -> str:
 
 def _unknown_option(error: click.NoSuchOption) -> str:
     """In our words: click's own differ from version to version."""
+    if error.option_name in RETIRED:
+        return f"no such option {error.option_name!r} any more; give {RETIRED[error.option_name]}"
     near = " or ".join(map(repr, sorted(error.possibilities or ())))
     return f"no such option {error.option_name!r}{f'; did you mean {near}?' if near else ''}"
 
 
-def _say(text: str, code: int) -> int:
+def _say(text: str) -> None:
     """Two lines at most; a name that holds line ends or terminal codes is shown escaped, and a long one cut."""
     first, _, second = text.partition("\n")
     for line in filter(None, (f"dpqr: {first}", second)):
         shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
         say(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}")
-    return code
 
 
 def _output_fault() -> str | None:

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
+from dpqr.cli import completion
+from dpqr.cli.completion import DOCUMENTS, LEDGERS
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, gathered, named, under
 
 if TYPE_CHECKING:
     from dpqr.app.requests import LedgerRequest
     from dpqr.io.tables.limits import Limits
     from dpqr.io.tables.source import TableSource
+    from dpqr.privacy.reason import Reason
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _modes = click.Choice(["auto", "json", "none"])
@@ -30,7 +33,7 @@ class Documents:
 
 def documents(command: Decorated) -> Decorated:
     """--queries and --domain, as `documents`."""
-    option = partial(under("Documents"), metavar="FILE", callback=named)
+    option = partial(under("Documents"), metavar="FILE", callback=named, shell_complete=DOCUMENTS)
     return added(
         gathered(Documents, "documents")(command),
         option("--queries", required=True, help="Queries file (JSON)."),
@@ -120,7 +123,10 @@ class Strategies:
 def strategies(command: Decorated) -> Decorated:
     """The roles by name and their parameters, as `strategies`; `dpqr strategies` lists the names."""
     option, rule = under("Strategies, listed by `dpqr strategies`"), "multiplicative-weights"
-    role, constants = partial(option, metavar="NAME"), click.Choice(["printed", "sharp"])
+    role, constants = (
+        partial(option, metavar="NAME", shell_complete=completion.strategies),
+        click.Choice(["printed", "sharp"]),
+    )
     count, seed = Whole(min=1), Whole(min=0)
     return added(
         gathered(Strategies, "strategies")(command),
@@ -211,12 +217,37 @@ def payer(
 ) -> Decorated:
     """--dataset, --ledger and --anchor, as `payer`. dataset: the first one's help."""
     option = under("Budget for life")
-    file = partial(option, metavar="FILE", callback=named)
+    file = partial(option, metavar="FILE", callback=named, shell_complete=LEDGERS)
     return added(
         gathered(Payer, "payer")(command),
-        option("--dataset", metavar="NAME", help=dataset),
+        option("--dataset", metavar="NAME", shell_complete=completion.datasets, help=dataset),
         file("--ledger", help="The ledger. [DPQR_LEDGER, else this user's own]"),
         file("--anchor", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asker:
+    """Why a budget is opened or charged, and who asks."""
+
+    purpose: str | None
+    by: str | None
+
+    @property
+    def reason(self) -> Reason:
+        """The same as it is recorded. UsageFault for what is no line of text."""
+        from dpqr.privacy.reason import Reason
+
+        return Reason(purpose=self.purpose or "", by=self.by or "")
+
+
+def asker(command: Decorated) -> Decorated:
+    """--purpose and --by, as `asker`."""
+    option = under("Budget for life")
+    return added(
+        gathered(Asker, "asker")(command),
+        option("--purpose", metavar="TEXT", help="Why: one line, kept in the ledger and the record."),
+        option("--by", metavar="NAME", help="Who asks: one line, kept there too."),
     )
 
 

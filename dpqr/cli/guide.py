@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from dpqr.cli.completion import topics
 from dpqr.cli.streams import product, rendered, say, watched
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @click.command("guide")
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=topics)
 @click.option("--search", metavar="WORD", help="Print every line that holds WORD, with its topic and heading.")
 @click.option("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def command(*, topic: str | None, search: str | None, no_color: bool) -> None:

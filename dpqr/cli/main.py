@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import nullcontext, suppress
+from dataclasses import replace
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, NoReturn
@@ -12,25 +13,32 @@ from typing import Any, NoReturn
 import click
 
 from dpqr import __version__
-from dpqr.cli.endings import Signals, ended_by
-from dpqr.cli.streams import escape_unencodable, fill_closed_streams, silence_others
+from dpqr.cli.completion import VARIABLE
+from dpqr.cli.endings import REFUSED, USAGE, Signals, ending_of, say_ending
+from dpqr.cli.settings import give_defaults, settings_hint
+from dpqr.cli.streams import begun, escape_unencodable, fill_closed_streams, silence_others
+from dpqr.errors import DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
     "predict": "Predict a column by a private learner, or release a private function.",
     "budget": "Open and read the budgets that datasets have for life.",
+    "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
     "check": "Check domain and queries together; no data is opened.",
     "domain": "Write the skeleton of a domain file from a table's column types.",
     "schema": "Print the JSON Schema of a document.",
     "strategies": "List the strategies that can be named, and what each is for.",
     "evaluate": "Exact errors of a release over a public or synthetic table; not for release.",
     "audit": "Attack this build and compare what is lost with what is claimed.",
+    "completion": "Print the script with which a shell completes commands and values.",
+    "man": "Write manual pages.",
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
 SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
 """Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
-COMPLETION = "_DPQR_COMPLETE"
-"""Set by a shell that asks for completions."""
+JSON, HELP = "--json", ("-h", "--help")
+HINTED = (USAGE, REFUSED)
+"""Exit codes of what a setting of dpqr.toml may have brought about."""
 os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
 """Read when pyarrow is first imported. Arrow's own pools keep what was freed: a release of 91 pairs took
 44 MB above its imports, and 33 MB with this one, at the same speed."""
@@ -54,6 +62,9 @@ class Commands(click.Group):
             near = get_close_matches(args[0], COMMANDS, n=1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(COMMANDS)}"
             raise click.UsageError(f"no command {args[0]!r}; {hint}", ctx)
+        if not set(HELP) & set(args):
+            with suppress(DpqrError) if ctx.resilient_parsing else nullcontext():
+                give_defaults(ctx, args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -61,24 +72,50 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def main(self, *args: Any, **extra: Any) -> Any:
-        """Run and exit. click's own endings are not used: they print four lines and know one exit code."""
-        if COMPLETION in os.environ:
-            return super().main(*args, **extra)
+    def main(self, *args: Any, signals: Signals | None = None, **extra: Any) -> Any:
+        """Run and exit. click's own endings are not used: they print four lines and know one exit code.
+
+        signals: what may have asked this process to end.
+        """
+        if VARIABLE in os.environ:
+            return super().main(*args, **{**extra, "prog_name": "dpqr", "complete_var": VARIABLE})
         escape_unencodable()
         given = args[0] if args else extra.get("args")
+        arguments = list(sys.argv[1:] if given is None else given)
+        context, code = None, 0
         try:
-            with self.make_context("dpqr", list(sys.argv[1:] if given is None else given)) as context:
+            context = self.make_context("dpqr", list(arguments))
+            with context:
                 self.invoke(context)
-            code = 0
-        except click.exceptions.Exit as ending:
-            code = ending.exit_code
+        except click.exceptions.Exit as ended:
+            code = ended.exit_code
         except BaseException as error:
-            code = ended_by(error)
+            code = _failed(error, context, arguments, signals or Signals())
         sys.exit(code)
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def options_of(arguments: list[str]) -> list[str]:
+    """What may be options: the words before --. Asked where they could not be parsed, so values are among them."""
+    return arguments[: arguments.index("--")] if "--" in arguments else arguments
+
+
+def _failed(error: BaseException, context: click.Context | None, arguments: list[str], signals: Signals) -> int:
+    """Say how the command ended; the exit code."""
+    ending = ending_of(error)
+    if ending is None:
+        return 0
+    if ending.code in HINTED:
+        ending = replace(ending, notes=(*ending.notes, *settings_hint(context)))
+    code = signals.code(ending.code)
+    say_ending(ending, error)
+    if JSON in options_of(arguments) and (context is None or not begun(context)):
+        from dpqr.cli.failures import print_failure
+
+        print_failure(ending, code)
+    return code
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": HELP, "max_content_width": 100})
 @click.version_option(__version__, prog_name="dpqr", message="%(prog)s %(version)s")
 def main() -> None:
     """Differentially private answers to a workload of linear queries.
@@ -102,7 +139,7 @@ def run() -> NoReturn:
     fill_closed_streams()
     silence_others()
     try:
-        main()
+        main(signals=signals)
     except SystemExit as ending:
         code = ending.code
     for stream in filter(None, (sys.stdout, sys.stderr)):

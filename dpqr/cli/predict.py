@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli import groups, options, predict_options
+from dpqr.cli.completion import TABLES
+from dpqr.cli.settings import is_typed, settings_notes
 from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
@@ -20,12 +22,13 @@ USUAL_PREDICTIONS = 100
 
 
 @click.command("predict", cls=options.Sectioned)
-@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named)
+@click.argument("data", nargs=-1, metavar="[DATA]...", callback=options.named, shell_complete=TABLES)
 @predict_options.prediction
 @groups.guarantee
 @predict_options.learner
 @groups.table
 @groups.payer
+@groups.asker
 @options.under("Output")(
     "--out", metavar="FILE", help="Write predictions (.csv, .parquet, .json), or the model, into this new file."
 )
@@ -40,6 +43,7 @@ def command(
     learner: predict_options.Learner,
     table: groups.Table,
     payer: groups.Payer,
+    asker: groups.Asker,
     out: str | None,
     dry_run: bool,
     display: groups.Display,
@@ -65,6 +69,7 @@ def command(
         learner=learner,
         table=table,
         payer=payer,
+        asker=asker,
         out=out,
         dry_run=dry_run,
     )
@@ -87,6 +92,7 @@ class Given:
     learner: predict_options.Learner
     table: groups.Table
     payer: groups.Payer
+    asker: groups.Asker
     out: str | None
     dry_run: bool
 
@@ -110,6 +116,8 @@ class Given:
             out=self.out,
             limits=self.table.limits,
             payer=payer,
+            reason=self.asker.reason,
+            notes=settings_notes(),
         )
 
 
@@ -121,8 +129,8 @@ def _apply(given: Given, model: str, screen: Screen) -> None:
         "DATA": given.data,
         "--target": given.asked.target,
         "--eps": given.eps,
-        "--delta": given.guarantee.delta,
-        "--dataset": given.payer.dataset,
+        "--delta": is_typed("delta"),
+        "--dataset": is_typed("dataset"),
         "--dry-run": given.dry_run,
     }
     idle = next((name for name, value in stated.items() if value), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -10,11 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import groups, options
+from dpqr.cli.completion import TABLES
+from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import OutputRequest, PlanRequest
+    from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
+_existing = click.Choice(["skip", "fail", "replace"])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +29,11 @@ class Output:
     answers: Literal["csv", "parquet", "json"] | None
     synthetic: Literal["rows", "cells"] | None
     bins: Literal["title", "midpoint", "sampled"] | None
-    force: bool
+    if_exists: Literal["skip", "fail", "replace"] | None
 
 
 def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """--out, --format, --synthetic, --bins and --force, as `output`."""
+    """--out, --format, --synthetic, --bins and --if-exists, as `output`."""
     option = options.under("Output")
     return options.added(
         options.gathered(Output, "output")(command),
@@ -39,22 +43,26 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
         option(
             "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
         ),
-        option("--force", is_flag=True, help="Replace the release that is in DIR."),
+        option("--if-exists", type=_existing, help="Where DIR is there: skip a finished release. [default: fail]"),
     )
 
 
 @click.command("release", cls=options.Sectioned)
-@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named)
+@click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @groups.documents
 @partial(groups.guarantee, required=True)
 @groups.dropped_count
 @groups.strategies
 @groups.table
 @groups.payer
+@groups.asker
 @options.under("Budget for life")(
     "--resume", is_flag=True, help="Continue the killed release to --out; no draw is paid twice."
 )
 @output_options
+@options.under("Output")(
+    "--rehearse", is_flag=True, help="Run on rows drawn from the domain: free, stamped; the data is not opened."
+)
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the data is not opened.")
 @groups.display
 def command(
@@ -67,8 +75,10 @@ def command(
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
+    asker: groups.Asker,
     resume: bool,
     output: Output,
+    rehearse: bool,
     dry_run: bool,
     display: groups.Display,
 ) -> None:
@@ -79,29 +89,49 @@ def command(
     \b
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
-    dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/
-    dpqr release data.csv --queries q.json --eps 1 --dry-run
+    dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/ --dry-run
     """
-    from dpqr.app.release import dry_run as planned
-    from dpqr.app.release import release
+    from dpqr.app.finished import already_released
     from dpqr.app.requests import ReleaseRequest
-    from dpqr.cli.progress import progress
-    from dpqr.cli.screen import Screen
 
-    screen = Screen.of(display)
     request = ReleaseRequest(
         source=table.source(data),
         plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
         output=output_request(output),
         limits=table.limits,
         payer=payer.request(resume),
+        reason=asker.reason,
+        notes=settings_notes(),
+        rehearse=rehearse,
     )
-    if dry_run:
-        screen.plan(*planned(request))
-        return
+    if already_released(request):
+        _skipped(display, output.out or "")
+    elif dry_run:
+        _plan(request, display)
+    else:
+        _release(request, display)
+
+
+def _plan(request: ReleaseRequest, display: groups.Display) -> None:
+    from dpqr.app.release import dry_run
+    from dpqr.cli.screen import Screen
+
+    Screen.of(display).plan(*dry_run(request))
+
+
+def _release(request: ReleaseRequest, display: groups.Display) -> None:
+    from dpqr.app.release import release
+    from dpqr.cli.progress import progress
+    from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import product
+    from dpqr.construction.sentences import release_guarantee
+
+    screen, directory = Screen.of(display), request.output.directory
     with progress(display.progress, color=screen.color) as observer:
-        finished = release(request, observer, planned=partial(screen.require_room, directory=output.out))
-    screen.release(finished, output.out)
+        finished = release(request, observer, planned=partial(screen.require_room, directory=directory))
+    if finished.rehearsal and not directory and not display.as_json:
+        product(release_guarantee(finished))
+    screen.release(finished, directory)
 
 
 def plan_request(
@@ -149,4 +179,17 @@ def output_request(output: Output) -> OutputRequest:
     """The files that the options ask for."""
     from dpqr.app.requests import output_request as requested
 
-    return requested(output.out, output.answers, output.synthetic, output.bins, force=output.force)
+    return requested(output.out, output.answers, output.synthetic, output.bins, output.if_exists)
+
+
+def _skipped(display: groups.Display, directory: str) -> None:
+    """The release is there: nothing was opened, drawn or paid."""
+    from dpqr.cli.streams import product_json, say
+    from dpqr.report.wording import plain
+
+    if display.progress == "json":
+        say(json.dumps({"event": "skipped", "out": directory}))
+    else:
+        say(f"{plain(directory)} holds this release already; nothing was opened, and nothing paid")
+    if display.as_json:
+        product_json({"skipped": directory})

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 WIDE = 200
 """Columns of a text that goes to a pipe or a file, where nothing needs to fit a window."""
+_BEGUN = "dpqr.cli.streams: begun"
 _FOREIGN = re.compile(r"[^\n\x20-\x7e]")
 
 
@@ -36,6 +37,8 @@ def say(text: str) -> None:
 
 def product(text: str) -> None:
     """Write to stdout. Raises: UsageFault where that fails; BrokenPipeError where its reader left."""
+    if context := click.get_current_context(silent=True):
+        context.meta[_BEGUN] = True
     if sys.stdout is None:
         raise _closed()
     try:
@@ -44,6 +47,11 @@ def product(text: str) -> None:
         raise
     except OSError as error:
         raise _unwritable(error) from None
+
+
+def begun(context: click.Context) -> bool:
+    """Whether a command has written to stdout, or tried to: a second document there could not be parsed."""
+    return _BEGUN in context.meta
 
 
 def product_json(document: Any) -> None:

@@ -18,6 +18,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reason import UNSTATED, Reason
 from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
@@ -47,6 +48,8 @@ class Release:
     dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
+    reason: why it was made, and who asked.
+    rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
 
     >>> from dpqr.construction.draws import Draws
     >>> from dpqr.construction.loop import iterative_construction
@@ -97,6 +100,12 @@ class Release:
     dropped: DroppedCount | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
+    reason: Reason = UNSTATED
+    rehearsed: int | None = None
+
+    @property
+    def rehearsal(self) -> bool:
+        return self.rehearsed is not None
 
 
 def assemble(

@@ -88,6 +88,8 @@ def choice_words(plan: Plan) -> str:
 def ledger_words(release: Release) -> str:
     """Which releases of the table are covered together."""
     paid = release.paid
+    if release.rehearsal:
+        return "A rehearsal costs nothing; the prices below are those of the release."
     if paid is None:
         return NO_LEDGER
     return (
@@ -97,7 +99,12 @@ def ledger_words(release: Release) -> str:
 
 
 def release_guarantee(release: Release) -> str:
-    """The same for a finished release; one that was drawn from a test source claims nothing."""
+    """The same for a finished release; a rehearsal, and one that was drawn from a test source, claims nothing."""
+    if release.rehearsed is not None:
+        return (
+            f"REHEARSAL: {release.rehearsed:,} rows were drawn from the public domain, and no table was opened; the "
+            "answers describe nobody."
+        )
     if not release.private:
         return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
     return guarantee(release.plan)

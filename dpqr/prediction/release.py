@@ -17,6 +17,7 @@ from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import Target, without
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.reason import UNSTATED, Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -34,6 +35,7 @@ class PredictionRelease:
         penalty: lambda.
         bound: the learner's certified sensitivity.
         paid: the ledger's reservation.
+        reason: why it was made, and who asked.
 
     >>> from dpqr.data.attribute import Attribute, Labels
     >>> from dpqr.data.unit import PrivacyUnit
@@ -64,6 +66,7 @@ class PredictionRelease:
     penalty: Fraction | None = None
     bound: Fraction | None = None
     paid: Reservation | None = None
+    reason: Reason = UNSTATED
 
     @property
     def values(self) -> FloatArray:

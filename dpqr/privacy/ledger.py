@@ -16,6 +16,7 @@ from dpqr.privacy.budget import NO_COST, PURE, Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.policy import Policy, PolicyChange
+from dpqr.privacy.reason import UNSTATED, Reason
 
 DEFAULT = Policy()
 
@@ -35,7 +36,7 @@ class Terms:
     limit, cap: largest cost of all releases together, and of any one release (None: no cap); exact, in the currency of
     `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
     towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
-    policy, once.
+    policy, once. reason: why it was opened, and by whom.
 
     >>> from fractions import Fraction
     >>> terms = Terms(
@@ -62,6 +63,7 @@ class Terms:
     kind: DataKind
     policy: Policy = field(default_factory=Policy)
     policy_stated: bool = True
+    reason: Reason = UNSTATED
 
     @property
     def currency(self) -> Currency:
@@ -101,7 +103,7 @@ class Reservation:
     """A part of a budget that is paid and durable before any data is opened.
 
     number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
-    derived from the events by `pricing`.
+    derived from the events by `pricing`. reason: why, and who asked.
 
     >>> from fractions import Fraction
     >>> from dpqr.privacy.events import ExponentialEvent
@@ -127,6 +129,7 @@ class Reservation:
     cost: Cost
     events: Composition
     pricing: Pricing = PURE
+    reason: Reason = UNSTATED
 
     def guard(self) -> PrivacyFilter:
         """Return a filter that admits what was paid for and no more."""
@@ -155,7 +158,8 @@ class Entry:
     open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
     checkpoint: `state` is the digest of all accounts after the entries before it.
     init: `terms` of a dataset. policy: its `policy` from now on.
-    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `note` is its purpose.
+    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `note` names the plan, `reason` says
+    why and for whom.
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
@@ -180,6 +184,7 @@ class Entry:
     anchored: bool = False
     state: str = ""
     policy: Policy | None = None
+    reason: Reason = UNSTATED
 
 
 class Ledger(Protocol):
@@ -206,12 +211,14 @@ class Ledger(Protocol):
         note: str,
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
+        reason: Reason = UNSTATED,
     ) -> Reservation:
         """Pay for the events, in full.
 
         Args:
             policy: the one that the run was resolved under.
             pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
+            reason: why, and who asks; it is recorded.
 
         Raises:
             BudgetRefused: the events do not fit, the unit is not the one of the budget, or the policy has changed since

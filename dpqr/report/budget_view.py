@@ -62,6 +62,8 @@ def _terms(account: Account) -> Iterator[Fact]:
     yield "Dataset", f"{terms.dataset} ({terms.kind.value})"
     yield "Budget", f"{budget} for life{limit}; charged by {terms.accountant}, in {unit}"
     yield "Protects", terms.unit
+    if terms.reason.words:
+        yield "Opened", plain(f"for {terms.reason.words}" if terms.reason.purpose else terms.reason.words)
     if terms.cap is not None:
         yield "Cap", f"{terms.currency.words(terms.cap, downward_text)} for one release"
     yield "Policy", policy_words(terms.policy)
@@ -90,7 +92,8 @@ def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Frac
 
 
 def _row(entry: Entry) -> tuple[str, ...]:
-    note = plain(entry.note)
+    reason = entry.terms.reason if entry.terms is not None else entry.reason
+    note = plain("; ".join(filter(None, (reason.words, entry.note))))
     if entry.settles is not None:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:

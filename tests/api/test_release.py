@@ -115,6 +115,26 @@ def test_other_tables(desk, frame, kind):
     assert made.pivot("prefix(income)")["measured"].tolist() == [1, 2, 4]
 
 
+def test_a_rehearsal_opens_no_table(desk, tmp_path):
+    made = dpqr.release(None, queries="q.json", eps=1, rehearse=True, out="tried", synthetic="rows")
+    assert made.record["rehearsal"]
+    read = dpqr.read_release("tried")
+    pd.testing.assert_frame_equal(read.answers, made.answers)
+    pd.testing.assert_frame_equal(read.synthetic, made.synthetic)
+    with pytest.raises(dpqr.UsageFault, match="None is no table"):
+        dpqr.release(None, queries="q.json", eps=1)
+
+
+def test_a_finished_release_is_skipped_or_replaced(frame):
+    asked = {"queries": "q.json", "eps": 1, "out": "out", "purpose": "a test", "by": "nobody"}
+    first = dpqr.release(frame, **asked)
+    again = dpqr.release(frame, **asked, if_exists="skip")
+    pd.testing.assert_frame_equal(again.answers, first.answers)
+    with pytest.raises(dpqr.AlreadyThere):
+        dpqr.release(frame, **asked)
+    dpqr.release(frame, **asked, if_exists="replace")
+
+
 def test_documents_in_memory(frame):
     domain, (first, _) = QUERIES["domain"], QUERIES["queries"]
     asked = dpqr.queries().prefix("income")

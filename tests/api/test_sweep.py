@@ -36,11 +36,19 @@ def test_what_is_not_declared_public_is_refused(tmp_path):
     assert len(dpqr.sweep(public=TABLE, **ASKED, eps=1, dataset="made-up", ledger=ledger)) == 2
     with pytest.raises(dpqr.BudgetRefused, match="exact errors would disclose it"):
         dpqr.sweep(public=TABLE, **ASKED, eps=1, dataset="survey", ledger=ledger)
-    with pytest.raises(TypeError):
+    with pytest.raises(dpqr.UsageFault, match="say on what"):
         dpqr.sweep(**ASKED, eps=1)
+    with pytest.raises(dpqr.UsageFault, match="say on what"):
+        dpqr.sweep(public=TABLE, rehearse=True, **ASKED, eps=1)
     dpqr.release(TABLE, **ASKED, eps=1, dataset="survey", ledger=ledger, out=tmp_path / "out", synthetic="rows")
     with pytest.raises(dpqr.BudgetRefused):
         dpqr.sweep(public=tmp_path / "out" / "synthetic.parquet", **ASKED, eps=1, ledger=ledger)
+
+
+def test_rows_of_a_rehearsal_need_no_table():
+    found = dpqr.sweep(rehearse=True, **ASKED, eps=1000)
+    assert (found["l1"] < 0.5).all()
+    assert found["l1_over_n"].notna().all()
 
 
 def test_streams_and_empty_lists_are_refused():

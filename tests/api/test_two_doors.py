@@ -11,7 +11,7 @@ import pytest
 from support.command_desk import DOMAIN
 
 import dpqr
-from dpqr.api.options import PLANNING, READING, PlanOptions
+from dpqr.api.options import ALL, PLANNING, ReleaseOptions
 from dpqr.app import release as app_release
 from dpqr.app.requests import PlanRequest
 from dpqr.cli.release import command
@@ -74,12 +74,12 @@ def test_both_doors_release_the_same(desk, frame, seeded, options, held):
 def test_both_doors_leave_the_same_files_and_entries(desk, frame, seeded):
     shell = ("--dataset", "survey", "--ledger", "shell.sqlite")
     assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "shell.sqlite").code == 0
-    assert desk.release(*shell, "--out", "shell", "--format", "json", "--synthetic", "rows").code == 0
+    files = ("--out", "shell", "--format", "json", "--synthetic", "rows")
+    assert desk.release(*shell, *files, "--purpose", "a test").code == 0
     ledger = dpqr.Ledger("python.sqlite")
     ledger.init("survey", eps=5)
-    dpqr.release(
-        frame, queries="q.json", eps=1, dataset="survey", ledger=ledger, out="python", format="json", synthetic="rows"
-    )
+    paid = {"dataset": "survey", "ledger": ledger, "out": "python", "format": "json", "synthetic": "rows"}
+    dpqr.release(frame, queries="q.json", eps=1, purpose="a test", **paid)
     read = [
         {path.name: path.read_text() for path in sorted((desk.path / name).glob("*.json"))}
         for name in ("shell", "python")
@@ -134,8 +134,8 @@ def test_every_option_of_the_command_has_its_name_here():
     screen = {"data", "as_json", "progress", "no_color", "dry_run"}
     named = {"answers": "format", "checks": "check"}
     known = {named.get(each.name, each.name) for each in command.params} - screen
-    own, others = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}, PlanOptions.__optional_keys__
-    assert known == own | others
-    assert others == set(PLANNING) | set(READING)
+    own = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}
+    assert known == own | ReleaseOptions.__optional_keys__
+    assert ReleaseOptions.__optional_keys__ == set(ALL)
     fields = {each.name for each in dataclasses.fields(PlanRequest)}
     assert fields == set(PLANNING) | {"queries", "epsilon", "domain", "cells"}

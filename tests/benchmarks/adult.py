@@ -73,7 +73,9 @@ def measure(command: list[str], folder: str, runs: int, truth: dict[tuple[str, .
         out = Path(folder, f"out-{run}")
         started = time.perf_counter()
         subprocess.run(
-            [sys.executable, "-m", "dpqr", *command, "--out", str(out), "--force"], check=True, capture_output=True
+            [sys.executable, "-m", "dpqr", *command, "--out", str(out), "--if-exists", "replace"],
+            check=True,
+            capture_output=True,
         )
         seconds.append(time.perf_counter() - started)
         errors.append(error(out / "answers.csv", truth))

@@ -77,7 +77,7 @@ def run(folder: Path, case: dict, update: str, variant: str, rows: np.ndarray, c
         *(sys.executable, "-m", "dpqr", "release", str(folder / "counts.csv"), "--counts", "count"),
         *("--queries", str(folder / "q.json"), "--eps", "1", "--neighbours", "replace", "--n", str(case["n"])),
         *("--schedule", "theory", "--alpha", case["alpha"], "--update", update, "--variant", variant),
-        *("--out", str(out), "--force", "--format", "json"),
+        *("--out", str(out), "--if-exists", "replace", "--format", "json"),
     ]
     started = time.perf_counter()
     subprocess.run([*command, "--progress", "none"], check=True, capture_output=True)

@@ -103,11 +103,10 @@ USAGE = [
     ("no-such-option", "no such option '--epsilon'", ("--epsilon", "1")),
     ("option-without-value", "'--domain' requires an argument", ("--domain",)),
     ("out-empty", "--out: give the name of a directory", ("--out", "")),
-    ("out-is-root", "--out /:", ("--out", "/")),
     ("out-in-a-missing-directory", "create that directory or choose another", ("--out", "no/such/place")),
     ("out-below-a-file", "--out table.csv/out:", ("--out", "table.csv/out")),
-    ("out-is-a-file", "--out table.csv: exists; choose another", ("--out", "table.csv")),
-    ("out-is-a-file-by-force", "--out table.csv: is no directory", ("--out", "table.csv", "--force")),
+    ("out-is-a-file", "--out table.csv: is no directory", ("--out", "table.csv")),
+    ("out-is-a-file-by-force", "--out table.csv: is no directory", ("--out", "table.csv", "--if-exists", "replace")),
     ("out-name-too-long", "File name too long", ("--out", "x" * 300)),
 ]
 INFEASIBLE = [
@@ -123,6 +122,7 @@ CASES = [
     *(Bad(f"delta-{name}", 2, says, options=("--delta", text)) for name, text, says in DELTAS),
     *(Bad(name, 2, says, options=options) for name, says, options in USAGE),
     *(Bad(name, 3, says, options=options) for name, says, options in INFEASIBLE),
+    Bad("out-is-root", 8, "--out /: exists", options=("--out", "/")),
 ]
 
 
@@ -145,7 +145,6 @@ def test_option_is_refused(desk, case):
         (("domain",), "missing argument 'DATA'"),
         (("schema", "data"), "'data' is not one of 'domain', 'queries'"),
         (("strategies", "all"), "unexpected extra argument"),
-        (("domain", "table.csv", "--out", "q.json"), "the file exists"),
         (("domain", "table.csv", "--out", "no/such/place.json"), "No such file or directory"),
     ],
     ids=lambda each: " ".join(each) if isinstance(each, tuple) else "",
@@ -156,24 +155,34 @@ def test_command_is_refused(desk, arguments, says):
     assert desk.everything() == before
 
 
-@pytest.mark.parametrize("option", [("--synthetic", "rows"), ("--format", "json"), ("--force",)], ids=lambda o: o[0])
+def test_a_file_that_is_there_is_kept(desk):
+    before = desk.everything()
+    assert_refusal(desk.run("domain", "table.csv", "--out", "q.json"), 8, "the file exists")
+    assert desk.everything() == before
+
+
+@pytest.mark.parametrize(
+    "option", [("--synthetic", "rows"), ("--format", "json"), ("--if-exists", "skip")], ids=lambda o: o[0]
+)
 def test_option_about_files_needs_a_directory(desk, option):
     assert_refusal(desk.release(*option), 2, f"{option[0]} is about the files of a release; add --out DIR")
 
 
-def test_release_over_an_older_one_needs_force(desk):
+def test_release_over_an_older_one_is_asked_for(desk):
     assert desk.release("--out", "out").code == 0
     before = {path: (desk.path / path).read_bytes() for path in desk.everything() if "." in path}
-    assert_refusal(desk.release("--out", "out"), 2, "--force")
+    assert_refusal(desk.release("--out", "out"), 8, "--if-exists replace")
     assert {path: (desk.path / path).read_bytes() for path in desk.everything() if "." in path} == before
-    assert desk.release("--out", "out", "--force").code == 0
+    assert desk.release("--out", "out", "--if-exists", "replace").code == 0
     (desk.path / "out" / "diary.txt").write_text("mine")
-    assert_refusal(desk.release("--out", "out", "--force"), 2, "'diary.txt', which is not part of the release")
+    assert_refusal(
+        desk.release("--out", "out", "--if-exists", "replace"), 2, "'diary.txt', which is not part of the release"
+    )
 
 
-def test_force_replaces_nothing_but_releases(desk):
+def test_nothing_but_releases_is_replaced(desk):
     desk.put("folder/notes.txt", "mine")
-    assert_refusal(desk.release("--out", "folder", "--force"), 2, "holds no dpqr release")
+    assert_refusal(desk.release("--out", "folder", "--if-exists", "replace"), 2, "holds no dpqr release")
 
 
 def test_more_answers_than_a_table_shows_are_refused_before_they_are_paid_for(desk):

@@ -259,3 +259,35 @@ def test_walking_a_ledger_needs_no_numpy(lived):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0 []"
+
+
+REASON = ("--purpose", "annual report", "--by", "R. Jones")
+
+
+def test_why_and_who_are_kept_and_shown(place):
+    assert "Opened    for annual report, by R. Jones\n" in run("init", "survey", "--eps", "5", *REASON).stdout
+    (document,) = json.loads(run("show", "--json").stdout)
+    assert (document["purpose"], document["by"]) == ("annual report", "R. Jones")
+    assert "annual report, by R. Jones" in run("history").stdout
+    exported = [json.loads(line)["entry"] for line in run("export").stdout.splitlines()]
+    assert [(entry["purpose"], entry["by"]) for entry in exported if entry["entry"] == "init"] == [REASON[1::2]]
+    assert "sound" in run("verify").stdout
+
+
+@pytest.mark.parametrize("option", ["--purpose", "--by"])
+@pytest.mark.parametrize("text", ["a\nb", "\x1b[2J", "x" * 201], ids=["lines", "codes", "long"])
+def test_a_reason_is_one_line(place, option, text):
+    said = run("init", "survey", "--eps", "5", option, text, code=2).stderr
+    assert said == f"dpqr: {option}: give one line of at most 200 printable characters\n"
+
+
+def test_an_edited_reason_is_found(place):
+    run("init", "survey", "--eps", "5", *REASON)
+    edit = "UPDATE entries SET entry = replace(entry, 'annual report', 'another one')"
+    tamper(place / "ledger.sqlite", (edit, ()))
+    assert run("verify", code=7).stderr.startswith("dpqr: ")
+
+
+def test_a_budget_without_a_reason_says_nothing_of_it(lived):
+    assert "Opened" not in run("show", "survey").stdout
+    assert not any("purpose" in line or '"by"' in line for line in run("export").stdout.splitlines())

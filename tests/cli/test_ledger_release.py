@@ -186,3 +186,26 @@ def test_an_edited_transcript_ends_with_7(paid):
     ended = paid.release("--dataset", "survey", "--out", "out", "--resume")
     assert ended.code == 7
     assert "was shortened, edited or copied" in ended.err
+
+
+def test_why_and_who_stand_in_ledger_and_record(paid):
+    stated = ("--purpose", "annual report", "--by", "R. Jones")
+    record = paid.release("--dataset", "survey", "--json", *stated).json
+    assert (record["purpose"], record["by"]) == ("annual report", "R. Jones")
+    entry = paid.run("budget", "history", "--json").json[2]
+    assert (entry["purpose"], entry["by"]) == ("annual report", "R. Jones")
+    assert "annual report, by R. Jones" in paid.run("budget", "history").out
+    assert paid.run("budget", "verify").code == 0
+    assert (paid.release("--json").code, paid.release("--dataset", "survey", "--json").json["purpose"]) == (2, None)
+
+
+def test_a_continued_release_keeps_the_reason_that_it_was_paid_for(paid, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("dpqr.app.release.assemble", interrupted)
+        assert paid.release("--dataset", "survey", "--out", "out", "--purpose", "annual report").code == 130
+    ended = paid.release("--dataset", "survey", "--out", "out", "--resume", "--purpose", "another", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.json["purpose"] == "annual report"

@@ -110,7 +110,7 @@ def test_predictions_go_to_a_file_with_their_record_beside_it(shop):
     assert record["private"] is True
     assert record["events"] == record["plan"]["events"]
     again = predict(shop, "--points", "new.csv", "--n", "400", "--out", "p.json")
-    assert (again.code, "exists" in again.err) == (2, True)
+    assert (again.code, "exists" in again.err) == (8, True)
 
 
 def test_a_number_of_records_that_nobody_declares_is_bought(shop):

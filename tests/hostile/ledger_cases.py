@@ -73,7 +73,7 @@ LEDGER = [
     Bad("transcript-link", 2, "transcript", options=("--dataset", "survey"), make=linked(".out.transcript", "q.json")),
     Bad(
         "resume-over-a-record-that-is-a-fifo",
-        2,
+        8,
         "--out o: exists",
         options=("--dataset", "survey", "--resume", "--out", "o"),
         files={".o.transcript": "{}\n", "o/answers.csv": ""},

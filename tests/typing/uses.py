@@ -13,7 +13,7 @@ import dpqr
 
 def three_lines(frame: pd.DataFrame) -> pd.DataFrame:
     release = dpqr.release(frame, queries="q.json", domain=Path("domain.json"), eps=1, ledger="b.sqlite", dataset="s")
-    release.save(Path("out"), format="parquet", synthetic="rows", bins="sampled", force=True)
+    release.save(Path("out"), format="parquet", synthetic="rows", bins="sampled", if_exists="replace")
     names: tuple[str, ...] = release.queries
     promise: str = release.guarantee + str(release.receipt)
     print(names, promise, release.record["plan"])
@@ -76,7 +76,7 @@ def misuse(frame: pd.DataFrame, release: dpqr.Release, asked: dpqr.Queries) -> N
     dpqr.release(frame, queries="q.json", eps=1, noise=None)  # wrong
     dpqr.plan(queries=7, eps=1)  # wrong
     dpqr.sweep(frame, queries="q.json", eps=1)  # wrong
-    dpqr.sweep(queries="q.json", eps=1)  # wrong
+    dpqr.sweep(public=frame, eps=1)  # wrong
     release.save("out", format="xlsx")  # wrong
     release.answer  # wrong
     asked.entries = ()  # wrong

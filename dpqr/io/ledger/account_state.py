@@ -98,6 +98,7 @@ class OpenRun:
                 cost=paid.cost,
                 events=paid.events,
                 pricing=paid.pricing or PURE,
+                reason=paid.reason,
             ),
             note=paid.note,
             lost=self.last if self.begun > self.recorded else None,

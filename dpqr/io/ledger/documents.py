@@ -28,6 +28,8 @@ def account_document(account: Account, events: Composition, prices: Prices, delt
         "kind": terms.kind.value,
         "neighbours": terms.neighbours.value,
         "unit": terms.unit,
+        "purpose": terms.reason.purpose,
+        "by": terms.reason.by,
         "budget": {"epsilon": _up(terms.budget.epsilon), "delta": _up(terms.budget.delta)},
         "accountant": terms.accountant,
         "currency": terms.currency.name,

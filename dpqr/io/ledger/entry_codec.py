@@ -11,6 +11,7 @@ from dpqr.io.ledger.event_codec import cost_document, decode_cost, decode_events
 from dpqr.privacy.budget import Pricing, PrivacyBudget
 from dpqr.privacy.ledger import DataKind, Entry, Terms
 from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import Reason
 
 
 def policy_document(policy: Policy | None) -> dict[str, Any]:
@@ -99,7 +100,18 @@ def _content(entry: Entry) -> dict[str, Any]:
     }
     if entry.kind == "settle":
         return {**content, "settles": entry.settles}
-    return content if entry.pricing is None else {**content, **_pricing_document(entry.pricing)}
+    priced = {} if entry.pricing is None else _pricing_document(entry.pricing)
+    return {**content, **priced, **_reason_document(entry.reason)}
+
+
+def _reason_document(reason: Reason) -> dict[str, str]:
+    """What is stated: older entries, whose text is sealed, have none."""
+    stated = {"purpose": reason.purpose, "by": reason.by}
+    return {name: text for name, text in stated.items() if text}
+
+
+def _read_reason(document: dict[str, Any]) -> Reason:
+    return Reason(purpose=_text(document.get("purpose", "")), by=_text(document.get("by", "")))
 
 
 def _pricing_document(pricing: Pricing) -> dict[str, str]:
@@ -129,6 +141,7 @@ def terms_document(terms: Terms | None) -> dict[str, Any]:
         "unit": terms.unit,
         "kind": terms.kind.value,
         **({"policy": policy_document(terms.policy)} if terms.policy_stated else {}),
+        **_reason_document(terms.reason),
     }
 
 
@@ -161,6 +174,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         pricing=_read_pricing(document),
         settles=document["settles"] if kind == "settle" else None,
         note=_text(document["note"]),
+        reason=_read_reason(document),
     )
 
 
@@ -178,6 +192,7 @@ def read_terms(dataset: str, document: dict[str, Any]) -> Terms:
         kind=DataKind(document["kind"]),
         policy=decode_policy(document["policy"]) if stated else Policy(),
         policy_stated=stated,
+        reason=_read_reason(document),
     )
 
 

@@ -32,6 +32,7 @@ from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy, PolicyChange
+from dpqr.privacy.reason import UNSTATED, Reason
 
 WAIT = 30.0
 """Seconds that a job waits for other jobs."""
@@ -91,12 +92,13 @@ class SqliteLedger:
         note: str,
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
+        reason: Reason = UNSTATED,
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
         asked = _Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
         with self._transaction() as transaction:
-            paid = transaction.add("reserve", note=note, **asked.content(transaction.state))
+            paid = transaction.add("reserve", note=note, reason=reason, **asked.content(transaction.state))
             store_key(transaction.connection, paid.number, _words(4))
         return transaction.state.unsettled(paid.number).public().reservation
 

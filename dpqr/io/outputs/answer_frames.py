@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +15,7 @@ from pyarrow import csv, parquet
 
 from dpqr.errors import DocumentError
 from dpqr.io.outputs.read_release import ReleaseFiles
+from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_files import FIGURES
 from dpqr.io.outputs.table_files import as_written
 from dpqr.io.outputs.tidy import Texts, Tidy
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 DETAIL = "detail"
+_ANSWERS = re.compile(r"(rehearsal-)?answers\.(csv|parquet|json)")
+_SYNTHETIC = re.compile(r"(rehearsal-)?synthetic\.parquet")
 
 
 def answers_frame(table: Tidy) -> pd.DataFrame:
@@ -48,7 +53,7 @@ def read_answers_frame(files: ReleaseFiles) -> pd.DataFrame:
     """
     import pandas as pd
 
-    path = files.answers
+    path = _listed(files, _ANSWERS, "answers")
     try:
         table = _table(os.fspath(path))
         columns: dict[str, Any] = {
@@ -68,12 +73,21 @@ def synthetic_frame(table: Any) -> pd.DataFrame:
     return frame
 
 
-def read_synthetic_frame(path: str) -> pd.DataFrame:
-    """The same from a file. Raises: DocumentError."""
+def read_synthetic_frame(files: ReleaseFiles) -> pd.DataFrame:
+    """The same from the files of a release. Raises: DocumentError."""
+    path = _listed(files, _SYNTHETIC, "synthetic data")
     try:
-        return synthetic_frame(parquet.read_table(path))
+        return synthetic_frame(parquet.read_table(os.fspath(path)))
     except (OSError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as synthetic data; release again, or restore it") from None
+
+
+def _listed(files: ReleaseFiles, form: re.Pattern[str], what: str) -> Path:
+    """The file of that form, of a release or of a rehearsal."""
+    name = next((each for each in files.record["files"] if form.fullmatch(str(each))), None)
+    if name is None:
+        raise DocumentError(f"{files.path / RECORD}: lists no {what}; make the release with them")
+    return files.path / str(name)
 
 
 def _table(path: str) -> Any:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from dpqr.errors import UsageFault
+from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.directories import sync_directory
 from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
 
@@ -58,22 +58,25 @@ class ReleaseDirectory:
             raise
 
     def require_free(self) -> None:
-        """UsageFault unless the path is free, or holds a release that may be replaced."""
+        """AlreadyThere for a path that is taken; UsageFault for one that can hold no release, or none to replace."""
         if self.path.is_symlink():
             raise self._fault("is a symbolic link; give the directory's own path")
         if not self.path.exists():
             return
-        if not self.force:
-            raise self._fault("exists; choose another directory, or add --force to replace a release there")
         if not self.path.is_dir():
             raise self._fault("is no directory; choose another path")
+        if not self.force:
+            raise AlreadyThere(
+                f"--out {self.given}: exists; choose another directory, or add --if-exists replace or skip, for a "
+                "release there"
+            )
         self._require_release()
 
     def _require_release(self) -> None:
-        """--force removes what dpqr wrote and nothing else."""
+        """Removed is what dpqr wrote and nothing else."""
         listed = _listed_files(self.path)
         if listed is None:
-            raise self._fault("holds no dpqr release, and --force replaces nothing else; choose another directory")
+            raise self._fault("holds no dpqr release, and nothing else is replaced; choose another directory")
         foreign = sorted(set(os.listdir(self.path)) - listed - {RECORD})
         if foreign:
             raise self._fault(f"also holds {foreign[0]!r}, which is not part of the release; move it away first")
@@ -135,8 +138,8 @@ class ReleaseDirectory:
 def reserve(given: str, *, force: bool = False) -> ReleaseDirectory:
     """A place for a release, checked before private data is opened.
 
-    Raises: UsageFault for a target that exists (unless `force` and it is a release), a symbolic link, or a parent
-    that is missing or cannot be written.
+    Raises: AlreadyThere for a target that exists (unless `force`); UsageFault for one that is no release, a symbolic
+    link, or a parent that is missing or cannot be written.
     """
     if not given or "\0" in given:
         raise UsageFault("--out: give the name of a directory, for example --out release")
@@ -220,11 +223,11 @@ class SingleFile:
 
 
 def reserve_file(given: str) -> SingleFile:
-    """A place for a new file. UsageFault where one exists, or its directory cannot be written."""
+    """A place for a new file. AlreadyThere where one exists; UsageFault where its directory cannot be written."""
     if not given or "\0" in given or not Path(given).name:
         raise UsageFault("--out: give the name of a file, for example --out predictions.csv")
     target = SingleFile(path=Path(os.path.abspath(given)), given=given)
     if os.path.lexists(target.path):
-        raise UsageFault(f"--out {given}: the file exists; choose another name or remove it")
+        raise AlreadyThere(f"--out {given}: the file exists; choose another name or remove it")
     target.require_writable()
     return target

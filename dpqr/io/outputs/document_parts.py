@@ -13,6 +13,7 @@ from dpqr.data.facts import PublicFacts
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price, PrivacyBudget, upward
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
+from dpqr.privacy.reason import Reason
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 
@@ -27,6 +28,11 @@ def rational(value: Fraction) -> dict[str, Any]:
 def budget_part(budget: PrivacyBudget) -> dict[str, Any]:
     """Epsilon and delta, both exact."""
     return {"epsilon": rational(budget.epsilon), "delta": rational(budget.delta)}
+
+
+def reason_part(reason: Reason) -> dict[str, str | None]:
+    """Why a run was made, and who asked; null where it was not stated."""
+    return {"purpose": reason.purpose or None, "by": reason.by or None}
 
 
 def price_part(price: Price | None) -> dict[str, Any] | None:

@@ -8,7 +8,15 @@ from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.sentences import budget_words
-from dpqr.io.outputs.document_parts import budget_part, domain_part, events_part, kind, price_part, rational
+from dpqr.io.outputs.document_parts import (
+    budget_part,
+    domain_part,
+    events_part,
+    kind,
+    price_part,
+    rational,
+    reason_part,
+)
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.outlook import Outlook
@@ -79,6 +87,7 @@ def prediction_document(release: PredictionRelease) -> dict[str, Any]:
         "private": release.private,
         "guarantee": release_words(release),
         "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
+        **reason_part(release.reason),
         "events": events_part(release.plan.events),
         "spent": {name: None if cost is None else rational(cost) for name, cost in release.spent.items()},
         "records": release.records,

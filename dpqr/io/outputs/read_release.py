@@ -61,23 +61,19 @@ class ReleaseFiles:
                 "queries file of the release"
             )
 
-    @property
-    def answers(self) -> Path:
-        """The file of the answers. Raises: DocumentError where the record lists none."""
+    def estimates(self, rows: int) -> FloatArray:
+        """The estimates in workload order, shape (rows,), NaN where there is none. DocumentError for another number."""
         name = next((f"answers.{form}" for form in FORMS if f"answers.{form}" in self.record["files"]), None)
         if name is None:
             raise DocumentError(f"{self.path / RECORD}: lists no answers; give a directory that dpqr release has made")
-        return self.path / name
-
-    def estimates(self, rows: int) -> FloatArray:
-        """The estimates in workload order, shape (rows,), NaN where there is none. DocumentError for another number."""
-        path = self.answers
         try:
-            found = _estimates(path, rows)
+            found = _estimates(self.path / name, rows)
         except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
-            raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
+            raise DocumentError(
+                f"{self.path / name}: cannot be read as answers; release again, or restore it"
+            ) from None
         if len(found) != rows:
-            raise DocumentError(f"{path}: holds {len(found)} answers, and the queries ask {rows}")
+            raise DocumentError(f"{self.path / name}: holds {len(found)} answers, and the queries ask {rows}")
         return found
 
     def synthetic(self) -> tuple[Path, bool, float]:

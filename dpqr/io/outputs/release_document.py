@@ -33,6 +33,7 @@ from dpqr.io.outputs.document_parts import (
     option_parts,
     price_part,
     rational,
+    reason_part,
     workload_part,
 )
 from dpqr.privacy.ledger import Reservation
@@ -87,12 +88,14 @@ def release_document(
     return {
         "dpqr": RELEASE_FORMAT,
         "version": __version__,
+        "rehearsal": release.rehearsal,
         "private": release.private,
         "warning": dropped_warning(release),
         "guarantee": release_guarantee(release),
         "unit": plan.problem.unit.words,
         "counts": plan.problem.unit.counted,
         "ledger": _ledger(release.paid),
+        **reason_part(release.reason),
         "events": events_part(release.events or plan.events),
         "spent": _spent(release),
         "certainty": certainty(release),

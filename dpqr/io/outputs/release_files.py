@@ -130,6 +130,12 @@ def _index_type(texts: int) -> Any:
 SYNTHETIC = "synthetic.parquet"
 
 
+def file_names(answers: TableFormat, synthetic: Form | None, *, rehearsal: bool) -> list[str]:
+    """The files beside the record: answers, then synthetic data. A rehearsal's are no release's by their names."""
+    named = [f"answers.{answers}", *([SYNTHETIC] if synthetic else [])]
+    return [f"rehearsal-{name}" for name in named] if rehearsal else named
+
+
 def write_release(
     release: Release,
     target: ReleaseDirectory,
@@ -140,13 +146,12 @@ def write_release(
 ) -> None:
     """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault."""
     drawn = synthesise(release, synthetic, bins) if synthetic else None
-    answers_name = f"answers.{answers}"
-    files = [answers_name, *([SYNTHETIC] if drawn else [])]
+    files = file_names(answers, synthetic, rehearsal=release.rehearsal)
     record = release_document(release, files=files, synthetic=drawn.record if drawn else None)
     with target.filled() as place:
-        write_tables(answer_tables(release), place / answers_name, answers)
+        write_tables(answer_tables(release), place / files[0], answers)
         if drawn:
             from dpqr.io.outputs.parquet_file import write_parquet
 
-            write_parquet(iter((drawn.table,)), place / SYNTHETIC)
+            write_parquet(iter((drawn.table,)), place / files[1])
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")

@@ -42,7 +42,7 @@ def main(folder: Path, eps: str, delta: str, *more: str) -> None:
     between(gauge)
     given = ["release", str(folder / "table.csv"), "--queries", str(folder / "q.json"), "--eps", eps, "--delta", delta]
     try:
-        command([*given, "--out", str(folder / "release"), "--force", *more])
+        command([*given, "--out", str(folder / "release"), "--if-exists", "replace", *more])
     except SystemExit as ended:
         if ended.code:
             raise

@@ -9,6 +9,7 @@ from dpqr.errors import LedgerError
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
 from dpqr.privacy.budget import Cost
 from dpqr.privacy.ledger import Entry
+from dpqr.privacy.reason import Reason
 
 TIME = "2030-01-02T03:04:05+00:00"
 RESERVE = Entry(
@@ -22,6 +23,10 @@ ENTRIES = [
     Entry(number=2, kind="anchor", time=TIME),
     Entry(number=3, kind="checkpoint", time=TIME, state="0" * 64),
     RESERVE,
+    replace(RESERVE, reason=Reason(purpose="annual report", by="R. Jønes")),
+    Entry(
+        number=1, kind="init", time=TIME, dataset="a", terms=replace(terms("a"), reason=Reason(by="the survey team"))
+    ),
     replace(RESERVE, kind="settle", settles=2, cost=Cost(Fraction(0)), events=()),
 ]
 
@@ -57,6 +62,8 @@ def test_budgets_are_exact_text_and_never_floats():
         encode_entry(ENTRIES[1]).replace('"private"', '"secret"'),
         encode_entry(ENTRIES[1]).replace('"epsilon":"5"', '"epsilon":"0"'),
         encode_entry(ENTRIES[1]).replace('"epsilon":"5",', ""),
+        encode_entry(RESERVE).replace('"note"', '"purpose":7,"note"'),
+        encode_entry(RESERVE).replace('"note"', '"by":"a\\u001b[2J","note"'),
     ],
     ids=lambda text: text[:20],
 )

@@ -125,7 +125,7 @@ def test_everything_is_synced_before_it_is_renamed(tmp_path, monkeypatch):
 
 def test_an_existing_target_needs_force(older):
     assert refusal(older) == (
-        f"--out {older}: exists; choose another directory, or add --force to replace a release there"
+        f"--out {older}: exists; choose another directory, or add --if-exists replace or skip, for a release there"
     )
 
 

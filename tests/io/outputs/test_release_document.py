@@ -162,12 +162,15 @@ def test_the_whole_release(release):
     assert document == {
         "dpqr": "release/1",
         "version": __version__,
+        "rehearsal": False,
         "private": True,
         "warning": None,
         "guarantee": PLAN["guarantee"],
         "unit": UNIT,
         "counts": None,
         "ledger": "none",
+        "purpose": None,
+        "by": None,
         "events": PLAN["events"],
         "spent": {
             "charged": "basic",

@@ -1,0 +1,64 @@
+"""`dpqr init`: the files of a new project."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support.command_desk import PRIVATE, TABLE, Desk
+from support.refusal_form import assert_refusal
+
+
+@pytest.fixture
+def desk(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    made = Desk(tmp_path)
+    made.write(table__csv=TABLE)
+    return made
+
+
+def test_a_project_of_a_table_is_to_be_filled_in_and_then_runs(desk):
+    ended = desk.run("init", "table.csv", "--dataset", "survey")
+    assert ended.err == ("wrote dpqr.toml, domain.json and queries.json; fill in labels and bounds, then: dpqr check\n")
+    assert 'dataset = "survey"\n' in (desk.path / "dpqr.toml").read_text()
+    text = (desk.path / "domain.json").read_text()
+    assert not any(hidden in text for hidden in PRIVATE)
+    assert [field["name"] for field in json.loads(text)["fields"]] == ["sex", "age", "income", "day"]
+    refused = desk.run("check")
+    assert refused.code == 3
+    assert "still holds the placeholder FILL-IN" in refused.err
+    desk.put("domain.json", {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["F", "M"]}}]})
+    desk.put("queries.json", {"queries": [{"marginals": {"ways": 1}}]})
+    assert desk.run("check").code == 0
+    assert desk.run("budget", "init", "survey", "--eps", "2", "--ledger", "l.sqlite").code == 0
+    assert desk.run("release", "table.csv", "--eps", "1", "--ledger", "l.sqlite", "--out", "out").code == 0
+
+
+def test_without_a_table_an_example_is_written(desk):
+    assert desk.run("init", "--out", "new").code == 0
+    assert desk.everything() == {"table.csv", "new", "new/dpqr.toml", "new/domain.json", "new/queries.json"}
+    assert '# dataset = "survey"' in (desk.path / "new/dpqr.toml").read_text()
+
+
+@pytest.mark.parametrize("name", ["dpqr.toml", "domain.json", "queries.json"])
+def test_nothing_is_overwritten(desk, name):
+    desk.put(name, "mine")
+    before = desk.everything()
+    assert_refusal(desk.run("init"), 8, f"{name}: the file exists")
+    assert desk.everything() == before
+    assert (desk.path / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (("--dataset", "a b"), 2, "a name is made of ASCII letters"),
+        (("--out", "no/such"), 2, "no/such: cannot be made (No such file or directory)"),
+        (("--out", "table.csv"), 2, "table.csv: cannot be made"),
+        (("nowhere.csv",), 5, "does not exist"),
+    ],
+)
+def test_what_cannot_be_started_leaves_nothing(desk, arguments, code, says):
+    before = desk.everything()
+    assert_refusal(desk.run("init", *arguments), code, says)
+    assert desk.everything() == before

@@ -1,0 +1,105 @@
+"""dpqr.toml: where it is looked for, and what may stand in it."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.settings import FILE, KEYS, find_settings, read_settings
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """Below a repository: top/.git, top/jobs/today, the last being the working directory."""
+    today = tmp_path / "top" / "jobs" / "today"
+    today.mkdir(parents=True)
+    (tmp_path / "top" / ".git").mkdir()
+    monkeypatch.chdir(today)
+    return today
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_nearest_file_up_to_the_top_of_the_repository(place):
+    top = place.parent.parent
+    write(top.parent / FILE, "")  # beyond the repository
+    assert find_settings(place, {}) is None
+    upper = write(top / FILE, "")
+    assert find_settings(place, {}) == upper
+    nearest = write(place / FILE, "")
+    assert find_settings(place, {}) == nearest
+
+
+def test_outside_of_a_repository_only_the_directory_itself(tmp_path):
+    (tmp_path / "a").mkdir()
+    write(tmp_path / FILE, "")
+    assert find_settings(tmp_path / "a", {}) is None
+    assert find_settings(tmp_path, {}) == tmp_path / FILE
+
+
+def test_a_variable_names_the_file_or_none(place):
+    write(place / FILE, "")
+    assert find_settings(place, {"DPQR_SETTINGS": "none"}) is None
+    assert str(find_settings(place, {"DPQR_SETTINGS": "other.toml"})) == "other.toml"
+
+
+def test_paths_are_relative_to_the_file_and_delta_is_its_exact_text(place):
+    found = read_settings(
+        write(
+            place.parent / FILE,
+            'domain = "d/domain.json"\nledger = "/srv/l.sqlite"\ndelta = 1.0e-9\nmax-rows = 3\ndataset = "s"\n',
+        )
+    )
+    assert found.file == os.path.join("..", FILE)
+    assert found.values == {
+        "domain": os.path.join("..", "d", "domain.json"),
+        "ledger": os.path.relpath("/srv/l.sqlite"),
+        "delta": "1.0e-9",
+        "max-rows": 3,
+        "dataset": "s",
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("datset = 's'", r"dpqr.toml: \$: unknown key 'datset'; did you mean 'dataset'\?"),
+        ("eps = 1", "unknown key 'eps'; known: queries, domain, ledger"),
+        ("zzzz = 1", "known: queries, domain, ledger"),
+        ("max-rows = '3'", r"dpqr.toml: \$.max-rows: expected a whole number"),
+        ("max-rows = true", "expected a whole number"),
+        ("n = 1.5", "expected a whole number"),
+        ("dataset = 3", "expected text in quotes"),
+        ("dataset = ''", "expected text in quotes"),
+        ('by = "a\\u001b[2J"', "expected text in quotes"),
+        ("unit = ['a']", "expected text in quotes"),
+        ("delta = true", "expected text in quotes"),
+        ("dataset = s", r"dpqr.toml: \$: is no TOML: .*line 1"),
+        ("a = " + "[" * 5000, "is no TOML"),
+        ("n = 1\nn = 2", "is no TOML"),
+    ],
+)
+def test_anything_else_is_refused_with_its_place(place, text, says):
+    with pytest.raises(DocumentError, match=says):
+        read_settings(write(place / FILE, text))
+
+
+def test_what_is_no_file_is_refused(place):
+    (place / FILE).mkdir()
+    with pytest.raises(UsageFault, match="is no regular file"):
+        read_settings(place / FILE)
+    with pytest.raises(UsageFault, match="cannot be read"):
+        read_settings(place / "nowhere.toml")
+    (place / "latin.toml").write_bytes(b'by = "\xe9"')
+    with pytest.raises(DocumentError, match="no UTF-8"):
+        read_settings(place / "latin.toml")
+
+
+def test_no_setting_loosens_what_a_policy_fixes():
+    """Limits, the delimiter, the count column and rules belong to the budget's owner."""
+    assert not {"max-records", "max-bytes", "max-memory", "delimiter", "counts", "eps", "allow-fail"} & set(KEYS)
