@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from dpqr.app.budget import PricedAccount
     from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+    from dpqr.privacy.ledger import Entry
 
 
 class PolicyOptions(TypedDict, total=False):
@@ -196,8 +197,16 @@ class Ledger:
         from dpqr.app.budget import history
 
         rows = [
-            (each.number, each.time, each.kind, each.dataset, _up(each.cost.amount), each.settles)
-            + (each.reason.purpose, each.reason.by, each.note, each.hash)
+            (
+                each.number,
+                each.time,
+                each.kind,
+                each.dataset,
+                _up(each.cost.amount),
+                each.settles,
+                *_why(each),
+                each.hash,
+            )
             for each in withheld(lambda: history(self._opened(), dataset))
         ]
         names = ["number", "time", "entry", "dataset", "cost", "settles", "purpose", "by", "note", "seal"]
@@ -260,3 +269,7 @@ def _up(value: Fraction | None) -> float:
 
 def _down(value: Fraction) -> float:
     return 0.0 - _up(-value)
+
+
+def _why(entry: Entry) -> tuple[str, str, str]:
+    return entry.reason.purpose, entry.reason.by, entry.note
