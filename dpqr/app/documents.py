@@ -10,11 +10,15 @@ from dpqr.app.notes import failing_notes
 from dpqr.app.planning import read_documents
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
-from dpqr.errors import AlreadyThere, UsageFault
+from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.documents.domain import skeleton_from_schema
+from dpqr.io.documents.fixing import Fixed, write_fixes
 from dpqr.io.documents.forms import schema
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
+
+ROUNDS = 100
+"""Looks at the documents, after each of which fixes are written: one error names few faults."""
 
 
 def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
@@ -35,6 +39,24 @@ def check_documents(queries: str, domain: str | None) -> dict[str, Any]:
         ],
         "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain)],
     }
+
+
+def fix_documents(queries: str, domain: str | None) -> list[Fixed]:
+    """Write the obvious fixes of both documents into their files; what was written.
+
+    What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.
+    """
+    written: list[Fixed] = []
+    for _ in range(ROUNDS):
+        try:
+            read_documents(queries, domain)
+        except DocumentError as error:
+            fixed = write_fixes(error.faults)
+            written += fixed
+            if fixed:
+                continue
+        break
+    return written
 
 
 def domain_skeleton(path: str, delimiter: str | None = None) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.queries import QueriesDocument, read_queries
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.structure import refuse_published_unit
@@ -41,7 +40,7 @@ WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
 
 def read_documents(queries: str | dict[str, Any], domain: str | dict[str, Any] | None) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
-    return read_queries(queries, read_domain(domain) if domain is not None else None)
+    return read_queries(queries, domain)
 
 
 def plan_release(request: PlanRequest, document: QueriesDocument | None = None) -> Plan:

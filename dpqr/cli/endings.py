@@ -10,6 +10,7 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from types import FrameType
@@ -18,7 +19,17 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from dpqr.cli.streams import require_output, say
-from dpqr.errors import NO_MEMORY, RESUMABLE, STAYS_SPENT, UNEXPECTED, DpqrError, UsageFault
+from dpqr.errors import (
+    NO_MEMORY,
+    RESUMABLE,
+    STAYS_SPENT,
+    UNEXPECTED,
+    DocumentError,
+    DpqrError,
+    Fault,
+    UsageFault,
+)
+from dpqr.report.fault_view import fault_lines
 
 USAGE, INFEASIBLE, REFUSED, INTERRUPTED = 2, 3, 4, 130
 LINE = 400
@@ -61,14 +72,14 @@ class Signals:
 class Ending:
     """What ended a command, in public words. kind: the error's class, or a noun where it is none of the family.
 
-    text: one or two lines. notes: what becomes of a paid run. error: of the family, if it is one of it.
+    text: one or two lines. notes: what becomes of a paid run. faults: of documents, each with its place.
     """
 
     code: int
     kind: str
     text: str
     notes: tuple[str, ...] = ()
-    error: DpqrError | None = None
+    faults: tuple[Fault, ...] = ()
 
 
 def ending_of(error: BaseException) -> Ending | None:
@@ -83,7 +94,8 @@ def ending_of(error: BaseException) -> Ending | None:
 
 def _ending(error: BaseException) -> Ending:
     if isinstance(error, DpqrError):
-        return Ending(code=error.exit_code, kind=type(error).__name__, text=str(error), error=error)
+        faults = error.faults if isinstance(error, DocumentError) else ()
+        return Ending(code=error.exit_code, kind=type(error).__name__, text=str(error), faults=faults)
     if isinstance(error, click.ClickException):
         words = error.format_message() if isinstance(error, NoArgsIsHelpError) else _usage_words(error)
         return Ending(code=error.exit_code, kind="UsageFault", text=words)
@@ -97,11 +109,15 @@ def _ending(error: BaseException) -> Ending:
 
 
 def say_ending(ending: Ending, error: BaseException) -> None:
-    """The ending on stderr, in one or two lines, and its notes; a help text that nobody asked for as it is."""
+    """The ending on stderr, in one or two lines, or a line for each of several faults, and its notes; a help text that
+    nobody asked for as it is."""
     if isinstance(error, NoArgsIsHelpError):
         say(ending.text)
         return
-    _say(ending.text)
+    if isinstance(error, DocumentError):
+        _say_lines(fault_lines(error))
+    else:
+        _say(ending.text)
     for note in ending.notes:
         say(note)
 
@@ -130,9 +146,14 @@ def _unknown_option(error: click.NoSuchOption) -> str:
 
 
 def _say(text: str) -> None:
-    """Two lines at most; a name that holds line ends or terminal codes is shown escaped, and a long one cut."""
+    """Two lines at most."""
     first, _, second = text.partition("\n")
-    for line in filter(None, (f"dpqr: {first}", second)):
+    _say_lines((first, second))
+
+
+def _say_lines(lines: Sequence[str]) -> None:
+    """A name that holds line ends or terminal codes is shown escaped, and a long line cut."""
+    for line in filter(None, (f"dpqr: {lines[0]}", *lines[1:])):
         shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
         say(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}")
 

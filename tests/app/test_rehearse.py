@@ -117,8 +117,10 @@ def test_a_rehearsal_and_a_release_never_stand_for_each_other(desk):
 
 
 def test_what_a_release_refuses_a_rehearsal_refuses(desk):
-    assert_refusal(desk.release("--rehearse", "--resume", *LEDGER), 2, "leave --resume out")
     assert_refusal(desk.release("--rehearse", *LEDGER), 2, "there is no ledger")
+    assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
+    assert_refusal(desk.release("--rehearse", "--resume", *LEDGER, "--out", "out"), 2, "leave --resume out")
+    assert_refusal(desk.release("--rehearse", *LEDGER, eps="6"), 4, "asked epsilon 6, spent 0 of 5")
     assert_refusal(desk.release("--rehearse", "--max-cells", "10", "--no-replay"), 3, "cells: age 5")
 
 

@@ -38,7 +38,7 @@ JSON = [
     queries("half-a-surrogate", "half of a surrogate pair", '{"queries": ["\\ud800"]}'),
 ]
 FORM = [
-    queries("unknown-key", "unknown key 'querys'; did you mean 'queries'?", {"querys": []}),
+    queries("unknown-key", "unknown key 'querys'; did you mean 'queries'?", {**QUERIES, "querys": []}),
     queries("unknown-version", "allowed: 'queries/1'", asking({"marginal": []}, dpqr="queries/9")),
     queries("no-queries", "$.queries", asking()),
     queries("no-domain", "there is no domain: give --domain FILE", {"queries": [{"marginal": []}]}),

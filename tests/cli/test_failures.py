@@ -39,6 +39,14 @@ def test_a_fault_of_a_document_names_its_place(desk):
     assert error["fix"] == "did you mean 'age'?"
 
 
+def test_every_fault_of_the_documents_is_listed(desk):
+    desk.write(q__json={"domain": {"age": 3}, "queries": [{"marginal": ["agee"]}, {"marginal": ["aeg"]}]})
+    error = failed(desk.release("--json"))
+    assert (error["what"], error["where"], error["fix"]) == ("2 faults in q.json", None, None)
+    assert [fault["path"] for fault in error["faults"]] == ["$.queries[0].marginal[0]", "$.queries[1].marginal[0]"]
+    assert {(fault["document"], fault["line"]) for fault in error["faults"]} == {("q.json", 1)}
+
+
 def test_an_option_that_does_not_exist(desk):
     error = failed(desk.release("--json", "--epsilon", "1"))
     assert (error["code"], error["kind"], error["what"]) == (2, "UsageFault", "no such option '--epsilon'")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -19,9 +19,11 @@ from dpqr.data.domain import Domain
 from dpqr.errors import UsageFault
 from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
-from dpqr.io.documents.decoding import Location, decode, nearest, number
-from dpqr.io.documents.domain import decode_domain, read_domain
+from dpqr.io.documents.decoding import Location, fitting, number, obvious, shaped
+from dpqr.io.documents.domain import checked_domain, draft_domain, listed
+from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.entry import Compiled, Frame
+from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import (
     KINDS,
     MAX_BLOCKS,
@@ -34,6 +36,7 @@ from dpqr.io.documents.forms import (
     Ways,
 )
 from dpqr.io.documents.json_text import read_json
+from dpqr.io.documents.kinds import asks_nothing
 from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
@@ -107,60 +110,105 @@ class QueriesDocument:
     binning_errors: tuple[tuple[str, Fraction], ...] = ()
 
 
-def read_queries(path: str | os.PathLike[str] | dict[str, Any], domain: Domain | None = None) -> QueriesDocument:
+def read_queries(
+    path: str | os.PathLike[str] | dict[str, Any],
+    domain: Domain | str | os.PathLike[str] | dict[str, Any] | None = None,
+) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
 
     path: or an already parsed object; files that it names lie in the working directory.
+    domain: the domain itself, its file, or an already parsed object.
 
     Raises:
-        UsageFault: the file cannot be read.
-        DocumentError: it asks for nothing that can be answered; the message names file and JSON path.
+        UsageFault: a file cannot be read.
+        DocumentError: they ask for nothing that can be answered; the message names file and JSON path of each fault,
+            those of the domain too.
     """
-    file = Path("queries" if isinstance(path, dict) else path)
-    location = Location(file.name)
-    form = decode(path if isinstance(path, dict) else read_json(file), QueriesForm, location)
-    notes = (
-        () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
-    )
-    whole = domain or _stated_domain(form, file.parent, location)
-    compiled, blocks, work = [], 0, 0
-    known: dict[Hashable, Factor] = {}
-    for index, entry in enumerate(form.queries):
-        at = location.key("queries").item(index)
-        compiled.append(_compiled(entry, Frame(domain=whole, location=at, folder=file.parent, known=known)))
-        blocks, work = blocks + len(compiled[-1].blocks), work + compiled[-1].work
-        if blocks > MAX_BLOCKS:
-            raise at.fault(f"with this entry there are more than {MAX_BLOCKS} blocks; ask for fewer")
-        if work > MAX_WORK:
-            raise at.fault(f"with this entry predicates look at more than {MAX_WORK} cells; ask for fewer")
-    _distinct_names(compiled, location)
+    file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
+    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults)
+    location, folder = Location(file.name if file else "queries", file=file), file.parent if file else Path()
+    with faults.kept():
+        value = path if file is None else read_json(file)
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = shaped(value, QueriesForm, location, faults)
+        form = value if isinstance(value, dict) else {"domain": None}
+        whole = given or _stated_domain(form, folder, location, faults)
+        compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
+    faults.finish()
+    unused = given is not None and "domain" in form
+    notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
     return _projected(whole, compiled, notes)
 
 
-def _stated_domain(form: QueriesForm, folder: Path, location: Location) -> Domain:
-    at = location.key("domain")
-    if form.domain is UNSET:
-        raise location.fault(
-            'there is no domain: give --domain FILE, or state "domain" here\n'
-            "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
-        )
-    if isinstance(form.domain, dict):
-        return decode_domain(form.domain, at)
+def _stated_domain(form: dict[str, Any], folder: Path, location: Location, faults: Faults) -> Domain:
+    """The domain that a queries file holds or names; a draft where that has a fault."""
+    at, stated = location.key("domain"), form.get("domain")
+    if isinstance(stated, dict):
+        return draft_domain(stated, at, faults)
+    with faults.kept():
+        if isinstance(stated, str) and stated:
+            return _named_domain(folder / stated, at, faults)
+        if "domain" not in form and listed(form, "queries"):
+            raise location.fault(
+                'there is no domain: give --domain FILE, or state "domain" here\n'
+                "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
+            )
+    return DomainDraft((), broken=(UNREADABLE,))
+
+
+def _named_domain(path: Path, location: Location, faults: Faults) -> Domain:
     try:
-        return read_domain(folder / form.domain)
+        return checked_domain(path, faults)
     except UsageFault as error:
-        raise at.fault(str(error)) from None
+        raise location.fault(str(error)) from None
 
 
-def _compiled(value: dict[str, Any], frame: Frame) -> Compiled:
+def _compiled_all(
+    asked: Sequence[Any], domain: Domain, folder: Path, location: Location, faults: Faults
+) -> list[Compiled]:
+    """The sound entries; the faults of the others are kept."""
+    compiled: list[tuple[int, Compiled]] = []
+    blocks, work = 0, 0
+    known: dict[Hashable, Factor] = {}
+    for index, entry in enumerate(asked):
+        at = location.key("queries").item(index)
+        with faults.kept():
+            one = _compiled(entry, Frame(domain=domain, location=at, folder=folder, known=known), faults)
+            if one:
+                compiled.append((index, one))
+                blocks, work = blocks + len(one.blocks), work + one.work
+        if blocks > MAX_BLOCKS or work > MAX_WORK:
+            most = f"{MAX_BLOCKS} blocks" if blocks > MAX_BLOCKS else f"{MAX_WORK} cells that predicates look at"
+            faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
+        if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
+            break
+    _keep_same_names(compiled, location, faults)
+    return [one for _, one in compiled]
+
+
+def _compiled(value: Any, frame: Frame, faults: Faults) -> Compiled | None:
+    """An entry; None where its shape has faults that are kept."""
+    if not isinstance(value, dict):
+        return None
+    kind, value = _kind(value, frame.location, faults)
+    entry = fitting(shaped(value, KINDS[kind], frame.location, faults), KINDS[kind])
+    return None if entry is None else _titled(_COMPILERS[kind](entry, frame), entry, frame.location)
+
+
+def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
+    """What an entry asks for, and the entry; a misspelt kind counts as the one that it can only mean."""
     kinds = [key for key in KINDS if key in value]
     if len(kinds) > 1:
-        raise frame.location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
-    if not kinds:
-        unknown = next((key for key in value if key not in ("name", "weight", "by")), "")
-        raise frame.location.fault(f"asks nothing: one of {', '.join(KINDS)} is missing; {nearest(unknown, KINDS)}")
-    entry = decode(value, KINDS[kinds[0]], frame.location)
-    return _titled(_COMPILERS[kinds[0]](entry, frame), entry, frame.location)
+        raise location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
+    if kinds:
+        return kinds[0], value
+    unknown = next((key for key in value if key not in ("name", "weight", "by")), "")
+    fault, meant = asks_nothing(unknown, location), obvious(unknown, KINDS)
+    if meant is None:
+        raise fault
+    faults.keep(fault)
+    return meant, {meant if key == unknown else key: part for key, part in value.items()}
 
 
 def _titled(compiled: Compiled, entry: Entry, location: Location) -> Compiled:
@@ -174,14 +222,15 @@ def _titled(compiled: Compiled, entry: Entry, location: Location) -> Compiled:
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
-def _distinct_names(compiled: list[Compiled], location: Location) -> None:
+def _keep_same_names(compiled: Sequence[tuple[int, Compiled]], location: Location, faults: Faults) -> None:
     first: dict[str, int] = {}
-    for index, one in enumerate(compiled):
+    for index, one in compiled:
         for block in one.blocks:
             if block.name in first:
                 at = location.key("queries").item(index)
                 other = location.key("queries").item(first[block.name]).path
-                raise at.fault(f"{block.name!r} is also the name of {other}; give one of them a name, or remove it")
+                text = f"{block.name!r} is also the name of {other}; give one of them a name, or remove it"
+                faults.keep(at.fault(text))
             first[block.name] = index
 
 

@@ -43,7 +43,7 @@ def _present(table: TableSource) -> tuple[TableFile, ...]:
 
 def _identity(file: TableFile) -> tuple[int, int] | None:
     """Device and number of a file; None for what is none: standard input, a table in memory."""
-    if file.bytes is None or file.frame is not None:
+    if file.bytes is None or file.kind == "frame":
         return None
     status = os.stat(file.path)
     return status.st_dev, status.st_ino

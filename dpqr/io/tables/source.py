@@ -86,7 +86,7 @@ _CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET_ENDINGS = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
 
-Kind = Literal["csv", "parquet", "frame"]
+Kind = Literal["csv", "parquet", "frame", "foreign"]
 
 
 @dataclass(slots=True)
@@ -177,7 +177,7 @@ class TableSource:
         _refuse_repeats(files)
         if len({file.kind for file in files}) > 1:
             raise DataError(
-                "the table mixes CSV with Parquet files; name files of one kind, for example 'data/*.parquet'"
+                "the table mixes CSV with Parquet or other files; name files of one kind, for example 'data/*.parquet'"
             )
         return files
 
@@ -190,7 +190,11 @@ class TableSource:
         if status.st_size == 0:
             raise DataError(f"{path} is empty: it has no bytes; a table without rows still has its header")
         delimiter = self.delimiter or ("\t" if ".tsv" in Path(path).name.lower() else ",")
-        return TableFile(path=path, kind=_kind(path), delimiter=delimiter, bytes=status.st_size)
+        from dpqr.io.tables.foreign import foreign_frame
+
+        frame = foreign_frame(path, status.st_size)
+        kind = "foreign" if frame else _kind(path)
+        return TableFile(path=path, kind=kind, delimiter=delimiter, bytes=status.st_size, frame=frame)
 
 
 def _expand(given: str) -> list[str]:
