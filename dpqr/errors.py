@@ -61,7 +61,10 @@ class AlreadyThere(UsageFault):
 class Fix:
     """The obvious fix of a fault in a JSON document: `text` replaces the value at `path`, or with `key` its key.
 
-    Without a text, key and value are removed.
+    Without a text, an item of a list is removed.
+
+    >>> Fix(path="$.malformd", text='"malformed"', key=True).path
+    '$.malformd'
     """
 
     path: str
@@ -75,6 +78,9 @@ class Fault:
 
     file: where the document stands, and line: counted from 1, where it is a file. place: the path of the part that the
     line is of, where that is not `path`. A fault of no document has neither document nor path.
+
+    >>> str(Fault(document="q.json", path="$.queries[0].weight", message="must be above 0", line=4))
+    'q.json: $.queries[0].weight: must be above 0'
     """
 
     message: str
