@@ -37,6 +37,7 @@ Path = str | os.PathLike[str]
 class RunOptions(TypedDict, total=False):
     """What a release is planned from, and how its table is read; None: as if it were not stated."""
 
+    strict: bool
     delta: Figure | None
     neighbours: Literal["add-remove", "replace"] | None
     n: int | None
@@ -130,6 +131,7 @@ def _names(name: str, value: object) -> tuple[str, ...]:
 Check = Callable[[str, Any], Any]
 _record_count: Check = partial(whole, most=RECORDS)
 PLANNING: Mapping[str, Check] = {
+    "strict": truth,
     "delta": figure,
     "neighbours": partial(text, among=("add-remove", "replace")),
     "n": _record_count,

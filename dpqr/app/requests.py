@@ -33,6 +33,7 @@ class PlanRequest:
     epsilon: str
     delta: str | None = None
     domain: str | dict[str, Any] | None = None
+    strict: bool = False
     neighbours: str = "add-remove"
     n: int | None = None
     unit: str | None = None

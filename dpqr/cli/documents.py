@@ -16,10 +16,10 @@ from dpqr.cli.streams import product, product_json, say
 
 
 @click.command("check")
-@groups.documents
+@groups.asked
 @click.option("--fix", is_flag=True, help="Write obvious fixes, such as of a misspelt key, into the files; show each.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def check_command(documents: groups.Documents, fix: bool, as_json: bool) -> None:
+def check_command(documents: groups.Asked, fix: bool, as_json: bool) -> None:
     """Check the queries file and its domain together; no data is opened.
 
     Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
@@ -30,7 +30,7 @@ def check_command(documents: groups.Documents, fix: bool, as_json: bool) -> None
 
     for fixed in fix_documents(documents.queries, documents.domain) if fix else ():
         say(fixed_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
-    found = check_documents(documents.queries, documents.domain)
+    found = check_documents(documents.queries, documents.domain, strict=documents.strict)
     if as_json:
         product_json(found)
     else:

@@ -49,7 +49,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
-@groups.documents
+@groups.asked
 @partial(groups.guarantee, required=True)
 @groups.dropped_count
 @groups.strategies
@@ -68,7 +68,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     data: tuple[str, ...],
     *,
-    documents: groups.Documents,
+    documents: groups.Asked,
     eps: str,
     guarantee: groups.Guarantee,
     dropped: groups.DroppedCount,
@@ -135,7 +135,7 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
 
 
 def plan_request(
-    documents: groups.Documents,
+    documents: groups.Asked,
     epsilon: str,
     guarantee: groups.Guarantee,
     dropped: groups.DroppedCount,
@@ -150,6 +150,7 @@ def plan_request(
         epsilon=epsilon,
         delta=guarantee.delta,
         domain=documents.domain,
+        strict=documents.strict,
         neighbours=guarantee.neighbours,
         n=guarantee.n,
         unit=guarantee.unit,

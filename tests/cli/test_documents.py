@@ -152,6 +152,30 @@ def test_schema(desk, document):
     assert found["$id"] == f"urn:dpqr:{document}:1"
 
 
+def test_check_says_what_the_queries_add(desk) -> None:
+    desk.write(q__json={**QUERIES, "queries": [{"where": "age >= 30"}]})
+    assert "note: bins of 'age' cut by the queries at 30 (" in desk.run("check", "--queries", "q.json").out
+    assert_refusal(desk.run("check", "--queries", "q.json", "--strict"), 3, "cuts through the bin")
+
+
+def test_check_names_the_unit_or_what_could_be_one(desk) -> None:
+    field = {"name": "patient_id", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
+    domain = {**DOMAIN, "fields": [*DOMAIN["fields"], field]}
+    desk.write(q__json={**QUERIES, "domain": domain})
+    hint = "note: column 'patient_id' is named like an identifier"
+    assert hint in desk.run("check", "--queries", "q.json").out
+    desk.write(q__json={**QUERIES, "domain": {**domain, "unit": {"column": "who", "max_rows": 3}}})
+    shown = desk.run("check", "--queries", "q.json").out
+    assert "note: unit: persons, by column 'who'; at most 3 rows of each are used" in shown
+    assert "named like" not in shown
+
+
+def test_a_unit_and_totals_contradict_each_other(desk) -> None:
+    domain = {**DOMAIN, "unit": {"column": "who", "max_rows": 3}, "totals": [{"count": 5}]}
+    desk.write(q__json={**QUERIES, "domain": domain})
+    assert_refusal(desk.run("check", "--queries", "q.json"), 3, "$.domain.unit: totals count all rows")
+
+
 def test_check_prints_every_fault(desk):
     desk.write(domain__json=planted_faults.DOMAIN, q__json=planted_faults.QUERIES)
     ended = desk.run("check", "--queries", "q.json")

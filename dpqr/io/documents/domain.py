@@ -15,7 +15,10 @@ from msgspec import UNSET
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
+from dpqr.data.unit import StatedPersons
+from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
+from dpqr.io.documents.cuts import completed, extended
 from dpqr.io.documents.decoding import Location, decode, fitting, obvious, requoted, shaped, spoken
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.faults import Faults
@@ -39,13 +42,13 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
     return domain
 
 
-def checked_domain(source: str | os.PathLike[str] | dict[str, Any], faults: Faults) -> Domain:
-    """The same, its faults kept: where there are any, a draft against which queries can be checked."""
+def checked_domain(source: str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: Asked = NOTHING) -> Domain:
+    """The same, cut by what is `asked`; its faults kept: where there are any, a draft to check queries against."""
     if isinstance(source, dict):
-        return draft_domain(source, Location("domain"), faults)
+        return draft_domain(source, Location("domain"), faults, asked)
     path = Path(source)
     with faults.kept():
-        return draft_domain(read_json(path), Location(path.name, file=path), faults)
+        return draft_domain(read_json(path), Location(path.name, file=path), faults, asked)
     return DomainDraft((), broken=(UNREADABLE,))
 
 
@@ -62,7 +65,7 @@ def decode_domain(value: Any, location: Location) -> Domain:
     return domain
 
 
-def draft_domain(value: Any, location: Location, faults: Faults) -> Domain:
+def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = NOTHING) -> Domain:
     """The same, its faults kept: where there are any, a draft of its sound columns."""
     if not isinstance(value, dict):
         form = "a domain is an object with 'fields', or one of sizes like {'age': 85}"
@@ -77,15 +80,16 @@ def draft_domain(value: Any, location: Location, faults: Faults) -> Domain:
         faults.keep(location.fault(swapped if "queries" in value else "the key 'fields' is missing; add it"))
         return DomainDraft((), broken=(UNREADABLE,))
     value = shaped(value, TableSchema, location, faults)
-    draft = _draft(value, location, faults)
+    draft = _draft(value, location, faults, asked)
     schema = fitting(value, TableSchema)
     if schema is None or len(faults.found) > before:
         return _with_facts(draft, value, location, faults)
-    domain = Domain(draft.attributes, malformed=None if schema.malformed is UNSET else Rule(schema.malformed))
-    return _with_facts(domain, value, location, faults)
+    rule = None if schema.malformed is UNSET else Rule(schema.malformed)
+    unit = None if schema.unit is UNSET else StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
+    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit), value, location, faults)
 
 
-def _draft(value: dict[str, Any], location: Location, faults: Faults) -> DomainDraft:
+def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Asked) -> DomainDraft:
     """The sound columns, and the names of the others."""
     fields = value.get("fields")
     missing = fitting(value.get("missingValues", [""]), tuple[str, ...]) or ()
@@ -102,7 +106,7 @@ def _draft(value: dict[str, Any], location: Location, faults: Faults) -> DomainD
         field = None if faults.within(at.document, at.path) else fitting(one, Field)
         if field is not None:
             with faults.kept():
-                attributes.append(_attribute(field, missing, at))
+                attributes.append(_attribute(field, missing, at, asked.of(field.name)))
                 broken.pop()
     return DomainDraft(tuple(attributes), broken=tuple(broken))
 
@@ -132,11 +136,8 @@ def _coded(value: dict[str, Any], location: Location, faults: Faults) -> Domain:
     for name, size in value.items():
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
             broken.append(name)
-            faults.keep(
-                location.key(name).fault(
-                    f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
-                )
-            )
+            text = f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
+            faults.keep(location.key(name).fault(text))
     if broken:
         sound = {name: size for name, size in value.items() if name not in broken}
         return DomainDraft(tuple(_codes(name, size) for name, size in sound.items()), broken=tuple(broken))
@@ -151,9 +152,8 @@ def _codes(name: str, size: int) -> Attribute:
 
 def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
     if isinstance(value, str) and value.startswith(PLACEHOLDER):
-        faults.keep(
-            location.fault(f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column")
-        )
+        text = f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column"
+        faults.keep(location.fault(text))
     if isinstance(value, dict):
         for key, member in value.items():
             _keep_placeholders(member, location.key(key), faults)
@@ -162,14 +162,16 @@ def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
             _keep_placeholders(member, location.item(index), faults)
 
 
-def _attribute(field: Field, missing: tuple[str, ...], location: Location) -> Attribute:
-    _one_cut(field, location.key("dpqr"))
+def _attribute(stated: Field, missing: tuple[str, ...], location: Location, named: Sequence[Named]) -> Attribute:
+    _one_cut(stated, location.key("dpqr"))
+    field = completed(stated, named, location)
     axis = _axis(field, location)
     own = missing if field.missing_values is UNSET else field.missing_values
     if isinstance(axis, Labels):
         _distinct_from_nulls(axis, own, location.key("constraints").key("enum"))
     rules = _rules(field, axis, location.key("dpqr"))
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
+    attribute = extended(attribute, named, location, opened=field is not stated)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
     return attribute

@@ -40,6 +40,9 @@ def with_facts(
 
     Each fault is kept. Of a draft every fact is checked on its own.
     """
+    if domain.unit is not None and totals:
+        text = "totals count all rows, and a unit leaves rows of persons out; leave one of them out"
+        faults.keep(location.key("unit").fault(text))
     before = len(faults.found)
     regions = _impossible(domain, impossible, location.key("impossible"), faults)
     known = _totals(domain, totals, location.key("totals"), faults)

@@ -17,8 +17,10 @@ from msgspec import UNSET
 from dpqr.data.arrays import Axes
 from dpqr.data.domain import Domain
 from dpqr.errors import UsageFault
+from dpqr.io.documents.asked import NOTHING, Asked, asked
 from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
+from dpqr.io.documents.cuts import added
 from dpqr.io.documents.decoding import Location, fitting, number, obvious, shaped
 from dpqr.io.documents.domain import checked_domain, draft_domain, listed
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
@@ -101,11 +103,13 @@ class QueriesDocument:
     domain: the columns that some query looks at, in the order of the whole domain. The choice is public, and rules of
     columns that nobody asks about drop no row.
     workload: blocks whose axes are positions in `domain`.
+    columns: names of all columns of the whole domain.
     notes: what a plan must say of it; binning_errors: per block of a sum, the largest error a record by its binning.
     """
 
     domain: Domain
     workload: Workload
+    columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     binning_errors: tuple[tuple[str, Fraction], ...] = ()
 
@@ -113,11 +117,15 @@ class QueriesDocument:
 def read_queries(
     path: str | os.PathLike[str] | dict[str, Any],
     domain: Domain | str | os.PathLike[str] | dict[str, Any] | None = None,
+    *,
+    strict: bool = False,
 ) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
 
-    path: or an already parsed object; files that it names lie in the working directory.
-    domain: the domain itself, its file, or an already parsed object.
+    Args:
+        path: or an already parsed object; files that it names lie in the working directory.
+        domain: its file, an already parsed object, or a domain that was decoded before and is taken as it is.
+        strict: add nothing to the domain: no edges where queries name values, no labels.
 
     Raises:
         UsageFault: a file cannot be read.
@@ -125,30 +133,38 @@ def read_queries(
             those of the domain too.
     """
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
-    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults)
     location, folder = Location(file.name if file else "queries", file=file), file.parent if file else Path()
-    with faults.kept():
-        value = path if file is None else read_json(file)
-        if isinstance(value, dict) and "fields" in value and "queries" not in value:
-            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
-        value = shaped(value, QueriesForm, location, faults)
-        form = value if isinstance(value, dict) else {"domain": None}
-        whole = given or _stated_domain(form, folder, location, faults)
-        compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
+    form = _form(path, location, faults)
+    named = NOTHING if strict else asked(listed(form, "queries"))
+    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults, named)
+    whole = given or _stated_domain(form, folder, location, faults, named)
+    compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
     unused = given is not None and "domain" in form
     notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
     return _projected(whole, compiled, notes)
 
 
-def _stated_domain(form: dict[str, Any], folder: Path, location: Location, faults: Faults) -> Domain:
+def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
+    """The document as far as it has a queries file's shape; without queries where it cannot be read."""
+    with faults.kept():
+        value = source if isinstance(source, dict) else read_json(Path(source))
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = shaped(value, QueriesForm, location, faults)
+        if isinstance(value, dict):
+            return value
+    return {"domain": None}
+
+
+def _stated_domain(form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: Asked) -> Domain:
     """The domain that a queries file holds or names; a draft where that has a fault."""
     at, stated = location.key("domain"), form.get("domain")
     if isinstance(stated, dict):
-        return draft_domain(stated, at, faults)
+        return draft_domain(stated, at, faults, named)
     with faults.kept():
         if isinstance(stated, str) and stated:
-            return _named_domain(folder / stated, at, faults)
+            return _named_domain(folder / stated, at, faults, named)
         if "domain" not in form and listed(form, "queries"):
             raise location.fault(
                 'there is no domain: give --domain FILE, or state "domain" here\n'
@@ -157,9 +173,9 @@ def _stated_domain(form: dict[str, Any], folder: Path, location: Location, fault
     return DomainDraft((), broken=(UNREADABLE,))
 
 
-def _named_domain(path: Path, location: Location, faults: Faults) -> Domain:
+def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) -> Domain:
     try:
-        return checked_domain(path, faults)
+        return checked_domain(path, faults, named)
     except UsageFault as error:
         raise location.fault(str(error)) from None
 
@@ -246,6 +262,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
     notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
+    notes = (*notes, *filter(None, (added(whole.attributes[axis]) for axis in axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 
     @cache
@@ -257,6 +274,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
 
     return QueriesDocument(
         domain=whole.project(axes),
+        columns=whole.names,
         workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks)),
         notes=(*notes, *(f"{one.blocks[0].name}: {note}" for one in compiled for note in one.notes)),
         binning_errors=tuple(

@@ -143,6 +143,6 @@ def test_documents_that_were_swapped_are_one_fault_each(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as caught:
         read_queries(domain, queries)
     assert [fault.message.split(";")[0] for fault in caught.value.faults] == [
-        "is a queries file, and no domain",
         "is a domain, and no queries file",
+        "is a queries file, and no domain",
     ]

@@ -220,7 +220,7 @@ ENTRIES: list[tuple[dict[str, Any], str, str]] = [
 @pytest.mark.parametrize(("entry", "path", "words"), ENTRIES)
 def test_malformed_entries(entry: dict[str, Any], path: str, words: str, ask) -> None:
     with pytest.raises(DocumentError) as caught:
-        ask(entry)
+        ask(entry, strict=True)
     refused(caught.value, "queries.json", path, words)
 
 
