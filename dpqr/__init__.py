@@ -1,3 +1,94 @@
-"""dpqr: differentially private release of linear queries from the Iterative Construction."""
+"""dpqr: differentially private release of linear queries from the Iterative Construction.
+
+    import dpqr
+    release = dpqr.release(frame, queries="q.json", domain="domain.json", eps=1)
+    release.answers
+
+`dpqr guide python` tells the rest. Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from dpqr.errors import (
+    AlreadyThere,
+    BudgetRefused,
+    DataError,
+    DocumentError,
+    DpqrError,
+    GoalMissed,
+    HypothesisFailed,
+    InfeasiblePlan,
+    LedgerError,
+    MechanismFailed,
+    UsageFault,
+)
+
+if TYPE_CHECKING:
+    from dpqr.api.domain import Domain, domain_from
+    from dpqr.api.ledger import Budget, Ledger
+    from dpqr.api.plan import Plan, plan
+    from dpqr.api.queries import Queries, queries
+    from dpqr.api.release import Release, read_release, release
+    from dpqr.api.shown import Receipt
+    from dpqr.api.sweep import sweep
 
 __version__ = "0.2.0"
+__all__ = [
+    "AlreadyThere",
+    "Budget",
+    "BudgetRefused",
+    "DataError",
+    "DocumentError",
+    "Domain",
+    "DpqrError",
+    "GoalMissed",
+    "HypothesisFailed",
+    "InfeasiblePlan",
+    "Ledger",
+    "LedgerError",
+    "MechanismFailed",
+    "Plan",
+    "Queries",
+    "Receipt",
+    "Release",
+    "UsageFault",
+    "__version__",
+    "domain_from",
+    "plan",
+    "queries",
+    "read_release",
+    "release",
+    "sweep",
+]
+_PLACES = {
+    "Budget": "dpqr.api.ledger",
+    "Domain": "dpqr.api.domain",
+    "Ledger": "dpqr.api.ledger",
+    "Plan": "dpqr.api.plan",
+    "Queries": "dpqr.api.queries",
+    "Receipt": "dpqr.api.shown",
+    "Release": "dpqr.api.release",
+    "domain_from": "dpqr.api.domain",
+    "plan": "dpqr.api.plan",
+    "queries": "dpqr.api.queries",
+    "read_release": "dpqr.api.release",
+    "release": "dpqr.api.release",
+    "sweep": "dpqr.api.sweep",
+}
+
+
+if not TYPE_CHECKING:  # a type checker would take every name for one of this module's
+
+    def __getattr__(name: str) -> object:
+        """A name of the Python interface, imported when it is first used."""
+        if name not in _PLACES:
+            raise AttributeError(f"module 'dpqr' has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(_PLACES[name]), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

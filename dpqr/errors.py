@@ -17,6 +17,12 @@ RESUMABLE = "the release is paid and waits: the same command with --resume conti
 STAYS_SPENT = "the reserved budget stays spent: rows were read"
 """The same of a run that cannot be continued."""
 
+UNEXPECTED = (
+    "stopped by an internal fault; this is a bug in dpqr, please report it\n"
+    "its text is withheld, for it may hold values of the private table"
+)
+NO_MEMORY = "there is not enough memory; ask about fewer columns, merge bins, or take a larger machine"
+
 
 class DpqrError(Exception):
     """Root of the family; `exit_code` is what a command ends with (`dpqr guide ci`, "Exit codes")."""

@@ -35,6 +35,12 @@ UNMIRRORED = {
         "cli/streams.py",
         "report/prediction_view.py",
     ),
+    "run by the tests of the Python interface": (
+        "__init__.py",
+        "app/sweep.py",
+        "io/outputs/answer_frames.py",
+        "report/html.py",
+    ),
     "run by the tests of the conformance kit": (
         "conformance/adversary.py",
         "conformance/cases.py",
@@ -65,7 +71,7 @@ UNMIRRORED = {
 """Source files with code and without a test file of their own, by the reason. It is to shrink."""
 
 HOUSE = {
-    "__init__.py": "",
+    "__init__.py": "def __getattr__(name):\n    return load('dpqr.api.release:release')",
     "errors.py": "class DpqrError(Exception): ...",
     "data/arrays.py": "",
     "data/histogram.py": "from dpqr.data.arrays import Axes",
@@ -85,6 +91,7 @@ HOUSE = {
     "io/tables.py": "import pyarrow.parquet as pq\nfrom dpqr.privacy.sealed import Private",
     "report/table.py": "from rich.table import Table\nfrom dpqr.construction.loop import run",
     "app/release.py": "from dpqr.io.tables import read\nimport dpqr.report.table",
+    "api/release.py": "import pandas as pd\nfrom dpqr.app.release import release",
     "cli/main.py": "import click\nfrom rich import print\nfrom dpqr.app.release import release",
     "__main__.py": "from dpqr.cli.main import main",
 }
@@ -121,7 +128,7 @@ PLANTED = [
     ("report/bad.py", "from dpqr.privacy.sealed import Private", "report may not import privacy.sealed"),
     ("report/bad.py", "from dpqr.privacy import gate", "report may not import privacy.gate"),
     ("report/bad.py", "from dpqr.data.histogram import DenseHistogram", "report may not import data.histogram"),
-    ("workload/bad.py", "import pandas as pd", "imports pandas, which only io may"),
+    ("workload/bad.py", "import pandas as pd", "imports pandas, which only io, api may"),
     ("app/bad.py", "def f():\n    from pyarrow.parquet import read_table", "imports pyarrow, which only io may"),
     ("app/bad.py", "import click", "imports click, which only cli may"),
     ("app/bad.py", "from rich.console import Console", "imports rich, which only cli, report may"),

@@ -5,25 +5,28 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from dpqr.app.planning import read_documents
+from dpqr.app.rehearse import rehearsed_table
 from dpqr.app.requests import EvaluateRequest
 from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
-from dpqr.evaluation import Accuracy, compare, true_answers
+from dpqr.evaluation import Accuracy, Truth, compare, true_answers
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
 from dpqr.io.outputs.release_files import SYNTHETIC
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
+from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.privacy.ledger import DataKind, Ledger
+from dpqr.strategies.problem import Problem
 
 NOT_FOR_RELEASE = (
     "NOT FOR RELEASE: exact errors, without noise. They are for public or synthetic tables; of a private table they "
@@ -53,12 +56,34 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     if files:
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
-    source, blocks = request.true_table, asked.workload.blocks
+    return compare(asked.workload.blocks, exact_answers(request.true_table, asked, limits), answers)
+
+
+class Claim(Protocol):
+    """Says that tables are public, which a ledger may know better. sources: the tables, by what messages call them."""
+
+    @property
+    def dataset(self) -> str | None: ...
+    @property
+    def ledger(self) -> str | None: ...
+    @property
+    def anchor(self) -> str | None: ...
+    @property
+    def sources(self) -> Mapping[str, TableSource]: ...
+
+
+def exact_answers(source: TableSource, asked: QueriesDocument, limits: Limits) -> Truth:
+    """The true answers over a table that passed `require_public`. Raises: DataError."""
     check_table(source, asked.domain, limits)
-    return compare(blocks, true_answers(load_table(source, asked.domain, limits).counts, blocks), answers)
+    return true_answers(load_table(source, asked.domain, limits).counts, asked.workload.blocks)
 
 
-def require_public(request: EvaluateRequest, environment: Mapping[str, str] = os.environ) -> None:
+def rehearsed_answers(problem: Problem, limits: Limits) -> Truth:
+    """The true answers over the rows that a rehearsal of the same problem draws: they are public."""
+    return true_answers(rehearsed_table(problem, limits).counts, problem.workload.blocks)
+
+
+def require_public(request: Claim, environment: Mapping[str, str] = os.environ) -> None:
     """BudgetRefused where a ledger lists a table as private; UsageFault where a ledger does not know it.
 
     How a table is recognised: by name, the one that is given and those whose budgets paid for what lies there
@@ -75,7 +100,7 @@ def require_public(request: EvaluateRequest, environment: Mapping[str, str] = os
         raise UsageFault(f"{origin} names a ledger, and not which dataset the true table is: add --dataset NAME")
 
 
-def _refuse_private(request: EvaluateRequest, names: list[str], paid: Mapping[str, str]) -> None:
+def _refuse_private(request: Claim, names: list[str], paid: Mapping[str, str]) -> None:
     from dpqr.app.budget import configured_ledger
 
     ledger = configured_ledger(request.ledger, request.anchor)
@@ -141,9 +166,7 @@ def _rows(
     if files:
         place, titled, records = files.synthetic()
         domain, path = _as_written(domain, titled=titled), str(place)
-    source = request.table_at(path)
-    check_table(source, domain, limits)
-    counted = true_answers(load_table(source, domain, limits).counts, asked.workload.blocks)
+    counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
     return [answers * records for answers in counted.answers]
 
 

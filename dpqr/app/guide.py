@@ -26,6 +26,7 @@ TOPICS = (
     "accountants",
     "prediction",
     "evaluate",
+    "python",
     "audit",
     "extending",
     "contributing",

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dpqr.app.notes import fact_notes, warnings
 from dpqr.app.requests import PlanRequest
@@ -39,7 +39,9 @@ WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
 """Schedules that no declared number of records would change."""
 
 
-def read_documents(queries: str, domain: str | None, *, strict: bool = False) -> QueriesDocument:
+def read_documents(
+    queries: str | dict[str, Any], domain: str | dict[str, Any] | None, *, strict: bool = False
+) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
     return read_queries(queries, domain, strict=strict)
 

@@ -109,6 +109,15 @@ def release(
     return finished
 
 
+def save(finished: Release, output: OutputRequest) -> None:
+    """Write a release that was made without a directory. Raises: UsageFault, InfeasiblePlan."""
+    if output.synthetic:
+        require_sampleable(finished.plan, output.synthetic)
+    target = _reserved(output, None)
+    if target:
+        write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
+
+
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:
     """The place of the release. One that was killed after it had published gives way to itself."""
     if output.directory is None:

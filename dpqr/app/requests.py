@@ -6,24 +6,33 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 from dpqr.data.unit import Neighbours
+from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import UNSTATED, Reason
 
+AnswerForm = Literal["csv", "parquet", "json"]
+SyntheticForm = Literal["rows", "cells"]
+BinForm = Literal["title", "midpoint", "sampled"]
+ExistingForm = Literal["skip", "fail", "replace"]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanRequest:
-    """What a release is planned from: every field is one option of the same name."""
+    """What a release is planned from: every field is one option of the same name.
 
-    queries: str
+    queries, domain: paths, or already parsed documents.
+    """
+
+    queries: str | dict[str, Any]
     epsilon: str
     delta: str | None = None
-    domain: str | None = None
+    domain: str | dict[str, Any] | None = None
     strict: bool = False
     neighbours: str = "add-remove"
     n: int | None = None
@@ -54,10 +63,36 @@ class OutputRequest:
     """Where a release goes and what it holds beside the answers. if_exists: what becomes of a release that is there."""
 
     directory: str | None = None
-    format: Literal["csv", "parquet", "json"] = "csv"
-    synthetic: Literal["rows", "cells"] | None = None
-    bins: Literal["title", "midpoint", "sampled"] = "title"
-    if_exists: Literal["skip", "fail", "replace"] = "fail"
+    format: AnswerForm = "csv"
+    synthetic: SyntheticForm | None = None
+    bins: BinForm = "title"
+    if_exists: ExistingForm = "fail"
+
+
+def output_request(
+    directory: str | None,
+    answers: AnswerForm | None = None,
+    synthetic: SyntheticForm | None = None,
+    bins: BinForm | None = None,
+    if_exists: ExistingForm | None = None,
+) -> OutputRequest:
+    """The files that were asked for; None: not stated. UsageFault for what would have no effect, for the budget would
+    pay a second time for what it asks."""
+    stated = {"format": answers, "synthetic": synthetic, "bins": bins, "if-exists": if_exists}
+    idle = next((name for name, value in stated.items() if value), None)
+    if idle and directory is None:
+        raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
+    if bins and not synthetic:
+        raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
+    if bins == "sampled" and synthetic == "cells":
+        raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
+    return OutputRequest(
+        directory=directory,
+        format=answers or "csv",
+        synthetic=synthetic,
+        bins=bins or "title",
+        if_exists=if_exists or "fail",
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,3 +246,25 @@ class EvaluateRequest:
     def sources(self) -> dict[str, TableSource]:
         """Whatever is compared, by path."""
         return {self.truth: self.true_table, self.release: TableSource(paths=(self.release,))}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SweepRequest:
+    """Releases of one public table by several plans, each `repeats` times, and how far each is from the truth.
+
+    source: None: rows drawn from the public domain, as a rehearsal draws them. dataset: the table's name in a ledger;
+    ledger, anchor: paths, None: as configured.
+    """
+
+    source: TableSource | None
+    plans: tuple[PlanRequest, ...]
+    repeats: int = 1
+    limits: Limits = field(default_factory=Limits)
+    dataset: str | None = None
+    ledger: str | None = None
+    anchor: str | None = None
+
+    @property
+    def sources(self) -> dict[str, TableSource]:
+        """The table, if there is one."""
+        return {} if self.source is None else {"public": self.source}

@@ -19,15 +19,19 @@ import click
 from click.exceptions import NoArgsIsHelpError
 
 from dpqr.cli.streams import require_output, say
-from dpqr.errors import RESUMABLE, STAYS_SPENT, DocumentError, DpqrError, Fault, UsageFault
+from dpqr.errors import (
+    NO_MEMORY,
+    RESUMABLE,
+    STAYS_SPENT,
+    UNEXPECTED,
+    DocumentError,
+    DpqrError,
+    Fault,
+    UsageFault,
+)
 from dpqr.report.fault_view import fault_lines
 
 USAGE, INFEASIBLE, REFUSED, INTERRUPTED = 2, 3, 4, 130
-UNEXPECTED = (
-    "stopped by an internal fault; this is a bug in dpqr, please report it\n"
-    "its text is withheld, for it may hold values of the private table"
-)
-NO_MEMORY = "there is not enough memory; ask about fewer columns, merge bins, or take a larger machine"
 LINE = 400
 """Signs of an error's line that are shown; of a longer one its middle is left out."""
 RETIRED = {"--force": "--if-exists replace"}

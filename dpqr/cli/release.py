@@ -13,7 +13,6 @@ import click
 from dpqr.cli import groups, options
 from dpqr.cli.completion import TABLES
 from dpqr.cli.settings import settings_notes
-from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
@@ -178,25 +177,10 @@ def plan_request(
 
 
 def output_request(output: Output) -> OutputRequest:
-    """Options that would have no effect are refused: what they ask for would cost the budget a second time."""
-    from dpqr.app.requests import OutputRequest
+    """The files that the options ask for."""
+    from dpqr.app.requests import output_request as requested
 
-    files = {"format": output.answers, "synthetic": output.synthetic, "bins": output.bins}
-    stated = {**files, "if-exists": output.if_exists}
-    idle = next((name for name, value in stated.items() if value), None)
-    if idle and output.out is None:
-        raise UsageFault(f"--{idle} is about the files of a release; add --out DIR")
-    if output.bins and not output.synthetic:
-        raise UsageFault("--bins is about synthetic data; add --synthetic rows or --synthetic cells")
-    if output.bins == "sampled" and output.synthetic == "cells":
-        raise UsageFault("--bins sampled draws a value for every row; choose --synthetic rows, or --bins midpoint")
-    return OutputRequest(
-        directory=output.out,
-        format=output.answers or "csv",
-        synthetic=output.synthetic,
-        bins=output.bins or "title",
-        if_exists=output.if_exists or "fail",
-    )
+    return requested(output.out, output.answers, output.synthetic, output.bins, output.if_exists)
 
 
 def _skipped(display: groups.Display, directory: str) -> None:

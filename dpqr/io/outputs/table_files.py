@@ -39,6 +39,15 @@ def inert(text: str) -> str:
     return "'" + text if _computes(text) and not _NUMBER.fullmatch(text) else text
 
 
+def as_written(text: str) -> str:
+    """The text that `inert` has made `text` of.
+
+    >>> as_written(inert("=1+1")), as_written("'tis"), as_written(inert("'-x"))
+    ('=1+1', "'tis", "'-x")
+    """
+    return text[1:] if text.startswith("'") and inert(text[1:]) == text else text
+
+
 def _computes(text: str) -> bool:
     """Whether something that starts a formula comes first, apostrophes and what is not shown aside."""
     bare = text.lstrip("'")

@@ -62,7 +62,7 @@ def in_memory(table: object, name: str = "the table") -> Frame:
     if hasattr(table, "__arrow_c_stream__"):
         return StreamFrame(table, name)
     raise UsageFault(
-        f"{name}: a {type(table).__name__} is no table; give a pandas DataFrame, a table with Arrow's C stream "
+        f"{name}: {type(table).__name__} is no table; give a pandas DataFrame, a table with Arrow's C stream "
         "interface (pyarrow, polars, DuckDB), or the path of a file"
     )
 

@@ -20,6 +20,8 @@ from dpqr.data.arrays import AnyArray
 
 Reader = Callable[[slice], Any]
 """Rows of one column as an Arrow array."""
+_SAMPLE = 2**10
+"""Cells by which it is guessed whether few texts stand in many; the guess changes nothing but the time."""
 _LARGEST = 10**40
 """Larger whole numbers are no cells: Python prints none of more than 4,300 digits."""
 
@@ -69,20 +71,42 @@ def _texts(cells: AnyArray) -> Any:
     import pyarrow as pa
 
     with suppress(pa.ArrowException, UnicodeError):
-        return pa.array(cells, type=pa.large_string(), from_pandas=True)
+        few = _few_texts(cells)
+        return pa.array(cells, type=pa.large_string(), from_pandas=True) if few is None else few
     missing = pandas.isna(cells)
     found = [None if gone else _spelt(cell) for cell, gone in zip(cells, missing, strict=True)]
     return pa.array(found, type=pa.large_binary()).view(pa.large_string())
+
+
+def _few_texts(cells: AnyArray) -> Any:
+    """A dictionary, where few texts stand in many cells, as the readers of pandas leave them; None elsewhere.
+
+    Only texts: 1, 1.0 and True are equal, and stand for different cells.
+    """
+    import pandas
+    import pyarrow as pa
+
+    sample = cells[:_SAMPLE].tolist()
+    if 2 * len(set(map(id, sample))) >= len(sample):
+        return None
+    try:
+        codes, found = pandas.factorize(cells)
+    except TypeError:  # a list, for example, has no hash
+        return None
+    if not all(type(text) is str for text in found):
+        return None
+    return _dictionary(codes, pa.array(found, type=pa.large_string()))
 
 
 def _spelt(cell: object) -> bytes:
     """A cell as a CSV would hold it. Any object has some text, for none may end a run."""
     if isinstance(cell, bytes):
         return cell
-    return _spelt_out(cell).encode("utf-8", "surrogatepass")
+    return spelt_out(cell).encode("utf-8", "surrogatepass")
 
 
-def _spelt_out(cell: object) -> str:
+def spelt_out(cell: object) -> str:
+    """A Python object as the text of a CSV's cell."""
     if isinstance(cell, str):
         return cell
     if isinstance(cell, bool | np.bool_):

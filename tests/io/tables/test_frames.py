@@ -221,7 +221,7 @@ def test_a_wide_frame_is_refused_by_its_names() -> None:
 
 
 def test_what_is_no_table() -> None:
-    with pytest.raises(UsageFault, match="a dict is no table; give a pandas DataFrame"):
+    with pytest.raises(UsageFault, match="dict is no table; give a pandas DataFrame"):
         in_memory({"a": [1]})
 
 

@@ -51,6 +51,15 @@ def test_an_object_is_the_text_of_a_csv_cell(cell, text) -> None:
     assert str(read(column, part=slice(0)).type) == "large_string"
 
 
+def test_few_texts_in_many_cells_become_a_dictionary() -> None:
+    shared = read(["a", "b", None, "a"] * 10)
+    assert str(shared.type).startswith("dictionary")
+    assert shared.to_pylist() == ["a", "b", None, "a"] * 10
+    for others in (True, 1.0, [1], "\ud800"):
+        column = np.array([*["1"] * 20, *[1] * 20, others], dtype=object)
+        assert read(column).view("large_binary").to_pylist()[:40] == [b"1"] * 40
+
+
 def test_texts_that_no_utf8_can_hold_are_none_in_arrow_either() -> None:
     for kind in (object, "string[python]"):
         with pytest.raises(UnicodeDecodeError):

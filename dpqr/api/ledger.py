@@ -1,0 +1,277 @@
+"""Ledger: the budgets of datasets, as the Python interface opens and reads them."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+
+from dpqr.api.options import Check, Figure, Path, figure, stated, text, truth, whole
+from dpqr.api.shown import Receipt
+from dpqr.api.withheld import withheld
+from dpqr.mechanisms.noisy_answers import RECORDS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.app.budget import PricedAccount
+    from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+    from dpqr.privacy.ledger import Entry
+
+
+class PolicyOptions(TypedDict, total=False):
+    """How every run that a budget pays for reads the table; None: not stated."""
+
+    max_records: int | None
+    max_bytes: int | None
+    max_memory: int | None
+    delimiter: str | None
+    encoding: str | None
+
+
+_POLICY: Mapping[str, Check] = {
+    "max_records": partial(whole, most=RECORDS),
+    "max_bytes": whole,
+    "max_memory": partial(whole, least=2**28),
+    "delimiter": text,
+    "encoding": text,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """What one dataset may spend in its life, has spent, and has left.
+
+    spent, left: exact, in the unit `currency` (epsilon, or rho); with their deltas where epsilon and delta are added
+    up. request: options of the largest release that fits now, such as "--eps 0.5"; None: none does. unsettled:
+    reservations of runs that have not ended.
+    """
+
+    dataset: str
+    kind: str
+    unit: str
+    epsilon: Fraction
+    delta: Fraction
+    accountant: str
+    currency: str
+    spent: Fraction
+    spent_delta: Fraction
+    left: Fraction
+    left_delta: Fraction
+    request: str | None
+    reservations: int
+    unsettled: int
+    record: dict[str, Any] = field(repr=False)
+
+    @classmethod
+    def of(cls, priced: PricedAccount) -> Budget:
+        """The budget that an account describes."""
+        account, terms = priced.account, priced.account.terms
+        return cls(
+            dataset=terms.dataset,
+            kind=terms.kind.value,
+            unit=terms.unit,
+            epsilon=terms.budget.epsilon,
+            delta=terms.budget.delta,
+            accountant=terms.accountant,
+            currency=terms.currency.name,
+            spent=account.spent.amount,
+            spent_delta=account.spent.delta,
+            left=account.left.amount,
+            left_delta=account.left.delta,
+            request=account.request,
+            reservations=account.reservations,
+            unsettled=account.unsettled,
+            record=priced.document(),
+        )
+
+
+class Ledger:
+    """The budgets in one file, shared by all jobs. Nothing is opened before a method is called.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     ledger = Ledger(f"{folder}/budgets.sqlite")
+    ...     opened = ledger.init("survey", eps=5, cap_eps=1)
+    ...     opened.left, opened.request, ledger.history()["entry"].tolist()
+    (Fraction(5, 1), '--eps 1', ['open', 'init'])
+
+    Raises:
+        LedgerError: from any method, where the ledger is locked, damaged, edited or rolled back.
+    """
+
+    def __init__(self, path: Path | None = None, anchor: Path | None = None) -> None:
+        """path, anchor: as --ledger and --anchor; None: as configured by the environment, else this user's own."""
+        self.path = None if path is None else os.fspath(path)
+        self.anchor = None if anchor is None else os.fspath(anchor)
+
+    def init(
+        self,
+        dataset: str,
+        *,
+        eps: Figure,
+        delta: Figure | None = None,
+        accounting: str | None = None,
+        cap_eps: Figure | None = None,
+        cap_delta: Figure | None = None,
+        neighbours: Literal["add-remove", "replace"] = "add-remove",
+        unit: str | None = None,
+        counts: str | None = None,
+        allow_fail: bool = False,
+        kind: Literal["private", "public", "synthetic"] = "private",
+        purpose: str = "",
+        by: str = "",
+        **reading: Unpack[PolicyOptions],
+    ) -> Budget:
+        """Give a dataset its budget, once: there is no reset.
+
+        Raises:
+            BudgetRefused: the dataset has one.
+        """
+        from dpqr.app.budget import open_budget
+        from dpqr.app.requests import BudgetRequest
+        from dpqr.privacy.policy import Policy
+        from dpqr.privacy.reason import Reason
+
+        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
+        asked = BudgetRequest(
+            dataset=text("dataset", dataset),
+            epsilon=figure("eps", eps),
+            delta=None if delta is None else figure("delta", delta),
+            accountant=accounting,
+            cap=None if cap_eps is None else figure("cap_eps", cap_eps),
+            cap_delta=None if cap_delta is None else figure("cap_delta", cap_delta),
+            neighbours=text("neighbours", neighbours, among=("add-remove", "replace")),
+            unit=unit,
+            kind=text("kind", kind, among=("private", "public", "synthetic")),
+            reason=Reason(purpose=purpose, by=by),
+            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **limits),
+        )
+        return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
+
+    def policy(self, dataset: str, *, fail: bool | None = None, **reading: Unpack[PolicyOptions]) -> Budget:
+        """Change how every run reads the table, towards stricter only.
+
+        Raises:
+            BudgetRefused: any other change.
+        """
+        from dpqr.app.budget import restrict
+        from dpqr.privacy.policy import PolicyChange
+
+        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
+        change = PolicyChange(fail=fail, **limits)
+        return Budget.of(withheld(lambda: restrict(self._opened(), dataset, change)))
+
+    def budget(self, dataset: str) -> Budget:
+        """What one dataset has spent and has left.
+
+        Raises:
+            UsageFault: a name that has no budget.
+        """
+        from dpqr.app.budget import budgets
+
+        (found,) = withheld(lambda: budgets(self._opened(), dataset, None))
+        return Budget.of(found)
+
+    def show(self, delta: Figure | None = None) -> pd.DataFrame:
+        """All budgets, one row a dataset; spent is rounded up and left down.
+
+        Args:
+            delta: where the history is priced, in the columns `eps_ACCOUNTANT`; None: at each budget's own.
+        """
+        import pandas as pd
+
+        from dpqr.app.budget import budgets
+
+        at = None if delta is None else figure("delta", delta)
+        found = withheld(lambda: budgets(self._opened(), None, at))
+        rows = [_row(Budget.of(one)) | {f"eps_{name}": _up(cost) for name, cost in one.prices.items()} for one in found]
+        return pd.DataFrame(rows, columns=None if rows else [each.name for each in fields(Budget)][:-1])
+
+    def history(self, dataset: str | None = None) -> pd.DataFrame:
+        """The entries of one dataset, or all: budgets, reservations, settlements; costs in the budget's currency."""
+        import pandas as pd
+
+        from dpqr.app.budget import history
+
+        rows = [
+            (
+                each.number,
+                each.time,
+                each.kind,
+                each.dataset,
+                _up(each.cost.amount),
+                each.settles,
+                *_why(each),
+                each.hash,
+            )
+            for each in withheld(lambda: history(self._opened(), dataset))
+        ]
+        names = ["number", "time", "entry", "dataset", "cost", "settles", "purpose", "by", "note", "seal"]
+        found = pd.DataFrame(rows, columns=names)
+        return found.assign(time=pd.to_datetime(found["time"], utc=True), settles=found["settles"].astype("Int64"))
+
+    def verify(self) -> dict[str, Any]:
+        """Walk the whole ledger: structure, chain, anchor, rules, prices.
+
+        Raises:
+            LedgerError: at the first fault.
+        """
+        from dpqr.app.budget import verify
+
+        return withheld(lambda: verify(self._opened()))
+
+    def export(self) -> Iterator[str]:
+        """The record as JSON lines, from which anybody can check the chain."""
+        from dpqr.app.budget import export
+
+        return export(self._opened())
+
+    def renew_anchor(self) -> None:
+        """Write the anchor of a ledger that has none yet, or whose anchor was lost."""
+        withheld(lambda: self._opened().renew_anchor())
+
+    def _opened(self) -> SqliteLedger:
+        from dpqr.app.budget import configured_ledger
+
+        return configured_ledger(self.path, self.anchor)
+
+    def __repr__(self) -> str:
+        return f"Ledger({self.path or 'as configured'})"
+
+    def _repr_html_(self) -> str:
+        from dpqr.app.budget import budgets
+        from dpqr.report.budget_view import account_view, accounts_view
+
+        found = budgets(self._opened(), None, None)
+        return Receipt.of(
+            lambda: accounts_view(account_view(each.account, each.prices, each.delta) for each in found)
+        )._repr_html_()
+
+
+def _row(budget: Budget) -> dict[str, Any]:
+    told = {each.name: getattr(budget, each.name) for each in fields(budget)[:-1]}
+    exact = {
+        name: _down(value) if name.startswith("left") else _up(value)
+        for name, value in told.items()
+        if isinstance(value, Fraction)
+    }
+    return told | exact
+
+
+def _up(value: Fraction | None) -> float:
+    from dpqr.privacy.budget import upward
+
+    return math.nan if value is None else upward(value)
+
+
+def _down(value: Fraction) -> float:
+    return 0.0 - _up(-value)
+
+
+def _why(entry: Entry) -> tuple[str, str, str]:
+    return entry.reason.purpose, entry.reason.by, entry.note

@@ -1,0 +1,272 @@
+"""Options of the Python interface, named as those of the command line, and the requests that are made of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from difflib import get_close_matches
+from functools import partial
+from numbers import Integral, Rational, Real
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
+
+from dpqr.app.requests import (
+    AnswerForm,
+    BinForm,
+    ExistingForm,
+    LedgerRequest,
+    OutputRequest,
+    PlanRequest,
+    SyntheticForm,
+    output_request,
+)
+from dpqr.errors import UsageFault
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.mechanisms.noisy_answers import RECORDS
+from dpqr.privacy.reason import Reason
+
+if TYPE_CHECKING:
+    from dpqr.api.ledger import Ledger
+
+Figure = str | int | float | Decimal
+"""A figure of privacy: decimal text, or a number, which counts as the decimal that it prints as."""
+Path = str | os.PathLike[str]
+
+
+class RunOptions(TypedDict, total=False):
+    """What a release is planned from, and how its table is read; None: as if it were not stated."""
+
+    strict: bool
+    delta: Figure | None
+    neighbours: Literal["add-remove", "replace"] | None
+    n: int | None
+    unit: str | None
+    max_rows: int | None
+    counts: str | None
+    count_dropped: Figure | None
+    no_count_dropped: bool
+    distinguisher: str | None
+    check: str | None
+    rounds: int | None
+    opening: bool | None
+    alpha: Figure | None
+    beta: Figure | None
+    variant: Literal["printed", "sharp"] | None
+    replay: bool | None
+    max_model_size: int | None
+    trust: Sequence[str]
+    seed: int
+    delimiter: str | None
+    encoding: str | None
+    max_cells: int | None
+    max_records: int | None
+    max_columns: int | None
+    max_bytes: int | None
+    max_memory: int | None
+
+
+class PlanOptions(RunOptions, total=False):
+    """The same with the strategies that a sweep takes several of."""
+
+    schedule: str | None
+    update: str | None
+    accountant: str | None
+
+
+class ReleaseOptions(PlanOptions, total=False):
+    """The same with what becomes of the release, and why it is made."""
+
+    format: AnswerForm | None
+    synthetic: SyntheticForm | None
+    bins: BinForm | None
+    if_exists: ExistingForm | None
+    purpose: str | None
+    by: str | None
+
+
+def figure(name: str, value: object) -> str:
+    """Decimal text of a figure of privacy. UsageFault for what has none."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Integral | Decimal) and not isinstance(value, bool):
+        return str(value)
+    if isinstance(value, Real) and not isinstance(value, Rational):
+        return repr(float(value))
+    raise UsageFault(f"{name}: {type(value).__name__} is no decimal number; give 1, 0.5 or '1e-9'")
+
+
+def whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
+    """A whole number within bounds. UsageFault for anything else."""
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise UsageFault(f"{name}: {type(value).__name__} is no whole number; give one, for example 1000")
+    found = int(value)
+    if found < least or (most is not None and found > most):
+        raise UsageFault(f"{name}: {found} is below {least}{'' if most is None else f' or above {most}'}")
+    return found
+
+
+def text(name: str, value: object, *, among: Sequence[str] = ()) -> str:
+    """A text, one of `among` where these are named. UsageFault for anything else."""
+    if not isinstance(value, str) or not value:
+        raise UsageFault(f"{name}: {type(value).__name__} is no name; give a text that is not empty")
+    if among and value not in among:
+        raise UsageFault(f"{name}: {value!r} is none of {', '.join(map(repr, among))}")
+    return value
+
+
+def truth(name: str, value: object) -> bool:
+    """True or False. UsageFault for anything else."""
+    if not isinstance(value, bool):
+        raise UsageFault(f"{name}: {type(value).__name__} is neither True nor False")
+    return value
+
+
+def _names(name: str, value: object) -> tuple[str, ...]:
+    given = (value,) if isinstance(value, str) else value
+    if not isinstance(given, Sequence):
+        raise UsageFault(f"{name}: give a name, or a list of names")
+    return tuple(text(name, each) for each in given)
+
+
+Check = Callable[[str, Any], Any]
+_record_count: Check = partial(whole, most=RECORDS)
+PLANNING: Mapping[str, Check] = {
+    "strict": truth,
+    "delta": figure,
+    "neighbours": partial(text, among=("add-remove", "replace")),
+    "n": _record_count,
+    "unit": text,
+    "max_rows": _record_count,
+    "counts": text,
+    "count_dropped": figure,
+    "no_count_dropped": truth,
+    "schedule": text,
+    "distinguisher": text,
+    "check": text,
+    "update": text,
+    "accountant": text,
+    "rounds": whole,
+    "opening": truth,
+    "alpha": figure,
+    "beta": figure,
+    "variant": partial(text, among=("printed", "sharp")),
+    "replay": truth,
+    "max_model_size": whole,
+    "trust": _names,
+    "seed": partial(whole, least=0),
+}
+READING: Mapping[str, Check] = {
+    "delimiter": text,
+    "encoding": text,
+    "max_cells": whole,
+    "max_records": _record_count,
+    "max_columns": whole,
+    "max_bytes": whole,
+    "max_memory": whole,
+}
+RELEASING: Mapping[str, Check] = {
+    "format": partial(text, among=get_args(AnswerForm)),
+    "synthetic": partial(text, among=get_args(SyntheticForm)),
+    "bins": partial(text, among=get_args(BinForm)),
+    "if_exists": partial(text, among=get_args(ExistingForm)),
+    "purpose": text,
+    "by": text,
+}
+ALL: Mapping[str, Check] = {**PLANNING, **READING, **RELEASING}
+
+LIMITS = ("max_cells", "max_records", "max_columns", "max_bytes", "max_memory")
+
+
+def stated(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str, Any]:
+    """The options that were stated, checked. TypeError for a name that is no option."""
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"no such option {name!r}{hint}")
+    return {name: known[name](name, value) for name, value in given.items() if value is not None}
+
+
+def plan_request(queries: object, epsilon: Figure, domain: object, given: Mapping[str, object]) -> PlanRequest:
+    """What a release is planned from.
+
+    Raises:
+        UsageFault: a value that no option may have.
+        TypeError: a name that is no option.
+    """
+    options = stated(given, ALL)
+    planned = {name: value for name, value in options.items() if name in PLANNING}
+    return PlanRequest(
+        queries=document("queries", queries),
+        epsilon=figure("eps", epsilon),
+        domain=None if domain is None else document("domain", domain),
+        cells=options.get("max_cells"),
+        **planned,
+    )
+
+
+def table_source(table: object, given: Mapping[str, object]) -> TableSource:
+    """The private table: paths, or what is in memory; nothing is opened. None: a run that opens none."""
+    texts = {name: given.get(name) for name in ("delimiter", "encoding")}
+    told: dict[str, Any] = {**texts, "count_column": given.get("counts")}
+    if table is None:
+        return TableSource(paths=(STDIN,), **told)
+    if isinstance(table, str | os.PathLike):
+        return TableSource(paths=(os.fspath(table),), **told)
+    if isinstance(table, list | tuple) and all(isinstance(each, str | os.PathLike) for each in table):
+        return TableSource(paths=tuple(map(os.fspath, table)), **told)
+    from dpqr.io.tables.frames import in_memory
+
+    if idle := [name for name, value in texts.items() if value is not None]:
+        raise UsageFault(f"{idle[0]}: is about CSV files, and the table is in memory; leave it out")
+    return TableSource(frame=in_memory(table), **told)
+
+
+def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest:
+    """The files that were asked for."""
+    held = stated(given, ALL)
+    named = (held.get(name) for name in ("format", "synthetic", "bins", "if_exists"))
+    return output_request(None if directory is None else os.fspath(directory), *named)
+
+
+def reason(given: Mapping[str, object]) -> Reason:
+    """Why a budget is opened or charged, and who asks."""
+    held = stated(given, ALL)
+    return Reason(purpose=held.get("purpose", ""), by=held.get("by", ""))
+
+
+def limits(given: Mapping[str, object]) -> Limits:
+    """The stated limits; the others keep their defaults."""
+    held = stated(given, ALL)
+    return Limits(**{name.removeprefix("max_"): value for name, value in held.items() if name in LIMITS})
+
+
+def document(name: str, given: object) -> str | dict[str, Any]:
+    """A document as the use cases take it: the path of a file, or its content."""
+    content = getattr(given, "document", given)
+    if isinstance(content, Mapping):
+        return dict(content)
+    if isinstance(content, str | os.PathLike):
+        return os.fspath(content)
+    raise UsageFault(
+        f"{name}: {type(given).__name__} is no document; give the path of a file, a dict, or what dpqr.{name}"
+        f"{'_from' if name == 'domain' else ''}() has built"
+    )
+
+
+def payer(
+    dataset: str | None, ledger: Path | Ledger | None, anchor: Path | None, resume: bool = False
+) -> LedgerRequest | None:
+    """Who pays; None: no ledger is named or configured."""
+    from dpqr.app.paid_run import ledger_request
+
+    return ledger_request(dataset, *ledger_paths(ledger, anchor), resume)
+
+
+def ledger_paths(ledger: Path | Ledger | None, anchor: Path | None) -> tuple[str | None, str | None]:
+    """The files of a ledger and of its anchor; None: as configured."""
+    from dpqr.api.ledger import Ledger
+
+    held = ledger if isinstance(ledger, Ledger) else Ledger(ledger, anchor)
+    return held.path, held.anchor

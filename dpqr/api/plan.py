@@ -1,0 +1,107 @@
+"""Plans: what a release would do, before any table is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Unpack
+
+from dpqr.api.options import Figure, Path, PlanOptions, limits, payer, plan_request, table_source
+from dpqr.api.shown import Receipt
+from dpqr.api.withheld import withheld
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.api.ledger import Ledger
+    from dpqr.api.queries import Document
+    from dpqr.construction.resources import Resources
+    from dpqr.strategies.plan import Plan as PlannedRun
+
+
+class Plan:
+    """The run on paper. It is public: no table was looked at. resources: seconds, memory and files that it takes.
+
+    >>> import dpqr
+    >>> planned = dpqr.plan(queries={"queries": [{"marginal": ["age"]}]}, domain={"age": 4}, eps="0.5")
+    >>> planned
+    Plan(4 queries in 1 block, eps 0.5)
+    >>> planned.forecast[["query", "answers"]].values.tolist()
+    [['marginal(age)', 4]]
+    """
+
+    def __init__(self, planned: PlannedRun, taken: Resources) -> None:
+        self._planned, self.resources = planned, taken
+
+    @property
+    def guarantee(self) -> str:
+        """The promise, in one sentence."""
+        from dpqr.construction.sentences import guarantee
+
+        return guarantee(self._planned)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
+        from dpqr.io.outputs.release_document import plan_document
+
+        return plan_document(self._planned) | {"resources": asdict(self.resources)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return self._planned.notes
+
+    @property
+    def forecast(self) -> pd.DataFrame:
+        """One row a measured query: its answers, and the standard deviation of the noise on each, in records."""
+        import pandas as pd
+
+        rows = [(block.name, block.rows, block.deviation) for block in self._planned.forecast]
+        return pd.DataFrame(rows, columns=["query", "answers", "noise_deviation"])
+
+    @property
+    def text(self) -> Receipt:
+        """The plan as the command line shows it."""
+        from dpqr.report.plan_view import plan_view
+
+        return Receipt.of(lambda: plan_view(self._planned, self.resources))
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        from dpqr.report.wording import counted
+
+        workload = self._planned.problem.workload
+        asked = f"{counted(workload.rows, 'query')} in {counted(len(workload.blocks), 'block')}"
+        return f"Plan({asked}, eps {float(self._planned.budget.epsilon):g})"
+
+    def _repr_html_(self) -> str:
+        return self.text._repr_html_()
+
+
+def plan(
+    *,
+    queries: Document,
+    eps: Figure,
+    domain: Document | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    **options: Unpack[PlanOptions],
+) -> Plan:
+    """Plan a release; no table is needed. The options are those of `release`.
+
+    Raises:
+        DpqrError: UsageFault, DocumentError or InfeasiblePlan; BudgetRefused where the dataset's policy forbids it.
+    """
+    from dpqr.app.release import dry_run
+    from dpqr.app.requests import ReleaseRequest
+
+    request = ReleaseRequest(
+        source=table_source(None, options),
+        plan=plan_request(queries, eps, domain, options),
+        limits=limits(options),
+        payer=payer(dataset, ledger, anchor),
+    )
+    return Plan(*withheld(lambda: dry_run(request)))

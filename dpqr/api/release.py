@@ -1,0 +1,297 @@
+"""Releases: made from a table, or read back from their files."""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
+
+from dpqr.api.options import (
+    Figure,
+    Path,
+    ReleaseOptions,
+    limits,
+    output,
+    payer,
+    plan_request,
+    reason,
+    table_source,
+    truth,
+)
+from dpqr.api.pivots import pivot
+from dpqr.api.shown import Receipt
+from dpqr.api.withheld import withheld
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.api.ledger import Ledger
+    from dpqr.api.queries import Document
+    from dpqr.app.requests import AnswerForm, BinForm, ReleaseRequest, SyntheticForm
+    from dpqr.construction.release import Release as FinishedRun
+    from dpqr.io.outputs.read_release import ReleaseFiles
+
+MEASURED = ("measured", "noise_deviation", "lower", "upper")
+
+
+class Origin(Protocol):
+    """Where the parts of a release come from."""
+
+    def answers(self) -> pd.DataFrame: ...
+    def record(self) -> dict[str, Any]: ...
+    def receipt(self) -> Receipt: ...
+    def synthetic(self) -> pd.DataFrame: ...
+
+
+class Release:
+    """What a run gave away: answers, what they promise and what they cost. All of it may be published.
+
+    A frame is made when it is first asked for.
+
+    >>> import dpqr, pandas
+    >>> table = pandas.DataFrame({"sex": ["f", "m", "f"]})
+    >>> domain = {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}]}
+    >>> made = dpqr.release(table, queries=dpqr.queries().marginal("sex"), domain=domain, eps=1)
+    >>> made
+    Release(2 answers in 1 query, differentially private with epsilon = 1)
+    >>> list(made.answers.columns)
+    ['query', 'sex', 'detail', 'estimate', 'measured', 'noise_deviation', 'lower', 'upper']
+    """
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+
+    @cached_property
+    def answers(self) -> pd.DataFrame:
+        """One row an answer, in the order of the workload: `query`, a column for each attribute that some query keeps
+        apart (nothing where the query sums over it), `detail` for what else describes it, and the figures, in records.
+        Columns of cells are ordered categoricals, in the order of the domain; `dpqr guide results` explains figures."""
+        return self._origin.answers()
+
+    @property
+    def measured(self) -> pd.DataFrame:
+        """The answers that were measured, with their noise and intervals; without the model's estimates."""
+        held = self.answers[self.answers["measured"].notna()]
+        named = [name for name in held.columns if name in MEASURED or name != "estimate"]
+        return held[named].reset_index(drop=True)
+
+    @property
+    def queries(self) -> tuple[str, ...]:
+        """The names of the queries, in their order."""
+        return tuple(self.answers["query"].cat.categories)
+
+    def pivot(self, query: str, values: str = "estimate") -> pd.DataFrame:
+        """One query as a table: a pair of columns against each other, one column as rows with all its figures.
+
+        Args:
+            query: its name, one of `queries`.
+            values: the figure that fills a table of two columns and more.
+
+        Raises:
+            UsageFault: no such query, or no such figure.
+        """
+        return pivot(self.answers, query, values)
+
+    @cached_property
+    def record(self) -> dict[str, Any]:
+        """What `release.json` says, as plain JSON values."""
+        return self._origin.record()
+
+    @property
+    def guarantee(self) -> str:
+        """The promise, in one sentence."""
+        return str(self.record["guarantee"])
+
+    @property
+    def trust(self) -> tuple[str, ...]:
+        """What a reader must know before relying on the figures."""
+        return tuple(self.record["trust"])
+
+    @cached_property
+    def receipt(self) -> Receipt:
+        """What was promised and paid, as the command line prints it."""
+        return self._origin.receipt()
+
+    @cached_property
+    def synthetic(self) -> pd.DataFrame:
+        """Synthetic rows, drawn from the release with its public seed when they are first asked for.
+
+        Raises:
+            InfeasiblePlan: the update rule ends with no distribution.
+            DocumentError: the files hold no synthetic data.
+        """
+        return self._origin.synthetic()
+
+    def save(
+        self,
+        directory: Path,
+        *,
+        format: AnswerForm | None = None,  # noqa: A002 (as --format)
+        synthetic: SyntheticForm | None = None,
+        bins: BinForm | None = None,
+        if_exists: Literal["fail", "replace"] = "fail",
+    ) -> None:
+        """Write the files that `dpqr release --out` writes, whole or not at all.
+
+        Raises:
+            UsageFault: the directory cannot be written, or there is one and it shall not be replaced.
+        """
+        if not isinstance(self._origin, Made):
+            raise UsageFault("save: this release was read from its directory; copy that")
+        from dpqr.app.release import save
+
+        held = self._origin.finished
+        stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists}
+        withheld(lambda: save(held, output(directory, stated)))
+
+    def __repr__(self) -> str:
+        from dpqr.report.wording import counted
+
+        asked = f"{counted(len(self.answers), 'answer')} in {counted(len(self.queries), 'query')}"
+        promise = self.guarantee.partition(" (")[0].partition(",")[0]
+        return f"Release({asked}, {promise[:1].lower()}{promise[1:]})"
+
+    def _repr_html_(self) -> str:
+        shown: str = self.answers.to_html(max_rows=20, border=0)
+        return self.receipt._repr_html_() + shown
+
+
+class Made:
+    """A release of this process."""
+
+    def __init__(self, finished: FinishedRun) -> None:
+        self.finished = finished
+
+    def answers(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import answers_frame
+        from dpqr.io.outputs.release_files import answers_table
+
+        return answers_frame(answers_table(self.finished))
+
+    def record(self) -> dict[str, Any]:
+        from dpqr.io.outputs.release_document import release_document
+
+        return release_document(self.finished)
+
+    def receipt(self) -> Receipt:
+        from dpqr.report.release_view import receipt_view
+
+        return Receipt.of(lambda: receipt_view(self.finished))
+
+    def synthetic(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import synthetic_frame
+        from dpqr.io.outputs.synthetic import synthesise
+
+        return synthetic_frame(synthesise(self.finished, "rows").table)
+
+
+class Kept:
+    """A release on disk."""
+
+    def __init__(self, files: ReleaseFiles) -> None:
+        self.files = files
+
+    def answers(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import read_answers_frame
+
+        return read_answers_frame(self.files)
+
+    def record(self) -> dict[str, Any]:
+        return self.files.record
+
+    def receipt(self) -> Receipt:
+        from dpqr.report.wording import facts
+
+        record = self.files.record
+        lines = [("Warning", record["warning"]), ("Guarantee", record["guarantee"]), ("Accuracy", record["certainty"])]
+        lines += [("Note", sentence) for sentence in record["trust"]]
+        return Receipt.of(lambda: facts((name, str(text)) for name, text in lines if text))
+
+    def synthetic(self) -> pd.DataFrame:
+        from dpqr.io.outputs.answer_frames import read_synthetic_frame
+
+        return read_synthetic_frame(self.files)
+
+
+def release(
+    table: object,
+    *,
+    queries: Document,
+    eps: Figure,
+    domain: Document | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    rehearse: bool = False,
+    **options: Unpack[ReleaseOptions],
+) -> Release:
+    """Release private answers to the queries over a table.
+
+    Args:
+        table: a pandas DataFrame, anything with Arrow's C stream interface, a path, or a list of paths; only read.
+        queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
+        dataset: whose budget pays, in `ledger`.
+        out: a new directory for the files. With a ledger, a run that is killed can then be continued with `resume`.
+        rehearse: run on rows of the public domain, free of charge; no table is opened, and None will do.
+        options: every other option of `dpqr release`, by its name with _ for -.
+
+    Raises:
+        DpqrError: of the class whose `exit_code` the command would end with.
+
+    Privacy:
+        (eps, delta)-differential privacy for the unit that the release names. Names and types of columns are looked at
+        before the budget pays, rows afterwards; nothing seeds the noise.
+    """
+    from dpqr.app.requests import ReleaseRequest
+
+    request = ReleaseRequest(
+        source=table_source(_some(table, rehearse), options),
+        plan=plan_request(queries, eps, domain, options),
+        output=output(out, options),
+        limits=limits(options),
+        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
+        reason=reason(options),
+        rehearse=truth("rehearse", rehearse),
+    )
+    return _released(request)
+
+
+def _some(table: object, rehearse: bool) -> object:
+    """The table. UsageFault where there is none, and one is needed."""
+    if table is None and not rehearse:
+        raise UsageFault("release: None is no table; give one, or rehearse=True, which opens none")
+    return table
+
+
+def _released(request: ReleaseRequest) -> Release:
+    from dpqr.app.finished import already_released
+    from dpqr.app.release import release as released
+
+    if withheld(lambda: already_released(request)):
+        return read_release(request.output.directory or "")
+    return Release(Made(withheld(lambda: released(request, Unwatched()))))
+
+
+def read_release(directory: Path) -> Release:
+    """A release from the directory that `dpqr release --out` or `Release.save` has written.
+
+    Raises:
+        UsageFault: there is none.
+        DocumentError: it is damaged.
+    """
+    from dpqr.io.outputs.read_release import read_release as files_of
+
+    return Release(Kept(files_of(os.fspath(directory))))
+
+
+class Unwatched:
+    """Watches a run and says nothing."""
+
+    def read(self, percent: int) -> None:
+        """Nothing."""
+
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""

@@ -1,0 +1,35 @@
+"""Answers of one query as a table."""
+
+import pandas as pd
+import pytest
+
+import dpqr
+
+TABLE = pd.DataFrame({"a": [0, 1, 1], "b": [0, 0, 1], "c": [11, 0, 5]})
+
+
+@pytest.fixture(scope="module")
+def made():
+    asked = dpqr.queries().marginal(name="all").marginal("a", "b", "c", name="cube").prefix("c", by="a", name="steps")
+    return dpqr.release(TABLE, queries=asked, domain={"a": 2, "b": 2, "c": 12}, eps=1000)
+
+
+def test_no_column_one_pair_and_more(made):
+    assert made.pivot("all")["measured"].tolist() == [3]
+    cube = made.pivot("cube", "measured")
+    assert cube.index.names == ["a", "b"]
+    assert cube.loc[("1", "0"), "0"] == 1
+    assert list(cube.columns) == [str(code) for code in range(12)]
+
+
+def test_details_stay_in_order(made):
+    steps = made.pivot("steps")
+    assert list(steps.columns)[1:3] == ["<= 1", "<= 2"]
+    assert len(steps.columns) == 12
+
+
+def test_wrong_names(made):
+    with pytest.raises(dpqr.UsageFault, match="did you mean 'cube'"):
+        made.pivot("cubes")
+    with pytest.raises(dpqr.UsageFault, match="known: estimate, measured"):
+        made.pivot("cube", "error")

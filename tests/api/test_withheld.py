@@ -1,0 +1,45 @@
+"""What a program may read of a failure."""
+
+import traceback
+
+import pytest
+
+from dpqr.api.withheld import withheld
+from dpqr.errors import RESUMABLE, DataError, DpqrError, InfeasiblePlan
+
+SECRET = "987654321"
+
+
+def failing(error):
+    error.add_note(RESUMABLE)
+    error.add_note(SECRET)
+
+    def work():
+        raise error
+
+    return work
+
+
+def test_a_foreign_failure_leaves_no_trace():
+    with pytest.raises(DpqrError) as raised:
+        withheld(failing(ValueError(SECRET)))
+    error = raised.value
+    assert type(error) is DpqrError
+    assert SECRET not in "".join(traceback.format_exception(error))
+    assert error.__context__ is None
+    assert error.__notes__ == [RESUMABLE]
+
+
+def test_memory_and_errors_of_the_family():
+    with pytest.raises(InfeasiblePlan, match="not enough memory"):
+        withheld(failing(MemoryError()))
+    known = DataError("known")
+    with pytest.raises(DataError) as raised:
+        withheld(failing(known))
+    assert raised.value is known
+    assert withheld(lambda: 7) == 7
+
+
+def test_an_interrupt_passes():
+    with pytest.raises(KeyboardInterrupt):
+        withheld(failing(KeyboardInterrupt()))
