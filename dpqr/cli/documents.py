@@ -78,6 +78,8 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
     callback=options.named,
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
+@_SOURCES("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is.")
+@_SOURCES("--max-rows", metavar="K", type=click.IntRange(min=1), help="Rows of each person that a run may use.")
 @options.delimiter(_SOURCES)
 @options.encoding(_SOURCES)
 @_RESULT(
@@ -93,6 +95,8 @@ def domain_command(
     table: str | None,
     types: tuple[str, ...],
     queries: str | None,
+    unit: str | None,
+    max_rows: int | None,
     delimiter: str | None,
     encoding: str | None,
     to: str | None,
@@ -117,6 +121,8 @@ def domain_command(
         table=table,
         types=types,
         queries=queries,
+        unit=unit,
+        max_rows=max_rows,
         to=to,
     )
     made = domain_file(request)
