@@ -26,6 +26,7 @@ from dpqr.io.tables.load import load_table
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.known import available
+from dpqr.report.receipt import receipt
 from dpqr.strategies.plan import Plan
 
 
@@ -87,7 +88,14 @@ def release(
     with paid_run(payer, bill, target.path if target else None) as run:
         finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
         if target:
-            write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
+            write_release(
+                finished,
+                target,
+                answers=output.format,
+                synthetic=output.synthetic,
+                bins=output.bins,
+                receipt=receipt(finished),
+            )
         run.released()
     return finished
 

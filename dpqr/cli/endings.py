@@ -15,7 +15,7 @@ from types import FrameType
 
 import click
 
-from dpqr.cli.streams import require_output, say
+from dpqr.cli.streams import fitted, require_output, say
 from dpqr.errors import RESUMABLE, STAYS_SPENT, DpqrError, UsageFault
 
 USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130
@@ -91,7 +91,7 @@ def _say_notes(error: BaseException) -> None:
     """The only notes that are shown: those of other packages may quote the table."""
     for note in (RESUMABLE, STAYS_SPENT):
         if note in getattr(error, "__notes__", ()):
-            say(note)
+            say(fitted(note, sys.stderr))
 
 
 def _usage_words(error: click.ClickException) -> str:
@@ -115,7 +115,8 @@ def _say(text: str, code: int) -> int:
     first, _, second = text.partition("\n")
     for line in filter(None, (f"dpqr: {first}", second)):
         shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
-        say(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}")
+        cut = shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}"
+        say(fitted(cut, sys.stderr))
     return code
 
 

@@ -17,6 +17,7 @@ from dpqr.cli.streams import escape_unencodable, fill_closed_streams, silence_ot
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
+    "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
     "predict": "Predict a column by a private learner, or release a private function.",
     "budget": "Open and read the budgets that datasets have for life.",
     "check": "Check domain and queries together; no data is opened.",

@@ -29,7 +29,7 @@ def watched(desk, *arguments, columns=100, **environment):
     pid = os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", "dpqr", *arguments],
-        {**env, "TERM": "xterm-256color", "PWD": str(desk.path), **environment},
+        {**env, "TERM": "xterm-256color", "PAGER": "cat", "PWD": str(desk.path), **environment},
         file_actions=[(os.POSIX_SPAWN_DUP2, outer, stream) for stream in (0, 1, 2)],
     )
     os.close(outer)

@@ -137,12 +137,16 @@ def write_release(
     answers: TableFormat = "csv",
     synthetic: Form | None = None,
     bins: BinText = "title",
+    receipt: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault."""
+    """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault.
+
+    receipt: in words, for the record.
+    """
     drawn = synthesise(release, synthetic, bins) if synthetic else None
     answers_name = f"answers.{answers}"
     files = [answers_name, *([SYNTHETIC] if drawn else [])]
-    record = release_document(release, files=files, synthetic=drawn.record if drawn else None)
+    record = release_document(release, files=files, synthetic=drawn.record if drawn else None, receipt=receipt)
     with target.filled() as place:
         write_tables(answer_tables(release), place / answers_name, answers)
         if drawn:
