@@ -19,6 +19,8 @@ from dpqr.report.wording import DIGITS, Fact, amount, counted, facts
 BARS, NOTES = 6, 3
 """Answers and notes that a digest has room for on a screen of 24 lines."""
 MARGIN = len("Guarantee")
+COMMAND = 80 - MARGIN - 2
+"""Columns of text that a command may take: a broken one cannot be copied."""
 WARNING = "warning: "
 
 
@@ -90,9 +92,11 @@ def _next(release: Release, block: AnsweredBlock, place: str | None, files: Sequ
     if place is None:
         yield "Kept", "nothing but this screen; --out DIR keeps answers, record and receipt"
         return
-    show, form = f"dpqr show {quote(place)}", "heatmap" if len(block.columns) > 1 else "bars"
+    show = f"dpqr show {quote(place)}"
+    one = f"{show} --query {quote(block.name)}"
+    form = f"{one} --as {'heatmap' if len(block.columns) > 1 else 'bars'}"
     yield "Files", f"{place}: {', '.join(files)}"
     yield "Next", f"{show}  (the full receipt, and all queries by name)"
-    yield "", f"{show} --query {quote(block.name)} --as {form}"
+    yield "", form if len(form) <= COMMAND else one
     if release.paid is not None:
         yield "", f"dpqr budget show {quote(release.paid.dataset)}"
