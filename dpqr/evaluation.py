@@ -30,7 +30,11 @@ class Truth:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExactAnswers:
-    """Answers without noise. **Privacy** None: its event costs more than any budget."""
+    """Answers without noise.
+
+    Privacy:
+        None: its event costs more than any budget.
+    """
 
     blocks: tuple[QueryBlock, ...]
 
@@ -47,8 +51,9 @@ class ExactAnswers:
 def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> Truth:
     """The truth about `data`, for eyes that may see it: public or synthetic tables only.
 
-    Privacy: none is left. It goes through the gate like everything else, charged to a filter without end, so that no
-    other code ever opens a seal.
+    Privacy:
+        None is left. It goes through the gate like everything else, charged to a filter without end, so that no other
+        code ever opens a seal.
     """
     return measure(data, ExactAnswers(blocks=blocks), accountant=PublicFilter(), noise=SystemNoise()).value
 
@@ -79,7 +84,7 @@ class BlockError:
 class Accuracy:
     """All blocks, the largest L1 error over n first. records: of the true table.
 
-    Over n: over max(1, records) times the block's reach, so that a sum of incomes, in euros, does not drown all counts.
+    Over n: over max(1, records) times the block's reach, so that a sum of incomes, in euros, does not outweigh counts.
     """
 
     records: int
@@ -133,7 +138,11 @@ def compare(blocks: Sequence[QueryBlock], truth: Truth, answers: Sequence[FloatA
 
 
 def block_error(block: QueryBlock, true: FloatArray, given: FloatArray) -> BlockError:
-    """One block's distances."""
+    """One block's distances.
+
+    Args:
+        true, given: answers in records (or the summed column's unit), shape (block.rows,); NaN: missing.
+    """
     missing = np.isnan(given)
     distances = np.abs(np.where(missing, 0.0, given) - true)
     worst = int(distances.argmax())

@@ -12,9 +12,9 @@ from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable
 from dpqr.privacy.accountant import Accountant
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
-from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
+from dpqr.strategies.plan import Phase, Plan, Roles, Schedule, StopTest
 from dpqr.strategies.problem import Footprint, Level, Problem
-from dpqr.strategies.schedules.interface import Progress, Released, Schedule
+from dpqr.strategies.schedules.states import Progress, Released
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.dense_members import (
     any_block,

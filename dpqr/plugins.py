@@ -35,6 +35,10 @@ class Registry:
 
     Whatever its role, a third party's code runs in this process, where nothing can keep it from private data. So none
     is imported without trust in its name.
+
+    >>> rules = Registry(role="update", group="example", protocol="rules:Rule", builtins={"median": "rules:Median"})
+    >>> rules.entry("median")
+    Entry(name='median', target='rules:Median', origin='dpqr')
     """
 
     role: str

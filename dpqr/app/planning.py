@@ -20,10 +20,9 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.structure import refuse_published_unit
 from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.choice import Wishes, least_noise
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.strategies.updates.interface import ConstrainedRule
 
 Made = TypeVar("Made")

@@ -14,8 +14,8 @@ from dpqr.errors import UsageFault
 from dpqr.plugins import HOUSE, Registry
 from dpqr.strategies.choice import Wishes
 from dpqr.strategies.known import ACCOUNTANTS, CHECKS, DISTINGUISHERS, SCHEDULES, UPDATES
+from dpqr.strategies.plan import Planner
 from dpqr.strategies.schedules.auto import Auto, Chosen
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.workload import Workload
 
 OWN_OPTIONS = {

@@ -35,7 +35,14 @@ def lower_limits(hits: IntArray, runs: int, alpha: float) -> FloatArray:
 
 
 def upper_limits(hits: IntArray, runs: int, alpha: float) -> FloatArray:
-    """Upper Clopper-Pearson limits: each lies below the true probability with probability at most `alpha`."""
+    """Upper Clopper-Pearson limits: each lies below the true probability with probability at most `alpha`.
+
+    Args:
+        hits: of `runs` independent runs, shape (events,).
+
+    Returns:
+        Probabilities, shape (events,).
+    """
     from scipy.special import betainccinv
 
     counted = np.asarray(hits, dtype=np.float64)
@@ -122,7 +129,12 @@ def strongest(one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Event
 
 
 def proved_by(event: Event, one: Outcomes, two: Outcomes, claim: Claim, alpha: float) -> Loss:
-    """What one event, fixed before, proves on fresh runs."""
+    """What one event, fixed before, proves on fresh runs.
+
+    Args:
+        one, two: outcomes on the two databases, of runs that did not choose the event.
+        alpha: false-alarm probability of each limit.
+    """
     low = lower_limits(np.array([event.hits(one)]), len(one), alpha)
     high = upper_limits(np.array([event.hits(two)]), len(two), alpha)
     return Loss(

@@ -38,7 +38,7 @@ class Outcomes:
 
     context: what the meaning of the measured numbers hangs on (choices made, whether the run stopped).
     measured: numbers that are independent of each other given the context, as far as anybody knows.
-    derived: what the run computed from those and gave away too. It should tell nothing new: that is the test.
+    derived: what the run computed from those and gave away too. It should add no information: that is the test.
     """
 
     context: IntArray
@@ -125,6 +125,13 @@ class Case:
     work: how many runs of other cases one of these takes; an audit makes so many times fewer.
     brief: runs of a short audit, where its faults take fewer or more to show than others do; None: as all others.
     laws: of the measured numbers on either database, as the charged events state them; None: they are not known.
+
+    >>> from dpqr.mechanisms.noisy_answers import LaplaceAnswers
+    >>> blocks = (QueryBlock(name="records"),)
+    >>> trial = Draws(mechanisms=(LaplaceAnswers(blocks=blocks, unit=PrivacyUnit(), scale=Fraction(2)),))
+    >>> pair = worst_pair(blocks, (2,), PrivacyUnit(), 1)
+    >>> Case(name="records", what="a noisy count", pair=pair, trial=trial).claim.epsilon
+    Fraction(1, 2)
     """
 
     name: str
@@ -149,6 +156,10 @@ def worst_pair(blocks: Sequence[QueryBlock], shape: tuple[int, ...], unit: Priva
     """The pair that moves the blocks' answers furthest, in the sum of |change|^power; found by trying all.
 
     A linear answer moves by what one unit brings, whatever else is in the table: so the rest of it is left empty.
+
+    Args:
+        shape: of the histograms.
+        power: 1 for L1, 2 for squared L2.
     """
     pairs = [tuple(map(DenseHistogram, pair)) for pair in _pairs(shape, unit)]
 

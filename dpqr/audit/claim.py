@@ -24,6 +24,10 @@ class Claim:
     """(epsilon, delta)-DP; with rho also rho-zCDP, from which epsilon at delta follows. Exact figures.
 
     events: what the sum of epsilons, or of rhos, was taken of; empty: it is no such sum.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> Claim.pure(((ExponentialEvent(epsilon=Fraction(1, 4)), 2),)).epsilon
+    Fraction(1, 2)
     """
 
     epsilon: Fraction
@@ -70,7 +74,15 @@ class Claim:
 
 
 def epsilon_bounds(low: FloatArray, high: FloatArray, delta: float) -> FloatArray:
-    """Lower bounds on epsilon at `delta`: P(S) <= e^eps Q(S) + delta gives eps >= log((P(S) - delta) / Q(S))."""
+    """Lower bounds on epsilon at `delta`: P(S) <= e^eps Q(S) + delta gives eps >= log((P(S) - delta) / Q(S)).
+
+    Args:
+        low: lower limits of P(S) for each event S, shape (events,).
+        high: upper limits of Q(S), shape (events,).
+
+    Returns:
+        Shape (events,), at least 0.
+    """
     gained = low > delta
     ratio = np.where(gained, low - delta, high) / high
     return np.maximum(np.log(ratio), 0.0)

@@ -17,8 +17,7 @@ from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import PermuteAndFlip
-from dpqr.strategies.plan import Plan, Roles
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.plan import Plan, Roles, Schedule
 from dpqr.strategies.transcript import Round, Step
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import QueryBlock

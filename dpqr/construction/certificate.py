@@ -35,7 +35,8 @@ def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
     without a mistake bound, and scaled to any total, measured ones included. T0 may be any number that was fixed before
     the run. So the bound is proved where alpha is a heuristic one, too.
 
-    Privacy: post-processing of released values.
+    Privacy:
+        Post-processing of released values.
     """
     problem, select = plan.problem, plan.price("selection")
     if not outcome.transcript.stopped or select is None:

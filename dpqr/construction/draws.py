@@ -53,6 +53,16 @@ class Draws:
     """A sealed value, and what every draw from it needs.
 
     left_out: whether its records are those at which no other draw of the run looks (`in_parallel`).
+
+    >>> from fractions import Fraction
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.noise.source import SystemNoise
+    >>> from dpqr.privacy.accountants.filters import SumFilter, require_pure
+    >>> kept, left_out = (Private(DenseHistogram(np.array(counts))) for counts in ([40, 60], [3, 0]))
+    >>> guard = SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon")
+    >>> draws = Draws(data=kept, accountant=guard, noise=SystemNoise())
+    >>> draws.left_out, draws.of_left_out(left_out).left_out
+    (False, True)
     """
 
     data: Private[Counts]

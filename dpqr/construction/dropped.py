@@ -33,13 +33,14 @@ def count_dropped(dropped: Draws, plan: Plan) -> DroppedCount | None:
 
     dropped: draws from the records that were left out.
 
-    **Privacy.** These are, of each unit, at most K records that the domain's rules or the bound on a person's rows
-    left out. *Add-remove:* one unit comes or goes with at most K of them. *Replace:* at most K take the place of at
-    most K. So the count moves by at most K under either relation, which is what `sensitivity` gives for `DROPPED`,
-    and the draw is a noisy answer like any other (LaplaceAnswers, GaussianAnswers). The clipped number of a person's
-    dropped rows is a function of that person's rows alone: it does not depend on which rows were drawn to be kept.
-    Beside the draws from the kept records it costs nothing where a unit lies in one part alone, and its own price
-    elsewhere: see `WithDroppedCount`.
+    Privacy:
+        These are, of each unit, at most K records that the domain's rules or the bound on a person's rows left out.
+        *Add-remove:* one unit comes or goes with at most K of them. *Replace:* at most K take the place of at most K.
+        So the count moves by at most K under either relation, which is what `sensitivity` gives for `DROPPED`, and the
+        draw is a noisy answer like any other (LaplaceAnswers, GaussianAnswers). The clipped number of a person's
+        dropped rows is a function of that person's rows alone: it does not depend on which rows were drawn to be kept.
+        Beside the draws from the kept records it costs nothing where a unit lies in one part alone, and its own price
+        elsewhere: see `WithDroppedCount`.
     """
     price = plan.price("left out")
     if price is None:

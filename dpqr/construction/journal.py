@@ -15,7 +15,11 @@ Blocks = tuple[QueryBlock, ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Past:
-    """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew."""
+    """A draw that was begun before. value: what it released; None: that was lost in a crash, and is not drawn anew.
+
+    >>> Past(value=3).value
+    3
+    """
 
     value: Plain | None
 
@@ -23,9 +27,10 @@ class Past:
 class Journal(Protocol):
     """Draws in their order.
 
-    **Privacy.** A draw is begun before it is made and counts as spent from then on, whatever becomes of it; nothing
-    may depend on its value or show it before `record` has returned. A draw of the past is taken as it was released
-    and never made a second time: else one could draw until the answer pleases.
+    Privacy:
+        A draw is begun before it is made and counts as spent from then on, whatever becomes of it; nothing may depend
+        on its value or show it before `record` has returned. A draw of the past is taken as it was released and never
+        made a second time: else one could draw until the answer pleases.
     """
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> Past | None:
@@ -45,7 +50,13 @@ class Journal(Protocol):
 @final
 @dataclass(frozen=True, slots=True)
 class Unkept:
-    """No journal: a run that dies is lost with all that it has paid."""
+    """No journal: a run that dies is lost with all that it has paid.
+
+    >>> from fractions import Fraction
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> Unkept().past(ExponentialEvent(epsilon=Fraction(1)), ()) is None
+    True
+    """
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> None:
         return None

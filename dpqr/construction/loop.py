@@ -34,7 +34,14 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept."""
+    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept.
+
+    >>> import numpy as np
+    >>> from dpqr.hypotheses.dense import DenseDistribution
+    >>> outcome = Outcome(hypothesis=DenseDistribution.uniform((2,), 10.0), transcript=Transcript(), exhausted=True)
+    >>> outcome.transcript.rounds
+    []
+    """
 
     hypothesis: Hypothesis
     transcript: Transcript
@@ -44,8 +51,9 @@ class Outcome:
 def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
     """Run the plan to its end and return the last hypothesis with everything that was released on the way.
 
-    Privacy: the private counts are reached through `draws` only, and every draw is charged before it is made; at most
-    the plan's events are ever charged. All else is post-processing of released values.
+    Privacy:
+        The private counts are reached through `draws` only, and every draw is charged before it is made; at most the
+        plan's events are ever charged. All else is post-processing of released values.
     """
     schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
     hypothesis: Any = started(rule, problem)

@@ -66,7 +66,8 @@ class Noisy:
 def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     """Noisy answers by the name of the workload's block; the last draw of a query counts.
 
-    Privacy: post-processing of the transcript.
+    Privacy:
+        Post-processing of the transcript.
     """
     blocks = plan.problem.workload.blocks
     ends = list(accumulate(block.rows for block in blocks))
@@ -93,6 +94,13 @@ def unbiased_answers(
 
     Such an estimate is a sum of c_i times the draws of one measurement and its deviation |c|_2 times theirs, so
     the law's bound on weighted sums gives the margin; the widest one of all laws that were drawn from serves for all.
+
+    Args:
+        estimate: the hypothesis' answers, in records, shape (block.rows,).
+        history: all measurements.
+
+    Returns:
+        None for a hypothesis that is biased, or whose answers have no known spread.
     """
     deviations = hypothesis.deviations(block) if isinstance(hypothesis, Unbiased) else None
     if deviations is None:

@@ -18,8 +18,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
-from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.interface import Explaining
+from dpqr.strategies.plan import Explaining, Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -48,6 +47,42 @@ class Release:
     dropped: the noisy count of the records that were left out, where it was bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
+
+    >>> from dpqr.construction.draws import Draws
+    >>> from dpqr.construction.loop import iterative_construction
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.noise.source import SystemNoise
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> from dpqr.privacy.sealed import Private
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.choice import guarded
+    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+    >>> from dpqr.strategies.plan import Roles
+    >>> from dpqr.strategies.problem import Problem
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.workload import Workload
+    >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
+    >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
+    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
+    >>> roles = Roles(
+    ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
+    ... )
+    >>> plan = Rounds().plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
+    >>> counts = Private(DenseHistogram(np.array([40, 60])))
+    >>> class Quiet:
+    ...     def finished(self, rounds, planned):
+    ...         pass
+    >>> draws = Draws(data=counts, accountant=guarded(plan), noise=SystemNoise())
+    >>> outcome = iterative_construction(draws, plan, Quiet())
+    >>> release = assemble(plan, outcome, {"basic": plan.epsilon}, private=draws.noise.private)
+    >>> release.answers[0].estimate.shape
+    (2,)
     """
 
     plan: Plan
@@ -126,7 +161,7 @@ def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:
             "stay paid and are left out"
         )
     if outcome.transcript.lost and not outcome.transcript.measurements:
-        sentences.append("nothing was measured: the estimates are those of an empty start, and tell nothing")
+        sentences.append("nothing was measured: the estimates are those of an empty start, not of the table")
     if outcome.exhausted:
         proved = plan.stop is None or plan.stop.promise == "proved"
         odds = " (an event of probability at most beta)" if proved else ""

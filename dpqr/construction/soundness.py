@@ -1,7 +1,8 @@
 """Soundness: what an update rule returns is looked at before another round is paid for.
 
-**Privacy** A hypothesis is a function of public and released values (its rule is handed nothing else), so whether it is
-sound is post-processing of them: the error may end a run and name the rule. What was reserved stays spent.
+Privacy:
+    A hypothesis is a function of public and released values (its rule is handed nothing else), so whether it is sound
+    is post-processing of them: the error may end a run and name the rule. What was reserved stays spent.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
     Nothing changes where nothing was measured, nor by a round that was lost in a crash: a rule that reads the newest
     answer would take the one before twice. A cumulative rule reads all answers, and catches up on those that waited.
     Looked at: its total, and its answers to the newest measured blocks, which the next scores ask for anyway.
-    Raises: HypothesisFailed.
+
+    Raises:
+        HypothesisFailed: what the rule returns is not sound.
     """
     history = transcript.measurements
     lost = transcript.rounds[-1].measurement is None
@@ -52,7 +55,12 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
 
 
 def require_sound(hypothesis: Hypothesis, rule: str, blocks: Sequence[QueryBlock] = ()) -> None:
-    """HypothesisFailed unless total and answers to the blocks are what a table could have."""
+    """HypothesisFailed unless total and answers to the blocks are what a table could have.
+
+    Args:
+        rule: name of the update rule, for the message.
+        blocks: whose answers are checked; none: the total alone.
+    """
     if not math.isfinite(hypothesis.total):
         raise _failed(rule, "gives a number of records that is not finite")
     for block in blocks:
@@ -61,7 +69,12 @@ def require_sound(hypothesis: Hypothesis, rule: str, blocks: Sequence[QueryBlock
 
 def require_answers(hypothesis: Hypothesis, answers: FloatArray, rule: str, block: QueryBlock) -> None:
     """HypothesisFailed unless one finite answer a query; and none below 0 from a distribution, where no coefficient
-    is."""
+    is.
+
+    Args:
+        answers: to all queries of the block, in units of its grid, shape (block.rows,).
+        rule: name of the update rule, for the message.
+    """
     if np.shape(answers) != (block.rows,):
         raise _failed(rule, "does not give one answer a query")
     if not np.isfinite(answers).all():

@@ -43,7 +43,11 @@ class Labels:
 
 @dataclass(frozen=True, slots=True)
 class Codes:
-    """Integer codes 0 .. size-1 of a table that is already coded (the sizes form of a domain file)."""
+    """Integer codes 0 .. size-1 of a table that is already coded (the sizes form of a domain file).
+
+    >>> Codes(3).titles()
+    ('0', '1', '2')
+    """
 
     size: int
 
@@ -58,6 +62,9 @@ class Bins:
     edges: strictly increasing; numbers, or for the temporal kinds days / microseconds since 1970-01-01.
     closed: the side on which an inner edge belongs to a bin; the outermost two edges always belong.
     integral: the values are whole, so a bin [3, 4) holds the one value 3.
+
+    >>> Bins((Fraction(0), Fraction(20), Fraction(40))).titles()
+    ('[0, 20)', '[20, 40]')
     """
 
     edges: tuple[Fraction, ...]

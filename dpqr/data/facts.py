@@ -17,6 +17,10 @@ class Region:
 
     text: as the curator wrote it. axes: ascending positions in the domain. cells: true inside, shape = their sizes,
     read-only.
+
+    >>> region = Region(text="male and under 18", axes=(0, 1), cells=np.array([[True, False], [False, False]]))
+    >>> region.within((0,)) is None
+    True
     """
 
     text: str
@@ -43,7 +47,12 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class KnownTotal:
-    """The number of records in a region."""
+    """The number of records in a region.
+
+    >>> region = Region(text="male", axes=(0,), cells=np.array([True, False]))
+    >>> KnownTotal(region=region, count=400).within((1, 0)).region.axes
+    (1,)
+    """
 
     region: Region
     count: int

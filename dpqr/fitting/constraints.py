@@ -48,7 +48,11 @@ def possible(shape: tuple[int, ...], facts: PublicFacts, limit: int) -> bool | N
 
 
 def known_totals(facts: PublicFacts, shape: tuple[int, ...]) -> tuple[Evidence, ...]:
-    """Known totals as evidence of deviation `KNOWN_DEVIATION`, those of the same attributes in one block."""
+    """Known totals as evidence of deviation `KNOWN_DEVIATION`, those of the same attributes in one block.
+
+    Args:
+        shape: cells of each attribute of the domain.
+    """
     stated: dict[Axes, list[tuple[FloatArray, float]]] = {}
     for total in facts.totals:
         stated.setdefault(total.region.axes, []).append((total.region.cells.reshape(-1), float(total.count)))

@@ -10,18 +10,20 @@ from scipy.special import wrightomega
 
 from dpqr.data.arrays import Axes, FloatArray
 
-SWEEPS = 3
-"""Newton sweeps over the margins; set by `python tests/benchmarks/marginals`."""
-SHARED_SWEEPS = 100
-"""Most sweeps of a shared fit: tables that contradict each other converge slowly, and each sweep is an ascent."""
-STEPS = 40
-"""Most Newton steps towards the total."""
-CLOSE = 1e-9
-"""Relative error of the total at which these end."""
-LOWEST_LOG = -700.0
-"""Log of the smallest sum that a Newton step aims at."""
-LEAST = 1e-100
-"""Records that a cell keeps, so that logarithms stay finite."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """sweeps: set by `python tests/benchmarks/marginals`; the others are limits of precision and of time."""
+
+    sweeps: int = 3  # Newton sweeps over the margins
+    shared_sweeps: int = 100  # of a shared fit, at most: each is an ascent, slow where tables contradict each other
+    steps: int = 40  # Newton steps towards the total, at most
+    close: float = 1e-9  # relative error of the total at which these end
+    lowest_log: float = -700.0  # log of the smallest sum that a Newton step aims at
+    least: float = 1e-100  # records that a cell keeps, so that logarithms stay finite
+
+
+TUNING = Tuning()
 
 
 def strength(deviation: float) -> float:
@@ -59,13 +61,13 @@ def local_fit(base: FloatArray, values: FloatArray, deviation: float, margins: S
     ridge = strength(deviation)
     with np.errstate(divide="ignore", under="ignore"):
         place = np.where(base > 0.0, np.log(base) - np.log(ridge) + values / ridge, -np.inf)
-    for _ in range(SWEEPS if margins else 0):
+    for _ in range(TUNING.sweeps if margins else 0):
         for axis, wanted in enumerate(margins):
             place += shift(place, (axis,), wanted / ridge)
     total = base.sum()
-    for _ in range(0 if margins else STEPS):
+    for _ in range(0 if margins else TUNING.steps):
         place += shift(place, (), np.asarray(total / ridge))
-        if abs(ridge * omega(place).sum() - total) <= CLOSE * total:
+        if abs(ridge * omega(place).sum() - total) <= TUNING.close * total:
             break
     found: FloatArray = ridge * omega(place)
     found *= total / found.sum() if found.sum() > 0.0 else 0.0
@@ -77,12 +79,20 @@ def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
 
     W is convex and rises, so steps from above end at the solution. A step from below may pass it, but not the point at
     which the largest cell alone would make the sum.
+
+    Args:
+        place: x of every cell.
+        axes: along which the sums are taken one by one.
+        wanted: sums of W, shape = sizes of `axes`.
+
+    Returns:
+        What is added to `place`, of a shape that broadcasts to it.
     """
     others = tuple(other for other in range(place.ndim) if other not in axes)
     found, largest = omega(place), place.max(axis=others)
-    goal = np.maximum(wanted, np.exp(LOWEST_LOG))
+    goal = np.maximum(wanted, np.exp(TUNING.lowest_log))
     most = goal + np.log(goal) - largest
-    slopes = np.maximum((found / (1.0 + found)).sum(axis=others), np.exp(LOWEST_LOG))
+    slopes = np.maximum((found / (1.0 + found)).sum(axis=others), np.exp(TUNING.lowest_log))
     with np.errstate(over="ignore"):
         step = (goal - found.sum(axis=others)) / slopes
     step = np.where(step > 0.0, np.minimum(step, most), step)
@@ -139,9 +149,9 @@ def shared_fit(
     cells = base.copy()
     noisy = [_consistent(part, base, fixed) for part in noisy]
     factors = [np.zeros_like(part.values) for part in noisy]
-    records = np.maximum(base.reshape(len(base), -1).sum(axis=1), LEAST)
+    records = np.maximum(base.reshape(len(base), -1).sum(axis=1), TUNING.least)
     wanted = [_summed(base, places) for places in fixed]
-    for _ in range(SHARED_SWEEPS):
+    for _ in range(TUNING.shared_sweeps):
         moved = np.zeros(len(base))
         for index, part in enumerate(noisy):
             moved = np.maximum(moved, _solve(cells, part, factors[index]))
@@ -157,9 +167,9 @@ def _of_joint(base: FloatArray, fixed: Sequence[Axes], part: NoisyMarginals, tol
     cells, ridge = base, _ridge(part)
     with np.errstate(divide="ignore", under="ignore"):
         place = np.where(base > 0.0, np.log(base) - np.log(ridge) + part.values / ridge, -np.inf)
-    records = np.maximum(base.reshape(len(base), -1).sum(axis=1), LEAST)
+    records = np.maximum(base.reshape(len(base), -1).sum(axis=1), TUNING.least)
     wanted = [_summed(base, places) for places in fixed]
-    for _ in range(SHARED_SWEEPS):
+    for _ in range(TUNING.shared_sweeps):
         for places, sums in zip(fixed, wanted, strict=True):
             axes = (0, *(own + 1 for own in places))
             place += shift(place, axes, sums / ridge.reshape(-1, *[1] * len(places)))
@@ -184,9 +194,9 @@ def _consistent(part: NoisyMarginals, base: FloatArray, fixed: Sequence[Axes]) -
 
 def _solve(cells: FloatArray, part: NoisyMarginals, factors: FloatArray) -> FloatArray:
     """Solve for one noisy part's factors, in place; returns the records that moved, one figure per table."""
-    sums = np.maximum(_summed(cells, part.places), LEAST)
+    sums = np.maximum(_summed(cells, part.places), TUNING.least)
     ridge = _ridge(part)
-    found = np.maximum(ridge * omega(np.log(sums / ridge) - factors + part.values / ridge), LEAST)
+    found = np.maximum(ridge * omega(np.log(sums / ridge) - factors + part.values / ridge), TUNING.least)
     factors += np.log(found / sums)
     return _scale(cells, part.places, sums, found)
 

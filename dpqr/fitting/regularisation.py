@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -12,15 +13,18 @@ from dpqr.data.arrays import FloatArray
 from dpqr.fitting.evidence import Evidence
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
 
-# Set by `python tests/benchmarks/marginals`; figures in RESULTS.md, section "Fitting".
-SINGLES = 0.1
-"""Least strength of single attributes on the uniform base."""
-SPREAD = 3.0
-"""Prior variance of the log-odds between the cells of a single attribute."""
-MOST = 0.5
-"""Largest variance of log-odds that a table is credited with."""
-LEAST = 0.3
-"""Least factor by which the cells of such a table lower their strength."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
+
+    singles: float = 0.1  # strength of single attributes on the uniform base, at least
+    spread: float = 3.0  # prior variance of the log-odds between the cells of a single attribute
+    most: float = 0.5  # variance of log-odds that a table is credited with, at most
+    least: float = 0.3  # factor by which the cells of such a table lower their strength, at least
+
+
+TUNING = Tuning()
 
 
 def strengths(evidence: Sequence[Evidence], total: float) -> list[float]:
@@ -30,7 +34,7 @@ def strengths(evidence: Sequence[Evidence], total: float) -> list[float]:
     single one. So a marginal has the mean, over its pairs, of the number of measured marginals that contain the pair;
     single attributes and other blocks have 1.
 
-    In the first stage, single attributes on the uniform base, it is at least SINGLES: real columns have log-odds of
+    In the first stage, single attributes on the uniform base, it is at least `singles`: real columns have log-odds of
     five and more. Log-odds of variance v around cells of N / k records, observed with noise of deviation s, are best
     shrunk at w = s k / (v N), which is taken where it is more.
 
@@ -40,7 +44,7 @@ def strengths(evidence: Sequence[Evidence], total: float) -> list[float]:
     if all(seen.order == 1 for seen in evidence):
         noise = [seen.deviation * seen.values.size / total for seen in evidence]
         return [
-            max(SINGLES, share / SPREAD) if seen.block is None else 1.0
+            max(TUNING.singles, share / TUNING.spread) if seen.block is None else 1.0
             for seen, share in zip(evidence, noise, strict=True)
         ]
     pairs = [list(combinations(sorted(seen.axes), 2)) if seen.block is None else [] for seen in evidence]
@@ -75,11 +79,11 @@ def _lowered(seen: Evidence, figure: float, base: FactoredDistribution, total: f
         return alike
     expected, noise = (base.marginal(seen.axes) * total).reshape(-1), seen.deviation
     values = seen.values.reshape(-1)
-    shown = min(MOST, _contingency(expected, values, noise))
+    shown = min(TUNING.most, _contingency(expected, values, noise))
     if shown <= 0.0:
         return alike
     cells = np.maximum(np.maximum(expected, values), noise)
-    return alike * np.clip(noise / (shown * cells), LEAST, 1.0)
+    return alike * np.clip(noise / (shown * cells), TUNING.least, 1.0)
 
 
 def _contingency(expected: FloatArray, values: FloatArray, noise: float) -> float:

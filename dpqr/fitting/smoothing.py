@@ -9,19 +9,21 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 
-# Set by `python tests/benchmarks/marginals`; figures in RESULTS.md, section "Fitting".
-SHORTEST, LONGEST = 8, 2**12
-"""Cells of an attribute that is smoothed."""
-CLEAR = 40.0
-"""Deviations above which a count is exact: neighbours add nothing, and the chain restarts."""
-LOWEST = 0.02
-"""The smallest level, in deviations."""
-GAIN = 6.0
-"""Least log likelihood ratio, chain against independent cells, at which counts are smoothed."""
-ROUNDS = 30
-"""EM steps of the prior."""
-PRIOR_SHARE = 0.05
-"""Weight that the initial prior keeps in each of them."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
+
+    shortest: int = 8  # cells of an attribute that is smoothed, at least
+    longest: int = 2**12  # the same, at most
+    clear: float = 40.0  # deviations above which a count is exact: neighbours add nothing, and the chain restarts
+    lowest: float = 0.02  # the smallest level, in deviations
+    gain: float = 6.0  # log likelihood ratio, chain against independent cells, from which counts are smoothed
+    rounds: int = 30  # EM steps of the prior
+    prior_share: float = 0.05  # weight that the initial prior keeps in each of them
+
+
+TUNING = Tuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -48,7 +50,7 @@ class HiddenMarkovSmoother:
     and Weiss 1970) on a grid of levels.
 
     Codes of occupations or countries have no such order, so the counts must show it: they are smoothed only where they
-    are e^GAIN times likelier under the chain than under independent levels of the same prior.
+    are e^gain times likelier under the chain than under independent levels of the same prior.
 
     Privacy:
         Post-processing: reads released counts alone.
@@ -70,15 +72,15 @@ class HiddenMarkovSmoother:
             deviation: of their noise, in the same unit.
         """
         seen = counts / deviation
-        exact = seen > CLEAR
-        if not SHORTEST <= seen.size <= LONGEST or exact.all():
+        exact = seen > TUNING.clear
+        if not TUNING.shortest <= seen.size <= TUNING.longest or exact.all():
             return None
         fits = self._fits(seen)
         prior = _estimated_prior(fits[~exact], self._initial_prior)
         moves = (1.0 - self.jump) * self._kernels + self.jump * prior
         forward, likelihoods = _forward(fits, exact, prior, moves)
         best = int(likelihoods.argmax())
-        if likelihoods[best] - np.log(fits[~exact] @ prior).sum() < GAIN:
+        if likelihoods[best] - np.log(fits[~exact] @ prior).sum() < TUNING.gain:
             return None
         levels = _grid()
         odds = _posterior(forward[:, best], fits, exact, moves[best])
@@ -117,8 +119,8 @@ class HiddenMarkovSmoother:
 @lru_cache(maxsize=1)
 def _grid() -> FloatArray:
     """Levels in deviations: geometric below one, then steps of the larger of 0.5 and 4%."""
-    levels = list(np.geomspace(LOWEST, 1.0, 15))
-    while levels[-1] < CLEAR + 6.0:
+    levels = list(np.geomspace(TUNING.lowest, 1.0, 15))
+    while levels[-1] < TUNING.clear + 6.0:
         levels.append(levels[-1] + max(0.5, 0.04 * levels[-1]))
     return np.array(levels)
 
@@ -126,10 +128,10 @@ def _grid() -> FloatArray:
 def _estimated_prior(fits: FloatArray, before: FloatArray) -> FloatArray:
     """The prior of levels, estimated from independent cells."""
     prior = before
-    for _ in range(ROUNDS):
+    for _ in range(TUNING.rounds):
         odds = fits * prior
         odds /= odds.sum(axis=1, keepdims=True)
-        prior = (1.0 - PRIOR_SHARE) * odds.mean(axis=0) + PRIOR_SHARE * before
+        prior = (1.0 - TUNING.prior_share) * odds.mean(axis=0) + TUNING.prior_share * before
     return prior
 
 

@@ -44,6 +44,12 @@ class RefinedDistribution:
     Every single answer is that of a distribution with the model's one-way marginals; answers from different tables need
     not agree on shared attributes. Rows are drawn from the model and fitted by `settle`: a distribution over the whole
     domain with all tables as marginals would not fit into memory, and need not exist.
+
+    >>> class NoTables:
+    ...     def touches(self, axes):
+    ...         return False
+    >>> RefinedDistribution(model=DenseDistribution.uniform((2, 2), 8.0), tables=NoTables()).marginal((0,))
+    array([4., 4.])
     """
 
     model: DenseDistribution | FactoredDistribution

@@ -75,24 +75,23 @@ def _flat(table: FloatArray) -> AnyArray:
     return np.ascontiguousarray(table.reshape(-1, table.shape[-1]), dtype=np.float32)
 
 
-SHARES = (1.0, 0.5, 0.2)
-"""Per sweep over the attributes: the share of records that may move, of those that the table of largest error needs."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """shares: set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Hypotheses".
 
-BLOCKS = 32
-LEAST_BLOCK = 256
-"""Records are moved in at most BLOCKS batches of at least LEAST_BLOCK."""
+    The others are limits of time.
+    """
 
-WORK = 3 * 10**9
-"""Cells that a sweep may visit, about two seconds' work. If there are more records, only the first ones move."""
+    shares: tuple[float, ...] = (1.0, 0.5, 0.2)  # per sweep: of the records that the table of largest error needs moved
+    blocks: int = 32  # batches that records are moved in, at most
+    least_block: int = 256  # records of such a batch, at least
+    work: int = 3 * 10**9  # cells that a sweep may visit, about two seconds' work: beyond, only the first records move
+    least_part: int = 16  # nothing moves if fewer than one of so many records could: the effect would be too small
+    largest_table: int = 2**16  # cells of a table that records are fitted to, at most
+    overhead: int = 16  # cost of visiting one table for one record beside its cells, in cells
 
-LEAST_PART = 16
-"""Nothing moves if fewer than one of so many records could: the effect would be too small."""
 
-LARGEST_TABLE = 2**16
-"""Cells of the largest table that records are fitted to."""
-
-OVERHEAD = 16
-"""Cost of visiting one table for one record beside its cells, in cells."""
+TUNING = Tuning()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,7 +134,7 @@ class RowFit:
             return 0
         gaps = {axes: table - self._counted(codes, axes) for axes, table in self.wanted.items()}
         before, moved = _distance(gaps), codes[:visited].copy(order="F")
-        for share in SHARES:
+        for share in TUNING.shares:
             for axis in sorted({axis for axes in gaps for axis in axes}):
                 self._sweep(moved, axis, gaps, share)
         if _distance(gaps) >= before:
@@ -153,7 +152,7 @@ class RowFit:
         """Change values of one attribute, batch by batch; `codes` and `gaps` change in place."""
         faces = [Face.of(axes, axis, gaps[axes], self.wanted[axes]) for axes in gaps if axis in axes]
         needed = min(share * max(face.apart for face in faces) / len(codes), 1.0)
-        step = max(-(-len(codes) // BLOCKS), LEAST_BLOCK)
+        step = max(-(-len(codes) // TUNING.blocks), TUNING.least_block)
         for start in range(0, len(codes) if needed else 0, step):
             block = codes[start : start + step]
             self._move(block, axis, faces, math.ceil(needed * len(block)))
@@ -183,18 +182,24 @@ class RowFit:
 
 
 def reach(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
-    """Return how many of `count` records can be fitted to tables over these groups; 0 if that is too few to matter."""
+    """Return how many of `count` records can be fitted to tables over these groups; 0 if that is too few to matter.
+
+    Args:
+        shape: sizes of all attributes.
+        groups: attributes of each table.
+        count: records.
+    """
     sizes = [[shape[axis] for axis in axes] for axes in groups]
-    record = sum(size + OVERHEAD for each in sizes for size in each)
+    record = sum(size + TUNING.overhead for each in sizes for size in each)
     tables = sum(len(each) * math.prod(each) for each in sizes)
-    visited = min(count, (WORK - OVERHEAD * BLOCKS * tables) // max(record, 1))
-    return visited if sizes and visited * LEAST_PART >= count else 0
+    visited = min(count, (TUNING.work - TUNING.overhead * TUNING.blocks * tables) // max(record, 1))
+    return visited if sizes and visited * TUNING.least_part >= count else 0
 
 
 def reachable(shape: tuple[int, ...], groups: Iterable[Axes]) -> list[Axes]:
     """Return the groups of two attributes or more whose tables are small enough to fit; ascending, each once."""
     distinct = {tuple(sorted(axes)) for axes in groups if len(axes) > 1}
-    return sorted(axes for axes in distinct if math.prod(shape[axis] for axis in axes) <= LARGEST_TABLE)
+    return sorted(axes for axes in distinct if math.prod(shape[axis] for axis in axes) <= TUNING.largest_table)
 
 
 def _best(values: IntArray, places: Sequence[IntArray], faces: Sequence[Face]) -> tuple[IntArray, IntArray]:

@@ -233,6 +233,16 @@ class BoxScores:
         Expected cells are public, so a score moves by at most 2^bits |f(x) - f(x')|, f the box's count: *add-remove:*
         2^bits, *replace:* 2^bits too, for a box holds both cells or one of them; for persons that times their rows.
         That is 2^bits times the sensitivity of `QueryScores`, whose scores these are on a finer grid.
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.box_index import box_index
+    >>> from dpqr.workload.ranges import Ranges
+    >>> ranges = Ranges(np.array([0, 0, 0, 1, 1, 2]), np.array([1, 2, 3, 2, 3, 3]), 3)
+    >>> ages = QueryBlock(name="ages", factors=(Factor(axes=(0,), sizes=(3,), matrix=ranges),))
+    >>> scores = BoxScores(blocks=(ages,), index=box_index((ages,)), expected=np.array([2, 2, 2]), bits=0)
+    >>> scores.evaluate(DenseHistogram(np.array([5, 0, 1])))
+    array([3, 1, 0, 2, 3, 1])
     """
 
     blocks: tuple[QueryBlock, ...]

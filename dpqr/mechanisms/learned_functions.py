@@ -1,4 +1,19 @@
-"""Private release of a learned function: its noisy weights once, or noisy predictions with a charge for each point."""
+"""Private release of a learned function: its noisy weights once, or noisy predictions with a charge for each point.
+
+>>> class Fixed:
+...     bound = Fraction(1, 10)
+...     def fit(self, counts):
+...         return np.zeros(3)
+>>> GaussianWeights(learner=Fixed(), width=3, variance=Fraction(2**46)).event.squared_sensitivity
+1099517919241
+>>> LaplaceWeights(learner=Fixed(), width=3, scale=Fraction(2**22)).event.sensitivity
+1816191
+>>> asked = Asked(learner=Fixed(), points=np.eye(3), limit=1)
+>>> LaplacePredictions(asked=asked, scale=Fraction(2**22)).events
+((DiscreteLaplaceEvent(sensitivity=1048578, scale=Fraction(4194304, 1), coordinates=1), 3),)
+>>> GaussianPredictions(asked=asked, variance=Fraction(2**46)).events[0][1]
+3
+"""
 
 from __future__ import annotations
 

@@ -73,6 +73,13 @@ class BlockScores:
         ceil(m d) of floor(m e). Sensitivity: max over c of ceil(multiplier_c d_c). *Add-remove:* d_c is the largest
         column L1 norm (a marginal 1). *Replace:* the largest L1 distance of two columns, a dropped record's zeros among
         them (a marginal 2).
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.workload.block import Factor
+    >>> sex, one = QueryBlock(name="sex", factors=(Factor.identity(0, 2),)), (Fraction(1),)
+    >>> scores = BlockScores(candidates=((sex,),), expected=((np.array([5, 5]),),), multipliers=one, penalties=(0,))
+    >>> scores.evaluate(DenseHistogram(np.array([8, 2])))
+    array([6])
     """
 
     candidates: tuple[Group, ...]
@@ -139,7 +146,13 @@ def largest_total(group: Group, records: int) -> int:
 
 
 def refuse_large_score(group: Group, times: Fraction, penalty: int, *, expected: int, records: int) -> None:
-    """InfeasiblePlan where the group's error or score could reach 2^62, given sum |expected|."""
+    """InfeasiblePlan where the group's error or score could reach 2^62, given sum |expected|.
+
+    Args:
+        times, penalty: multiplier and penalty of the score.
+        expected: sum |expected| of the hypothesis' answers.
+        records: most that a table can hold.
+    """
     error = largest_total(group, records) + expected + abs(penalty)
     score = error * times.numerator // times.denominator + 1
     refuse_beyond(max(score, error) + 1, group[0].name, records)
@@ -164,6 +177,13 @@ class QueryScores:
         of its coefficients, or one of them where the other record is dropped by a rule. Sensitivity: the largest over
         all rows of all blocks, ratio times Norm.LARGEST; for queries with coefficients 0 and 1 on the grid of records
         it is 1 under both relations.
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.workload.block import Factor
+    >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
+    >>> scores = QueryScores(blocks=(sex,), ratios=(1,), expected=np.array([5, 5]))
+    >>> scores.evaluate(DenseHistogram(np.array([8, 2])))
+    array([3, 3])
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -212,7 +232,11 @@ def row_by_row(blocks: tuple[QueryBlock, ...], figures: tuple[int, ...]) -> IntA
 
 @lru_cache(maxsize=16)
 def queries_sensitivity(blocks: tuple[QueryBlock, ...], ratios: tuple[int, ...], unit: PrivacyUnit) -> int:
-    """Return the largest change of any query's answer between neighbours, on the common grid."""
+    """Return the largest change of any query's answer between neighbours, on the common grid.
+
+    Args:
+        ratios: of each block's grid to the common one.
+    """
     pairs = zip(blocks, ratios, strict=True)
     return max((ratio * sensitivity((block,), Norm.LARGEST, unit) for block, ratio in pairs), default=0)
 

@@ -1,4 +1,16 @@
-"""Votes: private predictions by an ensemble whose members are trained on disjoint parts of the table."""
+"""Votes: private predictions by an ensemble whose members are trained on disjoint parts of the table.
+
+>>> class Unanimous:
+...     parts, touched, predictions = 10, 1, 2
+...     def votes(self, counts, noise):
+...         return np.array([[10, 0], [0, 10]])
+>>> ExponentialVotes(ensemble=Unanimous(), epsilon=Fraction(1)).events
+((ExponentialEvent(epsilon=Fraction(1, 1)), 2),)
+>>> RandomisedVotes(ensemble=Unanimous(), scale=Fraction(2)).events
+((DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2, 1), coordinates=1), 2),)
+>>> LaplaceAverages(ensemble=Unanimous(), scale=Fraction(2**22)).events
+((DiscreteLaplaceEvent(sensitivity=2097152, scale=Fraction(4194304, 1), coordinates=1), 2),)
+"""
 
 from __future__ import annotations
 

@@ -34,13 +34,14 @@ class DiscreteGaussian:
     variance: its parameter, in squared grid units, any positive rational up to 2^100 (the law's own variance is at
     most that, and equal to it within 10^-6 from 1 on).
 
+    Privacy:
+        Added to integers of L2 sensitivity D it is D^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem
+        4, for each coordinate; independent coordinates add up to the squared L2 distance. The law is exact: no
+        floating-point rounding reaches a draw.
+
     >>> law = DiscreteGaussian(Fraction(4))
     >>> round(law.deviation, 3), law.tail(0.05)
     (2.0, 4)
-
-    **Privacy** Added to integers of L2 sensitivity D it is D^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020,
-    Theorem 4, for each coordinate; independent coordinates add up to the squared L2 distance. The law is exact: no
-    floating-point rounding reaches a draw.
     """
 
     variance: Fraction

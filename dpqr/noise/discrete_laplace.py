@@ -157,13 +157,14 @@ class DiscreteLaplace:
 
     scale: in grid units, any positive rational up to 2^52 (Pr[|k| >= 2^62] is then below exp(-1000)).
 
+    Privacy:
+        Added to integers of L1 sensitivity D it is (D / scale)-DP: the ratio of the probabilities of any output under
+        neighbours is at most exp(D / scale) (Ghosh, Roughgarden and Sundararajan 2012, for D = 1; the integer form of
+        Dwork and Roth 2014, Theorem 3.6). The law is exact: no floating-point rounding reaches a draw.
+
     >>> law = DiscreteLaplace(Fraction(2))
     >>> round(law.deviation, 3), law.tail(0.05)
     (2.799, 6)
-
-    **Privacy** Added to integers of L1 sensitivity D it is (D / scale)-DP: the ratio of the probabilities of any
-    output under neighbours is at most exp(D / scale) (Ghosh, Roughgarden and Sundararajan 2012, for D = 1; the
-    integer form of Dwork and Roth 2014, Theorem 3.6). The law is exact: no floating-point rounding reaches a draw.
     """
 
     scale: Fraction

@@ -32,13 +32,15 @@ class RoundedGaussian:
 
     variance: of the normal variable before it is rounded, in squared grid units, any rational from 1/64 to 2^100.
 
+    Privacy:
+        For an integer x and a normal N, x + round(N) = round(x + N) (but for ties, which have probability 0). So
+        integers plus this noise are a function of the same integers plus normal noise, and whatever is proved for the
+        Gaussian mechanism holds: the exact curve of Balle and Wang 2018, Theorem 8, and D^2 / (2 variance)-zCDP (Bun
+        and Steinke 2016, Proposition 1.6) at L2 sensitivity D. The law is exact: no floating-point rounding reaches a
+        draw.
+
     >>> round(RoundedGaussian(Fraction(4)).deviation, 3)
     2.021
-
-    **Privacy** For an integer x and a normal N, x + round(N) = round(x + N) (but for ties, which have probability 0).
-    So integers plus this noise are a function of the same integers plus normal noise, and whatever is proved for the
-    Gaussian mechanism holds: the exact curve of Balle and Wang 2018, Theorem 8, and D^2 / (2 variance)-zCDP (Bun and
-    Steinke 2016, Proposition 1.6) at L2 sensitivity D. The law is exact: no floating-point rounding reaches a draw.
     """
 
     variance: Fraction

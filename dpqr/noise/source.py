@@ -35,6 +35,9 @@ class SystemNoise:
     """The operating system's generator, called for every draw.
 
     Why: without state in user space there is nothing to seed, to save, or to share after a fork.
+
+    >>> SystemNoise().words(3).shape
+    (3,)
     """
 
     @property
@@ -58,6 +61,10 @@ class KeyedNoise:
         Without the key the words are uniform and independent, under the assumption that SHAKE256 with a secret prefix
         is a pseudorandom function; the operating system's generator rests on one of the same kind. The noise of
         answers never comes from here.
+
+    >>> one, same = KeyedNoise(key=bytes(32)), KeyedNoise(key=bytes(32))
+    >>> bool((one.words(2) == same.words(2)).all())
+    True
     """
 
     key: bytes = field(repr=False)

@@ -50,6 +50,21 @@ class PartsEnsemble:
         values: the number of each cell, in [-1, 1], NaN for rows that are left out; None for labels.
         points: features of the points, shape (predictions, width).
         parts: number of parts.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.noise.source import SystemNoise
+    >>> from dpqr.prediction.bases import RidgeBase
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="smokes", axis=Codes(2)),)))
+    >>> points = features.of(np.array([[0], [1]]))
+    >>> ensemble = PartsEnsemble(
+    ...     features=features, base=RidgeBase(), axis=1, labels=2, values=None, points=points, parts=2
+    ... )
+    >>> smokes_ill_part = DenseHistogram(np.array([[[9, 0], [0, 0]], [[0, 0], [9, 9]]]))
+    >>> ensemble.votes(smokes_ill_part, SystemNoise()).tolist()
+    [[1, 1], [0, 2]]
     """
 
     features: FeatureMap

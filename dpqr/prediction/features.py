@@ -39,11 +39,11 @@ class CellFeatures:
     one-hot too, its scale then counts as 0. A cell that fits nothing, which only a point to be predicted can hold,
     gives zeros.
 
-    Privacy:
-        A function of the row and the domain: no mean, spread or vocabulary of the data enters.
-
     Raises:
         InfeasiblePlan: more than MOST_FEATURES features.
+
+    Privacy:
+        A function of the row and the domain: no mean, spread or vocabulary of the data enters.
 
     >>> from dpqr.data.attribute import Codes
     >>> domain = Domain((Attribute(name="a", axis=Codes(2)), Attribute(name="b", axis=Codes(3))))

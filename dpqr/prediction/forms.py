@@ -79,6 +79,9 @@ class PointsForm:
 
     Attributes:
         count: number of points.
+
+    >>> PointsForm(count=20).noises
+    ('laplace', 'gaussian')
     """
 
     count: int
@@ -99,7 +102,12 @@ class PointsForm:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VotesForm:
-    """A label for each point, by the exponential mechanism on an ensemble's votes."""
+    """A label for each point, by the exponential mechanism on an ensemble's votes.
+
+    >>> from fractions import Fraction
+    >>> VotesForm(count=20).event(Price(epsilon=Fraction(1, 20)), "exponential")
+    ExponentialEvent(epsilon=Fraction(1, 20))
+    """
 
     count: int
 
@@ -121,6 +129,10 @@ class RandomisedVotesForm:
     Attributes:
         count: number of points.
         touched: parts that a unit changes.
+
+    >>> from fractions import Fraction
+    >>> RandomisedVotesForm(count=20, touched=1).event(Price(epsilon=Fraction(1, 20)), "laplace").scale
+    Fraction(20, 1)
     """
 
     count: int
@@ -144,6 +156,9 @@ class AveragesForm:
     Attributes:
         count: number of points.
         touched: parts that a unit changes.
+
+    >>> AveragesForm(count=20, touched=1).noises
+    ('laplace',)
     """
 
     count: int

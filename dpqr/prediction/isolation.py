@@ -1,19 +1,22 @@
 """Isolation: every part of an ensemble is trained in a process of its own.
 
-**Privacy** The price of votes rests on one sentence: a part's prediction is a function of that part's rows, of its
-number, and of public things. Estimators keep state beside themselves (counters in a class, numpy's global generator,
-caches, filters of warnings), and in one process that state carries rows of one part to the next: a counter in a class
-lets one row move every later vote. Here the process that trains a part is forked from a server that has imported the
-estimator and holds the public points, and has read no part before and none after. So it starts in a state that is the
-same whatever the other parts hold; it reads its own part alone; and it ends before anybody else could read its memory.
-What it may draw from is public (`random_state`, numpy's and Python's global generators, all set to the part's number,
-and a fixed seed of hashes) or fresh from the operating system. Part i goes to server i mod their number, whatever took
-how long. Its answer is read as one number a point and checked, and an error, another shape, a crash or a spent time
-limit all mean the same public answer. That is `touched` = 1 for any estimator that keeps to its process.
+Privacy:
+    The price of votes rests on one sentence: a part's prediction is a function of that part's rows, of its number, and
+    of public things. Estimators keep state beside themselves (counters in a class, numpy's global generator, caches,
+    filters of warnings), and in one process that state carries rows of one part to the next: a counter in a class lets
+    one row move every later vote. Here the process that trains a part is forked from a server that has imported the
+    estimator and holds the public points, and has read no part before and none after. So it starts in a state that is
+    the same whatever the other parts hold; it reads its own part alone; and it ends before anybody else could read its
+    memory. What it may draw from is public (`random_state`, numpy's and Python's global generators, all set to the
+    part's number, and a fixed seed of hashes) or fresh from the operating system. Part i goes to server i mod their
+    number, whatever took how long. Its answer is read as one number a point and checked, and an error, another shape, a
+    crash or a spent time limit all mean the same public answer. That is `touched` = 1 for any estimator that keeps to
+    its process.
 
-What is not covered: an estimator that leaves something outside its process, in a file, on a socket or in a process of
-its own, for a later part to find. Of scikit-learn's on the list none does; a third party's is trusted not to. Nor are
-time and memory: a part runs out of either by itself, except on a machine that is short of memory for all of them.
+    What is not covered: an estimator that leaves something outside its process, in a file, on a socket or in a process
+    of its own, for a later part to find. Of scikit-learn's on the list none does; a third party's is trusted not to.
+    Nor are time and memory: a part runs out of either by itself, except on a machine that is short of memory for all of
+    them.
 """
 
 from __future__ import annotations

@@ -109,7 +109,25 @@ class Outlook:
 
 
 def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
-    """For the plan that was made for `wanted`."""
+    """For the plan that was made for `wanted`.
+
+    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.problem import PredictionProblem, read_target, without
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
+    >>> target = read_target(domain, "ill", None)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000, points=5)
+    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
+    >>> budget = PrivacyBudget(epsilon=Fraction(1))
+    >>> wanted = PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()])
+    >>> alternatives = outlook(least_spread(wanted), wanted)
+    >>> alternatives.bought, alternatives.function_from
+    ({'basic': 5}, 2)
+    """
     recipe, records = plan.recipe, plan.problem.records
     rates = theory(recipe, records) if isinstance(recipe, StableRecipe) and records else None
     return Outlook(

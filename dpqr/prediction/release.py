@@ -34,6 +34,24 @@ class PredictionRelease:
         penalty: lambda.
         bound: the learner's certified sensitivity.
         paid: the ledger's reservation.
+
+    >>> from dpqr.data.attribute import Attribute, Labels
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> from dpqr.prediction.planner import PlannerInput, least_spread
+    >>> from dpqr.prediction.problem import PredictionProblem, read_target
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.privacy.budget import PrivacyBudget
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Labels(("no", "yes"))) for name in ("smokes", "ill")))
+    >>> target = read_target(domain, "ill", None)
+    >>> problem = PredictionProblem(domain=domain, target=target, unit=PrivacyUnit(), records=1000, points=2)
+    >>> recipe = StableRecipe(name="logistic", features=CellFeatures(domain=without(domain, target)))
+    >>> budget = PrivacyBudget(epsilon=Fraction(1))
+    >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
+    >>> numbers, spent = np.array([-4, 7]), {"basic": plan.epsilon}
+    >>> release = PredictionRelease(plan=plan, numbers=numbers, step=0.5, spent=spent, private=True)
+    >>> release.values.tolist(), release.predictions.tolist()
+    ([-2.0, 3.5], ['no', 'yes'])
     """
 
     plan: PredictionPlan

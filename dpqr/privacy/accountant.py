@@ -21,6 +21,9 @@ class Portion:
 
     Raises:
         InfeasiblePlan: a share that is not positive, or a negative count.
+
+    >>> Portion(share=Fraction(1, 10), count=3).count
+    3
     """
 
     share: Fraction

@@ -219,7 +219,11 @@ NO_COST = Cost()
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pricing:
-    """The name of the accountant that proves a run's guarantee, and the delta of that proof."""
+    """The name of the accountant that proves a run's guarantee, and the delta of that proof.
+
+    >>> Pricing()
+    Pricing(accountant='basic', delta=Fraction(0, 1))
+    """
 
     accountant: str = "basic"
     delta: Fraction = NOTHING

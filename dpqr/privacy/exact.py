@@ -26,7 +26,11 @@ class ExactEvent:
 @final
 @dataclass(slots=True)
 class PublicFilter:
-    """An unlimited budget for data that is public or synthetic by declaration; it admits exact values only."""
+    """An unlimited budget for data that is public or synthetic by declaration; it admits exact values only.
+
+    >>> PublicFilter().charge(ExactEvent().as_event)
+    0
+    """
 
     _charged: int = 0
 

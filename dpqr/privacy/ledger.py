@@ -36,6 +36,20 @@ class Terms:
     `accountant` and the budget's delta. unit: `PrivacyUnit.whom`. policy: how the table is read; it alone may change,
     towards stricter. policy_stated: False for a dataset that was opened before policies existed; it may be given any
     policy, once.
+
+    >>> from fractions import Fraction
+    >>> terms = Terms(
+    ...     dataset="survey-2026",
+    ...     budget=PrivacyBudget(epsilon=Fraction(2)),
+    ...     accountant="basic",
+    ...     limit=Cost(Fraction(2)),
+    ...     cap=Cost(Fraction(1)),
+    ...     neighbours=Neighbours.ADD_REMOVE,
+    ...     unit="row",
+    ...     kind=DataKind.PRIVATE,
+    ... )
+    >>> Account(terms=terms, spent=Cost(Fraction(3, 2))).request
+    '--eps 0.5'
     """
 
     dataset: str
@@ -88,6 +102,22 @@ class Reservation:
 
     number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
     derived from the events by `pricing`.
+
+    >>> from fractions import Fraction
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> event = ExponentialEvent(epsilon=Fraction(1, 2))
+    >>> reservation = Reservation(
+    ...     dataset="survey-2026",
+    ...     number=2,
+    ...     receipt="",
+    ...     currency=currency("basic", pure=True),
+    ...     cost=Cost(Fraction(1, 2)),
+    ...     events=((event, 1),),
+    ... )
+    >>> reservation.guard().charge(event)
+    0
+    >>> Run(reservation=reservation, note="first release").recorded
+    0
     """
 
     dataset: str
@@ -129,6 +159,9 @@ class Entry:
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
+
+    >>> Entry(number=3, kind="settle", time="2026-11-22T10:00:00Z", settles=2, note="done").settles
+    2
     """
 
     number: int

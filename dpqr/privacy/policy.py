@@ -30,6 +30,9 @@ class Policy:
         could choose these, a delimiter or a count column would learn the number of records or a largest value by
         bisection. So they are fixed once, by the owner, and each stated limit is named as a bit that the guarantee
         does not cover (`uncovered_bits`).
+
+    >>> [option for option, stated, _ in Policy(records=10**6).stated if stated is not None]
+    ['--max-records']
     """
 
     records: int | None = None
@@ -65,7 +68,11 @@ BUILT_IN = Policy(records=2**36, bytes=2**40, memory=2**32)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyChange:
-    """A change of policy; None: unchanged. The count column is part of the unit, and so fixed for life."""
+    """A change of policy; None: unchanged. The count column is part of the unit, and so fixed for life.
+
+    >>> PolicyChange(records=10**5).applied(Policy(records=10**6, delimiter=";"))
+    Policy(records=100000, bytes=None, memory=None, delimiter=';', counts=None, fail=False)
+    """
 
     records: int | None = None
     bytes: int | None = None
@@ -110,7 +117,7 @@ def resolved(policy: Policy, stated: Policy) -> Policy:
             )
     if stated.fail and not policy.fail:
         raise BudgetRefused(
-            "the domain has a rule `fail`, and the budget's policy has none: the exit code would tell of the data\n"
+            "the domain has a rule `fail`, and the budget's policy has none: the exit code would depend on the data\n"
             "use another rule, such as drop; the owner can allow it with `dpqr budget init --allow-fail`"
         )
     return replace(policy, fail=stated.fail)

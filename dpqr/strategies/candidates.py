@@ -41,7 +41,17 @@ MOST_BITS = 20
 
 
 def box_scores(blocks: tuple[QueryBlock, ...], index: BoxIndex, hypothesis: Hypothesis, records: int) -> BoxScores:
-    """The recipe, with the hypothesis' table rounded to the finest grid that leaves every score below 2^62."""
+    """The recipe, with the hypothesis' table rounded to the finest grid that leaves every score below 2^62.
+
+    Args:
+        blocks: all of them boxes.
+        index: of these blocks.
+        hypothesis: its answers are scored.
+        records: most that a table can hold.
+
+    Raises:
+        InfeasiblePlan: a score could reach 2^62 in whole records.
+    """
     room = CEILING // (2 * records + 1)
     bits = max(0, min(MOST_BITS, room.bit_length() - 2))
     expected = _rounded_cells(index, hypothesis, records, bits)
@@ -94,7 +104,14 @@ class BlockCandidates:
 
     unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
     block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
-    Raises: InfeasiblePlan where a score could overflow whatever the hypothesis.
+
+    Raises:
+        InfeasiblePlan: a score could overflow whatever the hypothesis.
+
+    >>> from dpqr.workload.block import Factor
+    >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
+    >>> BlockCandidates(blocks=(sex,)).sensitivity(PrivacyUnit())
+    1
     """
 
     blocks: tuple[QueryBlock, ...]
@@ -171,8 +188,15 @@ class QueryCandidates:
     """Every single query of the blocks is a candidate, scored by |f(x) - f(D)|: the source's distinguisher.
 
     unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
-    relation compares them by weight and unit of sensitivity: a sum of incomes would drown every count otherwise.
-    Raises: InfeasiblePlan where an answer, on that grid, could overflow.
+    relation compares them by weight and unit of sensitivity: a sum of incomes would outweigh every count otherwise.
+
+    Raises:
+        InfeasiblePlan: an answer, on that grid, could overflow.
+
+    >>> from dpqr.workload.block import Factor
+    >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
+    >>> len(QueryCandidates(blocks=(sex,)))
+    2
     """
 
     blocks: tuple[QueryBlock, ...]

@@ -17,9 +17,8 @@ from dpqr.privacy.accountant import Accountant, FilterAccountant, PrivacyFilter
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.strategies.updates.interface import UpdateRule
 
 
@@ -36,7 +35,8 @@ def unfit(accountant: Accountant, schedule: Planner) -> str | None:
 def guarded(plan: Plan) -> PrivacyFilter:
     """Admits the planned events, or for an adaptive schedule whatever the budget covers.
 
-    Raises: BudgetRefused where the theorem is none for this schedule, or does not cover the plan.
+    Raises:
+        BudgetRefused: the theorem is none for this schedule, or does not cover the plan.
     """
     accountant = plan.roles.accountant
     if not plan.schedule.adaptive:
@@ -59,7 +59,30 @@ class Wishes:
 def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> Plan:
     """The plan of least noise; ties go to the earlier combination.
 
-    Raises: UsageFault where what was chosen does not go together; InfeasiblePlan where no combination has a plan.
+    Raises:
+        UsageFault: what was chosen does not go together.
+        InfeasiblePlan: no combination has a plan.
+
+    >>> from fractions import Fraction
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> from dpqr.workload.workload import Workload
+    >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
+    >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
+    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
+    >>> wishes = Wishes(
+    ...     accountants=[Basic()], distinguishers=[PermuteAndFlip()], checks=[Laplace()], update=MultiplicativeWeights()
+    ... )
+    >>> plan = least_noise(problem, PrivacyBudget(epsilon=Fraction(1)), Rounds(), wishes)
+    >>> plan.roles.accountant.name, plan.epsilon
+    ('basic', Fraction(1, 1))
     """
     plans, failures = [], []
     for roles in _valid(budget, schedule, wishes):

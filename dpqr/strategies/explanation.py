@@ -49,6 +49,22 @@ class Explanation:
     """cells, queries, blocks: of universe and workload. n: records, where declared.
 
     chosen: the schedule of `auto`; reason: why. alpha: at which the update sequences are given.
+
+    >>> alphas = {"printed": Fraction(1, 5)}
+    >>> rule = RuleBounds(name="median", use="small domains", mistakes={"printed": 7}, alphas=alphas)
+    >>> explanation = Explanation(
+    ...     cells=4,
+    ...     queries=4,
+    ...     blocks=1,
+    ...     n=1000,
+    ...     chosen="marginals",
+    ...     reason="",
+    ...     schedules=(ScheduleForecast(name="rounds", use="any workload", rounds=22),),
+    ...     alpha=Fraction(1, 5),
+    ...     rules=(rule,),
+    ... )
+    >>> explanation.best
+    ('median', 'printed', Fraction(1, 5))
     """
 
     cells: int

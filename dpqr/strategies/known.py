@@ -38,7 +38,7 @@ CHECKS = Registry(
 SCHEDULES = Registry(
     role="schedule",
     group="dpqr.schedules",
-    protocol="dpqr.strategies.schedules.interface:Schedule",
+    protocol="dpqr.strategies.plan:Schedule",
     builtins={
         "auto": "dpqr.strategies.schedules.auto:Auto",
         "marginals": "dpqr.strategies.schedules.marginals.schedule:Marginals",

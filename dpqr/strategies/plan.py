@@ -1,11 +1,14 @@
-"""Plan: the whole run on paper, before any data: what will be drawn, how often, at what price."""
+"""Plan: the whole run on paper, before any data: what will be drawn, how often, at what price.
+
+Schedule: turns a budget into a plan, and a plan into steps.
+"""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
@@ -14,8 +17,10 @@ from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Schedule
+from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
+
+S = TypeVar("S")
 
 Promise = Literal["proved", "stated", "heuristic"]
 """What stands behind alpha: a proof, the word of a third party's update rule, or neither."""
@@ -64,6 +69,9 @@ class Phase:
     count: how many draws; of a search: one sum. price: of each. events: all that is charged for them at most; none
     where a search's sum stands for them. blocks: what each of them measures, where the plan knows. single: whether a
     selection is among single queries, numbered along the workload's rows, and not among blocks.
+
+    >>> Phase(noun="opening", count=14, price=Price(epsilon=Fraction(1, 50))).single
+    False
     """
 
     noun: Noun
@@ -77,7 +85,11 @@ class Phase:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopTest:
     """threshold: 3 alpha n / 4, in records. promise: what stands behind alpha: a proof, or a heuristic that the notes
-    name."""
+    name.
+
+    >>> StopTest(threshold=Fraction(3, 4) * 100, promise="proved").threshold
+    Fraction(75, 1)
+    """
 
     threshold: Fraction
     promise: Promise
@@ -91,6 +103,26 @@ class Plan:
     epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
     for the user.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> from dpqr.privacy.accountants.basic import Basic
+    >>> from dpqr.strategies.checks import Laplace
+    >>> from dpqr.strategies.distinguishers import PermuteAndFlip
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> from dpqr.workload.workload import Workload
+    >>> domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in ("sex", "ill")))
+    >>> workload = Workload(tuple(QueryBlock(name=f"column {k}", factors=(Factor.identity(k, 2),)) for k in (0, 1)))
+    >>> problem = Problem(domain=domain, workload=workload, unit=PrivacyUnit())
+    >>> roles = Roles(
+    ...     distinguisher=PermuteAndFlip(), check=Laplace(), update=MultiplicativeWeights(), accountant=Basic()
+    ... )
+    >>> plan = Rounds(rounds=1, opening=False).plan(problem, PrivacyBudget(epsilon=Fraction(1)), roles)
+    >>> [(phase.noun, phase.count, phase.price.epsilon) for phase in plan.phases]
+    [('opening', 1, Fraction(1, 5)), ('selection', 1, Fraction(4, 25)), ('measurement', 1, Fraction(16, 25))]
     """
 
     problem: Problem
@@ -137,8 +169,62 @@ class Plan:
     def noise(self) -> float:
         """Geometric mean of the forecast deviations over all answers: what plans are compared by.
 
-        Why not the mean square: a sum of incomes, in euros, would drown every count.
+        Why not the mean square: a sum of incomes, in euros, would outweigh every count.
         """
         rows = sum(block.rows for block in self.forecast)
         logarithms = (block.rows * math.log(max(block.deviation, TINY)) for block in self.forecast)
         return math.exp(math.fsum(logarithms) / rows) if rows else 0.0
+
+
+class Planner(Protocol):
+    """Makes plans, each of which names the schedule that follows it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def distinguisher(self) -> str | None:
+        """The distinguisher that the schedule's proof was written for; None: whichever the accountant favours."""
+        ...
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether `next` may set prices by what was released: then a `FilterAccountant` alone may charge the run."""
+        ...
+
+    def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+        """The run on paper; InfeasiblePlan where there is none."""
+        ...
+
+
+class Schedule(Planner, Protocol[S]):
+    """A planner that follows its plans, from state to state.
+
+    The state S is a value: all that the next steps depend on. `start`, `next` and `after` are functions of their
+    arguments and change none of them, so the same plan and the same rounds lead to the same steps, also where a run is
+    continued after a crash.
+
+    Privacy:
+        A plan is public and a round released, so each state is public or released too. Nothing else may enter it.
+    """
+
+    def start(self, plan: Plan) -> S:
+        """Before the first round."""
+        ...
+
+    def next(self, plan: Plan, state: S) -> Step | None:
+        """The next step, or None at the end."""
+        ...
+
+    def after(self, state: S, finished: Round) -> S:
+        """The state after one more round, which was made by the step that `next` gave for `state`."""
+        ...
+
+
+@runtime_checkable
+class Explaining(Protocol):
+    """A schedule that makes choices while it runs, and can say why: for the release."""
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """Sentences, from public and released figures only."""
+        ...

@@ -19,6 +19,9 @@ class Level:
 
     value: a, a fraction of the records (the loop's alpha / 2).
     variant: `printed` takes the source's constants, `sharp` the proved sharper ones.
+
+    >>> Level(value=Fraction(1, 20)).variant
+    'printed'
     """
 
     value: Fraction
@@ -37,6 +40,13 @@ class Problem:
     alpha: target accuracy, a fraction of the records; beta: failure probability.
     level: set by the `theory` schedule; None means the practical rounds.
     seed: public seed for hypotheses that sample.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> domain = Domain((Attribute(name="sex", axis=Codes(2)),))
+    >>> workload = Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))
+    >>> Problem(domain=domain, workload=workload, unit=PrivacyUnit(neighbours=Neighbours.REPLACE), n=1000).declared
+    1000
     """
 
     domain: Domain
@@ -61,7 +71,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Footprint:
-    """bytes: peak memory that the strategy's own arrays need. refusal: why it cannot run at all, or None."""
+    """bytes: peak memory that the strategy's own arrays need. refusal: why it cannot run at all, or None.
+
+    >>> Footprint(bytes=2**20).refusal is None
+    True
+    """
 
     bytes: int
     refusal: str | None = None

@@ -26,6 +26,10 @@ class Step:
     threshold: the stop test, in records (3 alpha n / 4); None: this step does not stop the loop.
     records: what answers are scaled to from here on, where the number of records was measured; the hypothesis starts
     anew when it becomes known. A released number.
+
+    >>> from dpqr.workload.block import QueryBlock
+    >>> Step(candidates=(QueryBlock(name="records"),), select=None, measure=Price(epsilon=Fraction(1))).stop
+    False
     """
 
     candidates: Candidates | Candidate
@@ -68,6 +72,11 @@ class Round:
 class Transcript:
     """Rounds in the order in which they were paid for, and the measurements of those that were not lost; it only
     grows.
+
+    >>> transcript = Transcript()
+    >>> transcript.add(Round(choice=None, measurement=None, charges=(0,)))
+    >>> transcript.lost
+    1
     """
 
     rounds: list[Round] = field(default_factory=list)

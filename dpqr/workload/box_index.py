@@ -97,6 +97,13 @@ def box_index(blocks: Sequence[QueryBlock]) -> BoxIndex | None:
     Returns:
         None if some query is no box, or if the table or the groups' tables have more cells than there are queries: a
         search would then save nothing.
+
+    >>> from dpqr.workload.block import Factor
+    >>> from dpqr.workload.ranges import Ranges
+    >>> ranges = Ranges(np.array([0, 0, 0, 1, 1, 2]), np.array([1, 2, 3, 2, 3, 3]), 3)
+    >>> index = box_index([QueryBlock(name="ages", factors=(Factor(axes=(0,), sizes=(3,), matrix=ranges),))])
+    >>> index.queries, [family.start for family in index.families]
+    (6, [1])
     """
     arranged = stacked(tuple(blocks))
     sizes = {axis: size for block in arranged.blocks for f in block.factors for axis, size in _pairs(f.axes, f.sizes)}

@@ -55,7 +55,13 @@ def box_sums(ends: Sequence[Ends], tensor: AnyArray) -> AnyArray:
 
 
 def box_adjoint(ends: Sequence[Ends], values: AnyArray, shape: Sequence[int]) -> AnyArray:
-    """Add each row's value to all cells of its box: the transposed product, a tensor of that shape."""
+    """Add each row's value to all cells of its box: the transposed product, a tensor of that shape.
+
+    Args:
+        ends: starts and stops of the boxes along each axis, shape (rows,) each.
+        values: one for each box, shape (rows,).
+        shape: of the tensor.
+    """
     steps = np.zeros([size + 1 for size in shape], dtype=values.dtype)
     for corner in product(*([(starts, 1), (stops, -1)] for starts, stops in ends)):
         sign = int(np.prod([sign for _, sign in corner]))

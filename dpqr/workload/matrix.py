@@ -2,6 +2,10 @@
 
 A matrix has `rows` queries over `cells` cells. Products keep the dtype of their argument (int64 for counts, float64 for
 a hypothesis). Sensitivities are built from norms and distances of the columns, which are exact Python integers.
+
+>>> from scipy.sparse import csr_array
+>>> Identity(2).rows, Prefix(2).table(1, 2), Dense(np.array([[2, 3]])).cells, Sparse(csr_array([[0, 5]])).column_norm(1)
+(2, array([[1, 1]]), 2, 5)
 """
 
 from __future__ import annotations

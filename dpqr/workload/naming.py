@@ -27,7 +27,12 @@ class RowNames:
 
 
 def row_names(block: QueryBlock, limit: int | None = None) -> RowNames:
-    """Return names of the first `limit` rows of a block, or of all. Public: a function of the block alone."""
+    """Return names of the first `limit` rows of a block, or of all. Public: a function of the block alone.
+
+    >>> sex_by_age = QueryBlock(name="sex by age", factors=(Factor.identity(0, 2), Factor.identity(1, 2)))
+    >>> row_names(sex_by_age)
+    RowNames(cells={0: array([0, 0, 1, 1]), 1: array([0, 1, 0, 1])}, details=(), detail=None)
+    """
     count = block.rows if limit is None else min(limit, block.rows)
     cells: dict[int, IntArray] = {}
     named: list[tuple[tuple[str, ...], IntArray]] = []

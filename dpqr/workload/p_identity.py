@@ -26,6 +26,10 @@ class PIdentity:
 
     widths: cells a group, shape (groups,), at least 1. diagonal: d, shape (groups,), at least 1.
     sums: F, shape (p, groups). All int64.
+
+    >>> matrix = PIdentity(widths=np.array([2]), diagonal=np.array([3]), sums=np.array([[1]]))
+    >>> matrix.table(0, matrix.rows).tolist()
+    [[3, 0], [0, 3], [1, 1]]
     """
 
     widths: IntArray

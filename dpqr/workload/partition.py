@@ -14,7 +14,11 @@ from dpqr.workload.matrix import IntMatrix
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Boxes:
-    """Boxes of cells: starts <= cell < stops on every axis; both int64 of shape (boxes, axes)."""
+    """Boxes of cells: starts <= cell < stops on every axis; both int64 of shape (boxes, axes).
+
+    >>> Boxes(starts=np.array([[0, 0]]), stops=np.array([[2, 3]])).cells
+    array([6])
+    """
 
     starts: IntArray
     stops: IntArray
@@ -41,6 +45,9 @@ class Bisection:
     and the leaves' order is a space-filling curve (Morton 1966). Public: it follows from the sizes alone.
 
     shape: cells of each axis, in the order of the attributes.
+
+    >>> Bisection((4,)).places(1)
+    array([0, 0, 1, 1])
     """
 
     shape: tuple[int, ...]
@@ -91,6 +98,10 @@ class Merged:
 
     The columns are those of `inner`, some of them repeated, so no column norm or distance exceeds `inner`'s: one
     record changes the answers by as much as it changes those on the histogram of the buckets.
+
+    >>> from dpqr.workload.matrix import Identity
+    >>> Merged(Identity(2), np.array([0, 0, 1])).table(0, 2).tolist()
+    [[1, 1, 0], [0, 0, 1]]
     """
 
     inner: IntMatrix

@@ -20,6 +20,9 @@ class Ranges:
     """Row r counts the cells starts[r] .. stops[r] - 1. Products are differences of running sums.
 
     starts, stops: int64, 0 <= start <= stop <= cells. Memory grows with rows plus cells, never with their product.
+
+    >>> Ranges(np.array([0, 1]), np.array([2, 3]), 3).table(0, 2).tolist()
+    [[1, 1, 0], [0, 1, 1]]
     """
 
     smallest: ClassVar[int] = 0

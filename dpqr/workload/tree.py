@@ -77,6 +77,9 @@ class Tree:
     widths: falling to 1, each a multiple of the next; the last group of a level may be cut short by the end.
     weights: positive integers, one a level.
     Every cell is in one group of every level, so all columns have the norm sum |weight|^power.
+
+    >>> Tree(4, (4, 1), (2, 1)).table(0, 5).tolist()
+    [[2, 2, 2, 2], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     """
 
     smallest: ClassVar[int] = 0

@@ -19,6 +19,7 @@ and some draws ask for nothing that is tuned: so the noise of these jobs is that
 
 JOB = """
 import json, sys
+from dataclasses import replace
 from pathlib import Path
 from support import paid_releases as releases
 from dpqr.app import release
@@ -30,7 +31,8 @@ from dpqr.strategies.designs import p_identity
 release.SystemNoise = lambda: SeededNoise(1)
 
 directory, schedule, drawn, steps = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), sys.argv[4]
-p_identity.STEPS = int(steps) if steps else p_identity.STEPS
+if steps:
+    p_identity.TUNING = replace(p_identity.TUNING, steps=int(steps))
 resume = (directory / "q.json").exists()
 if not resume:
     releases.lay(directory)

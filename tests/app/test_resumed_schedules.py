@@ -81,4 +81,4 @@ def test_a_release_whose_only_draw_was_lost_says_that_it_knows_nothing(tmp_path)
     asked = laid(tmp_path, "strategy")
     assert killed_at(tmp_path, (SqliteLedger, "begin", 1, True), **asked) == 9
     made = run(tmp_path, resume=True, **asked)
-    assert made.trust[-1] == "nothing was measured: the estimates are those of an empty start, and tell nothing"
+    assert made.trust[-1] == "nothing was measured: the estimates are those of an empty start, not of the table"

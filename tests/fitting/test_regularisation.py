@@ -29,8 +29,8 @@ def test_a_table_that_its_base_explains_has_one_strength() -> None:
 def test_large_cells_of_a_table_that_departs_lean_less() -> None:
     (found,) = regularisation.strengths_by_cell([observed(COPY, 0, 1)], BASE, RECORDS)
     shares = found.reshape(SIZES)
-    assert np.diag(shares) == pytest.approx(regularisation.LEAST)
-    assert shares[0, 1] == pytest.approx(NOISE / (regularisation.MOST * 100))
+    assert np.diag(shares) == pytest.approx(regularisation.TUNING.least)
+    assert shares[0, 1] == pytest.approx(NOISE / (regularisation.TUNING.most * 100))
 
 
 def test_cells_below_the_noise_are_never_trusted_more() -> None:

@@ -1,9 +1,11 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dpqr.data.facts import Region
 from dpqr.hypotheses import row_fit
-from dpqr.hypotheses.row_fit import FULL, Face, RowFit, reach, reachable
+from dpqr.hypotheses.row_fit import FULL, TUNING, Face, RowFit, reach, reachable
 
 SHAPE = (4, 5, 6)
 RECORDS = 4000
@@ -73,14 +75,14 @@ def test_a_column_of_one_value_stays():
 
 def test_of_too_many_records_the_first_move(monkeypatch):
     wanted = {(0, 1): LINKED}
-    width = 9 + 2 * row_fit.OVERHEAD
-    tables = row_fit.OVERHEAD * row_fit.BLOCKS * 2 * 20
-    monkeypatch.setattr(row_fit, "WORK", 1000 * width + tables)
+    width = 9 + 2 * TUNING.overhead
+    tables = TUNING.overhead * TUNING.blocks * 2 * 20
+    monkeypatch.setattr(row_fit, "TUNING", replace(TUNING, work=1000 * width + tables))
     codes = moved(wanted)
     assert not np.array_equal(codes[:1000], CODES[:1000])
     assert np.array_equal(codes[1000:], CODES[1000:])
     assert off(codes, wanted) < off(CODES, wanted)
-    monkeypatch.setattr(row_fit, "WORK", 249 * width + tables)
+    monkeypatch.setattr(row_fit, "TUNING", replace(TUNING, work=249 * width + tables))
     assert reach(SHAPE, wanted, RECORDS) == 0
     assert np.array_equal(moved(wanted), CODES)
 

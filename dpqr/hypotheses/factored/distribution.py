@@ -23,6 +23,10 @@ def sampled(tree: JunctionTree, beliefs: tuple[FloatArray, ...], count: int, see
     A clique's other attributes are drawn given its separator, which is drawn with its parent. Records that agree on the
     separator share one systematic sample: every combination gets its expected number rounded down or up, unbiased and
     with less variance than under independent draws. A random order assigns combinations to records.
+
+    Args:
+        beliefs: one table for each clique of the tree, its axes in the clique's order.
+        seed: public.
     """
     generator = public_generator(seed)
     codes: CodeArray = np.zeros((count, len(tree.shape)), dtype=np.int64, order="F")

@@ -183,6 +183,13 @@ def contracted(
     """Multiply two tables and sum over shared axes that are not in `keep`; returns the table and its axes.
 
     One batched matrix product: shared axes that stay are the batch, shared ones that go are summed over.
+
+    Args:
+        left, right: tables, one axis for each of `left_axes`, `right_axes`.
+        keep: attributes that stay where both tables have them; those of one table alone stay in any case.
+
+    Returns:
+        The table, and the attribute of each of its axes.
     """
     kept = set(keep)
     shared = [axis for axis in left_axes if axis in right_axes]

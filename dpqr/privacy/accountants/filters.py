@@ -54,6 +54,11 @@ class SumFilter:
         and on no path do they pass the limit (Rogers, Roth, Ullman and Vadhan 2016); for rho see Feldman and Zrnic 2021
         and Whitehouse, Ramdas, Rogers and Wu 2023. Either group stays within the limit on every path, and a pair of
         neighbours differs in one group alone (`in_parallel`).
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> guard = SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon")
+    >>> guard.charge(ExponentialEvent(epsilon=Fraction(1, 2))), guard.charge(ExponentialEvent(epsilon=Fraction(1, 2)))
+    (0, 1)
     """
 
     limit: Fraction
@@ -238,6 +243,12 @@ class EveryFilter:
     """Admits what all of `filters` admit, and records it.
 
     If one refuses, the filters before it have charged for nothing: the sums are never too small.
+
+    >>> from dpqr.privacy.events import ExponentialEvent
+    >>> guard = EveryFilter(filters=(SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon"),))
+    >>> number = guard.charge(ExponentialEvent(epsilon=Fraction(1, 2)))
+    >>> guard.events
+    ((ExponentialEvent(epsilon=Fraction(1, 2)), 1),)
     """
 
     filters: tuple[PrivacyFilter, ...]

@@ -113,7 +113,11 @@ def crossing(level: Callable[[Fraction], float], start: Fraction) -> Fraction:
 
 
 def golden_section(value: Callable[[float], float], low: float, high: float, steps: int) -> float:
-    """Return nearly the minimiser of `value`, which falls and then rises between `low` and `high`."""
+    """Return nearly the minimiser of `value`, which falls and then rises between `low` and `high`.
+
+    Args:
+        steps: evaluations after the first two; each leaves 0.62 of the interval.
+    """
     left, right = high - GOLDEN * (high - low), low + GOLDEN * (high - low)
     at_left, at_right = value(left), value(right)
     for _ in range(steps):

@@ -91,7 +91,13 @@ def grid_step(epsilons: list[Fraction], exact: Fraction) -> float:
 
 
 def summed(pairs: Mapping[Pair, int], step: float, delta: float) -> LossSum | None:
-    """Return the law of the sum of all losses, tilted for use at `delta`; None beyond MOST_DRAWS or MOST_CELLS."""
+    """Return the law of the sum of all losses, tilted for use at `delta`; None beyond MOST_DRAWS or MOST_CELLS.
+
+    Args:
+        pairs: dominating pairs, each with its number of draws.
+        step: of the grid of losses.
+        delta: the conversion for which the law is most accurate.
+    """
     draws = sum(pairs.values())
     spread = math.sqrt(math.fsum(count * (float(pair.epsilon) / step) ** 2 for pair, count in pairs.items()))
     longest = max(float(pair.epsilon) / step for pair in pairs)

@@ -65,7 +65,13 @@ def partition_design(
 
 
 def merged_block(name: str, axes: Axes, shape: tuple[int, ...], matrix: IntMatrix, buckets: IntArray) -> QueryBlock:
-    """`matrix` over the buckets as a block over the cells of `axes`."""
+    """`matrix` over the buckets as a block over the cells of `axes`.
+
+    Args:
+        axes, shape: attributes and their numbers of cells.
+        matrix: over the buckets.
+        buckets: of every cell in C order, shape (cells,).
+    """
     return QueryBlock(name=name, factors=(Factor(axes=axes, sizes=shape, matrix=Merged(matrix, buckets)),))
 
 
@@ -91,7 +97,12 @@ class EqualBuckets:
 
 @lru_cache(maxsize=64)
 def level_queries(blocks: tuple[QueryBlock, ...], axes: Axes, shape: tuple[int, ...], level: int) -> BucketQueries:
-    """What the blocks ask of all boxes of one level. Cached by the blocks' identity."""
+    """What the blocks ask of all boxes of one level. Cached by the blocks' identity.
+
+    Args:
+        axes, shape: attributes of the blocks and their numbers of cells.
+        level: of `Bisection(shape)`, which has 2^level boxes.
+    """
     bisection = Bisection(shape)
     return bucket_queries(blocks, axes, bisection.boxes(level, np.arange(2**level)))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
@@ -10,17 +12,21 @@ from dpqr.strategies.designs.gram import Queries
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree, dyadic
 
-PRECISION = 1024
-"""Sum of a tree's integer weights, about; finer weights change the error by less than a thousandth."""
 
-STEPS = 500
-TOLERANCE = 1e-6
-"""Of the logarithm's gradient: below what integer weights resolve, above rounding."""
-SMALLEST = 1e-4
-"""Least share of the lowest level during the search, so that single cells stay identifiable."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Limits of precision and of time."""
+
+    precision: int = 1024  # sum of the integer weights, about; finer ones change the error by less than a thousandth
+    steps: int = 500  # descent steps, at most
+    tolerance: float = 1e-6  # of the logarithm's gradient: below what integer weights resolve, above rounding
+    smallest: float = 1e-4  # share of the lowest level during the search, so that single cells stay identifiable
 
 
-def hierarchy(queries: Queries, norm: Norm, precision: int = PRECISION) -> Tree:
+TUNING = Tuning()
+
+
+def hierarchy(queries: Queries, norm: Norm, precision: int = TUNING.precision) -> Tree:
     """The binary tree with the best level weights, rounded to integers whose sum is about `precision`.
 
     On 2^h cells with weights w_l for the groups of width s_l, A^T A = sum w_l^2 s_l P_l, P_l the projection on vectors
@@ -59,20 +65,33 @@ def _best_shares(energies: FloatArray, widths: FloatArray, norm: Norm) -> FloatA
     levels = len(widths)
     scaled = np.maximum(energies, 0.0) / max(float(energies.sum()), 1e-300)
     starts = [np.where((np.arange(levels)[::-1] % step) == 0, 1.0, 0.02) for step in range(1, max(levels, 2))]
-    floor = np.where(np.arange(levels) == levels - 1, SMALLEST, 0.0)
+    floor = np.where(np.arange(levels) == levels - 1, TUNING.smallest, 0.0)
 
     def objective(roots: FloatArray) -> tuple[float, FloatArray]:
         error, slope = log_error(roots**2 + floor, scaled, widths, norm)
         return error, slope * 2 * roots
 
-    found = [Descent(tolerance=TOLERANCE, steps=STEPS).run(objective, np.sqrt(start / start.sum())) for start in starts]
+    found = [
+        Descent(tolerance=TUNING.tolerance, steps=TUNING.steps).run(objective, np.sqrt(start / start.sum()))
+        for start in starts
+    ]
     best = min(found, key=lambda roots: objective(roots)[0]) ** 2 + floor
     shares: FloatArray = best / best.sum()
     return shares
 
 
 def log_error(weights: FloatArray, energies: FloatArray, widths: FloatArray, norm: Norm) -> tuple[float, FloatArray]:
-    """Logarithm of the expected squared error, and its gradient in the weights."""
+    """Logarithm of the expected squared error, and its gradient in the weights.
+
+    Args:
+        weights: of the levels, shape (levels,).
+        energies: |W Q_j|^2 (`hierarchy`), shape (levels,).
+        widths: cells of a group on each level, shape (levels,).
+        norm: of a column, L1 or squared L2.
+
+    Returns:
+        The logarithm, and the gradient of shape (levels,).
+    """
     values = np.cumsum((weights**2 * widths)[::-1])[::-1]
     error = float((energies / values).sum())
     slope = -np.cumsum(energies / values**2) * 2 * weights * widths / error

@@ -12,7 +12,7 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray
 from dpqr.strategies.designs.gram import AxisQueries, importance
 from dpqr.strategies.designs.hierarchy import hierarchy
-from dpqr.strategies.designs.p_identity import PRECISION, p_identity
+from dpqr.strategies.designs.p_identity import TUNING, p_identity
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
 from dpqr.workload.ranges import everything
@@ -86,7 +86,9 @@ def _descended(
         before = list(chosen)
         for position, axis in enumerate(axes):
             queries = _asked(axis, sizes[position], axes, matrices, blocks)
-            chosen[position], matrices[position] = _best(queries, norm, kinds, min(PRECISION, 2 ** (BITS // len(axes))))
+            chosen[position], matrices[position] = _best(
+                queries, norm, kinds, min(TUNING.precision, 2 ** (BITS // len(axes)))
+            )
         if chosen == before:
             break
     strategy = strategy_block(name, axes, tuple(matrices))

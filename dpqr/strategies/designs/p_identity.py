@@ -18,29 +18,28 @@ from dpqr.strategies.designs.gram import Queries
 from dpqr.workload.p_identity import PIdentity
 from dpqr.workload.sensitivity import Norm
 
-# Set by `python tests/benchmarks/dense.py`; figures in RESULTS.md, section "Fitting".
-GROUPS = 256
-"""Most groups of cells."""
-WIDE = 8
-"""Cells per group from which on half the groups have a sum, not a quarter."""
-FEW = 32
-"""Groups below which half of them have a sum: a quarter of few groups leaves no hierarchy."""
-STEPS = 250
-"""Descent steps, at most."""
-TOLERANCE = 1e-7
-"""Of the gradient of the logarithm of the error."""
-PRECISION = 4096
-"""Norm of an integer column, about."""
-PIECE = 2**18
-"""Multiplications below which the library keeps to one thread."""
-SMALL = 64
-"""Rows of a matrix that the library inverts on one thread."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/dense.py`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
+
+    groups: int = 256  # groups of cells, at most
+    wide: int = 8  # cells per group from which on half the groups have a sum, not a quarter
+    few: int = 32  # groups below which half of them have a sum: a quarter of few groups leaves no hierarchy
+    steps: int = 250  # descent steps, at most
+    tolerance: float = 1e-7  # of the gradient of the logarithm of the error
+    precision: int = 4096  # norm of an integer column, about
+    piece: int = 2**18  # multiplications below which the library keeps to one thread
+    small: int = 64  # rows of a matrix that the library inverts on one thread
+
+
+TUNING = Tuning()
 
 
 def product(left: FloatArray, right: FloatArray) -> FloatArray:
     """The matrix product, a few columns at a time."""
     rows, inner = left.shape
-    step = max(1, PIECE // max(rows * inner, 1))
+    step = max(1, TUNING.piece // max(rows * inner, 1))
     found = np.empty((rows, right.shape[1]))
     for first in range(0, right.shape[1], step):
         found[:, first : first + step] = left @ right[:, first : first + step]
@@ -50,7 +49,7 @@ def product(left: FloatArray, right: FloatArray) -> FloatArray:
 def inverse(matrix: FloatArray) -> FloatArray:
     """The inverse of a symmetric, positive definite matrix, by halves (Schur complements)."""
     size = len(matrix)
-    if size <= SMALL:
+    if size <= TUNING.small:
         return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
     half = size // 2
     first = inverse(matrix[:half, :half])
@@ -116,7 +115,7 @@ class PIdentityError:
         return math.log(error), gradient
 
 
-def p_identity(queries: Queries, norm: Norm, precision: int = PRECISION) -> PIdentity:
+def p_identity(queries: Queries, norm: Norm, precision: int = TUNING.precision) -> PIdentity:
     """The strategy of least expected error, in integers of about `precision` per column.
 
     Repeatable on one machine; the rounding of another one may end the descent elsewhere, at about the same error.
@@ -135,18 +134,18 @@ def p_identity(queries: Queries, norm: Norm, precision: int = PRECISION) -> PIde
     error = _scaled_error(queries, norm)
     sums, groups = error.support.shape
     start, support = _first_sums(groups, sums)
-    roots = Descent(tolerance=TOLERANCE, steps=STEPS).run(error.value, np.sqrt(start[support]))
+    roots = Descent(tolerance=TUNING.tolerance, steps=TUNING.steps).run(error.value, np.sqrt(start[support]))
     return _rounded(error.spread(roots**2), error, precision)
 
 
 def _scaled_error(queries: Queries, norm: Norm) -> PIdentityError:
     """The objective of the descent, scaled so that measuring single cells has an error of about 1."""
-    groups = min(queries.size, GROUPS)
+    groups = min(queries.size, TUNING.groups)
     edges = np.rint(np.linspace(0, queries.size, groups + 1)).astype(np.int64)
     pairs, diagonal = queries.gram(edges)
     size = max(float(diagonal.sum()), 1e-300)
     widths = np.diff(edges)
-    many = widths[0] >= WIDE or groups < FEW
+    many = widths[0] >= TUNING.wide or groups < TUNING.few
     _, support = _first_sums(groups, max(1, groups // 2 if many else groups // 4))
     return PIdentityError(
         widths=widths.astype(np.float64), pairs=pairs / size, diagonal=diagonal / size, norm=norm, support=support

@@ -11,19 +11,27 @@ from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.strategies.designs.gram import BucketQueries
 from dpqr.workload.partition import Bisection, Boxes
 
-# Set by `python tests/benchmarks/dense.py`; figures in RESULTS.md, section "Fitting".
-IMBALANCE = {1: 0.3, 2: 1.0}
-"""Prior variance of the difference of two halves over the squared count, by number of axes; 2 stands for more."""
-CORRELATION = {1: 1.0, 2: 16.0}
-"""Factor on the bias of merging: on several axes a query's edge cuts many buckets, whose biases add up."""
-MOST = 512
-"""Most buckets: designs and estimates are dense in their number."""
-PRICES = np.geomspace(1e-3, 30, 20)
-"""Prices of a bucket that are tried, relative to an even share of the error of REFERENCE buckets."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/dense.py`; figures: tests/benchmarks/RESULTS.md, "Fitting".
+
+    Pairs: on one axis, and on more, where a query's edge cuts many buckets.
+    """
+
+    imbalance: tuple[float, float] = (0.3, 1.0)  # prior variance of two halves' difference over the squared count
+    correlation: tuple[float, float] = (1.0, 16.0)  # factor on the bias of merging: biases of cut buckets add up
+    most: int = 512  # buckets: designs and estimates are dense in their number
+    cheapest: float = 1e-3  # price of a bucket, relative to an even share of the error of `reference` buckets
+    dearest: float = 30.0  # the same
+    prices: int = 20  # that are tried between these two
+    reference: int = 64  # buckets whose noise sets the unit of the prices
+
+
+TUNING = Tuning()
+
 FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
-REFERENCE = 64
-"""Buckets whose noise sets the unit of PRICES."""
 TINY = 1e-300
 """Stands for 0 where an empty box and noiseless counts would give 0 / 0."""
 
@@ -83,12 +91,13 @@ def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable
     """
     bisection = counted.bisection
     cells = [np.bincount(bisection.places(level), minlength=2**level) for level in range(bisection.depth + 1)]
-    correlation = CORRELATION[min(len(bisection.shape), 2)]
+    correlation = TUNING.correlation[min(len(bisection.shape), 2) - 1]
     effects = [correlation * effect for effect in _effects(queries, bisection.depth)]
     bias = _merging_bias(counted, cells, effects)
-    prices = np.append(PRICES * noise(REFERENCE) / REFERENCE, FORBIDDING)
+    prices = np.geomspace(TUNING.cheapest, TUNING.dearest, TUNING.prices)
+    prices = np.append(prices * noise(TUNING.reference) / TUNING.reference, FORBIDDING)
     kept, counts, hidden = _pruned(bias, cells, prices)
-    expected = [noise(count) if count <= MOST else np.inf for count in counts.tolist()] + hidden
+    expected = [noise(count) if count <= TUNING.most else np.inf for count in counts.tolist()] + hidden
     best = int(np.argmin(expected))
     return _partition(bisection, [whole[:, best] for whole in kept], cells, float(expected[best]))
 
@@ -114,7 +123,7 @@ def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
 
 def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[FloatArray]) -> list[FloatArray]:
     """For every box: expected squared error of the queries if all its records are spread evenly over its cells."""
-    depth, unlike = len(effects), IMBALANCE[min(len(counted.bisection.shape), 2)]
+    depth, unlike = len(effects), TUNING.imbalance[min(len(counted.bisection.shape), 2) - 1]
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))

@@ -8,9 +8,8 @@ from typing import ClassVar
 
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.workload import Workload
 
@@ -19,9 +18,7 @@ from dpqr.workload.workload import Workload
 class Tuning:
     """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
 
-    most_joined: int = (
-        2  # columns that an ordered workload joins in one block: a strategy is measured on all their cells
-    )
+    most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
     many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
     kept_cells: int = 2**18  # over at most so many cells
 
@@ -44,6 +41,10 @@ class Auto:
     Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
     nothing else, are answered best from a measured strategy over cells or buckets of them; predicates, sums and
     mixtures from rounds, of single queries where they are very many.
+
+    >>> from dpqr.workload.block import Factor, QueryBlock
+    >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),)))
+    Chosen(name='marginals', reason='--schedule auto: marginals, for the workload asks for nothing else')
     """
 
     name: ClassVar[str] = "auto"

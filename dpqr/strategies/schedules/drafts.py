@@ -77,7 +77,12 @@ def forecast_row(problem: Problem, roles: Roles, block: QueryBlock, price: Price
 def least_squares_forecast(
     problem: Problem, roles: Roles, price: Price, measured: tuple[QueryBlock, ...]
 ) -> tuple[BlockForecast, ...]:
-    """The expected root mean square error of every block's answers by least squares, in records: a closed form."""
+    """The expected root mean square error of every block's answers by least squares, in records: a closed form.
+
+    Args:
+        price: of the one measurement.
+        measured: a strategy for each group of attributes, measured together.
+    """
     noise = roles.check.law(measured, problem.unit, price).deviation
     by_group = {tuple(sorted(strategy.axes)): strategy for strategy in measured}
     forecasts = []
@@ -107,7 +112,12 @@ def one_way(problem: Problem) -> tuple[Candidate, ...]:
 
 
 def strategy_name(problem: Problem, axes: Axes, what: str = "strategy") -> str:
-    """A name that no query has, so that no measurement is mistaken for an answer."""
+    """A name that no query has, so that no measurement is mistaken for an answer.
+
+    Args:
+        axes: attributes that the strategy is on.
+        what: first word of the name.
+    """
     name = f"{what}({','.join(problem.domain.attributes[axis].name for axis in axes)})"
     query_names = {block.name for block in problem.workload.blocks}
     while name in query_names:

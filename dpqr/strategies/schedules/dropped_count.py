@@ -14,9 +14,8 @@ from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
 from dpqr.strategies.checks import Check
-from dpqr.strategies.plan import Phase, Plan, Roles
+from dpqr.strategies.plan import Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.interface import Planner
 from dpqr.workload.block import QueryBlock
 
 DROPPED = QueryBlock(name="records left out")
@@ -39,11 +38,16 @@ class WithDroppedCount:
     the count is free, and no count elsewhere.
     The plan that comes out names `schedule` itself: the count is drawn before the loop and does not steer it.
 
-    **Privacy.** *Units that lie in one part alone* (`PrivacyUnit.apart`): the count is charged as a `LeftOutEvent`, in
-    parallel with all other draws, which cost what they cost without it (`in_parallel`). *All others:* its price is set
-    aside from the budget, for a unit may move the count and the answers at once: one that is replaced leaves a kept
-    record and brings a left-out one, of a person some rows are kept and others left out. By what each of the two moves,
-    at most K, the draws are one adaptive sequence, whose prices add up like any others'.
+    Privacy:
+        *Units that lie in one part alone* (`PrivacyUnit.apart`): the count is charged as a `LeftOutEvent`, in parallel
+        with all other draws, which cost what they cost without it (`in_parallel`). *All others:* its price is set aside
+        from the budget, for a unit may move the count and the answers at once: one that is replaced leaves a kept
+        record and brings a left-out one, of a person some rows are kept and others left out. By what each of the two
+        moves, at most K, the draws are one adaptive sequence, whose prices add up like any others'.
+
+    >>> from dpqr.strategies.schedules.rounds import Rounds
+    >>> WithDroppedCount(schedule=Rounds()).name
+    'rounds'
     """
 
     schedule: Planner
@@ -62,7 +66,11 @@ class WithDroppedCount:
         return self.schedule.adaptive
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Raises: InfeasiblePlan where the accountant has no price for the count that was asked for."""
+        """The plan of `schedule`, with the count before it.
+
+        Raises:
+            InfeasiblePlan: the accountant has no price for the count that was asked for.
+        """
         if problem.unit.apart:
             return self._free(problem, budget, roles)
         if self.share is None:

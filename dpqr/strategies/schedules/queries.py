@@ -17,7 +17,7 @@ from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.schedules.states import Progress
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
@@ -50,7 +50,9 @@ class Queries:
     noisy total that is bought first. Prices then depend on that total, so a filter must charge the run; together the
     rounds cost the same whatever their number.
     A query may be picked again: that is a further measurement of it.
-    Source: MWEM (Hardt, Ligett and McSherry 2012), with replay of all measurements by the update rule.
+
+    References:
+        MWEM (Hardt, Ligett and McSherry 2012), with replay of all measurements by the update rule.
     """
 
     rounds: int | None = None
@@ -63,7 +65,11 @@ class Queries:
         return self.rounds is None
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Raises: InfeasiblePlan where no accountant covers it."""
+        """A noisy total where n is private, then T rounds.
+
+        Raises:
+            InfeasiblePlan: no accountant covers it.
+        """
         opening = () if _counted(problem) else ((TOTAL,),)
         rounds = self._rounds(problem, budget, roles)
         prices = roles.accountant.cut(budget, _portions(len(opening), rounds, roles))

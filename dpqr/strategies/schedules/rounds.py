@@ -13,7 +13,7 @@ from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, Candida
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.interface import Released
+from dpqr.strategies.schedules.states import Released
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 
@@ -39,6 +39,9 @@ class Rounds:
     measured first. A workload of no more than T blocks is measured whole, if the hypothesis has room for it: there is
     nothing to select.
     Nothing here reads n: T depends on epsilon and on the workload.
+
+    >>> Rounds(rounds=12).adaptive
+    False
     """
 
     rounds: int | None = None

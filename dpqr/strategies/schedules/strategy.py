@@ -17,7 +17,7 @@ from dpqr.strategies.designs.kronecker import Design, designs
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import least_squares_forecast, opening_phase, proved, strategy_name
-from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.schedules.states import Progress
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.recovery import on_single_axes, scaled
@@ -44,8 +44,10 @@ class Strategy:
     expected error is chosen among identity, hierarchy and p-Identity, one an attribute, combined as a Kronecker
     product; all of it follows from the workload and the noise law, so the choice costs nothing. Groups are measured
     together, multiplied by integers that share the noise out best.
-    Source: the matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi 2015) and HDMM (McKenna, Miklau, Hay and
-    Machanavajjhala 2018); every matrix is integer before sensitivity and inverse are derived from it.
+
+    References:
+        The matrix mechanism (Li, Miklau, Hay, McGregor and Rastogi 2015) and HDMM (McKenna, Miklau, Hay and
+        Machanavajjhala 2018); every matrix is integer before sensitivity and inverse are derived from it.
     """
 
     name: ClassVar[str] = "strategy"
@@ -53,7 +55,11 @@ class Strategy:
     adaptive: ClassVar[bool] = False
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Raises: InfeasiblePlan where a query spans columns in one predicate, or a group has too many cells."""
+        """One measurement of the strategies of all groups.
+
+        Raises:
+            InfeasiblePlan: a query spans columns in one predicate, or a group has too many cells.
+        """
         groups = _groups(problem)
         (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
         chosen = [_Choice.of(problem, roles, price, axes, blocks) for axes, blocks in groups.items()]

@@ -60,6 +60,9 @@ def least_norm(measured: Sequence[WeightedAnswers], axes: Axes, shape: tuple[int
     Args:
         axes, shape: of x. Every block lies within them.
 
+    Returns:
+        x, in records, of that shape.
+
     References:
         Paige and Saunders 1982 (LSQR), which from 0 never leaves the span of the rows.
 

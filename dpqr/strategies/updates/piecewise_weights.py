@@ -22,18 +22,21 @@ from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.workload import Measurement
 
-WHOLE = 64
-"""Attributes of at most so many cells are kept cell by cell from the start."""
-RANGES = 2 * 140 + 1
-"""Runs that a larger attribute is cut into by the most rounds of `--schedule queries`."""
-REGULARISATION = 0.1
-"""Deviations of residual per unit of potential; set by `python tests/benchmarks/dense.py --schedule queries`."""
-PIECES = 2**18
-"""Most pieces."""
-QUERIES = 2**10
-"""Most measured queries."""
-ENTRIES = 2**26
-"""Most coefficients of these on those (half a gigabyte)."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """regularisation: set by `python tests/benchmarks/dense.py --schedule queries`; the others are limits of memory."""
+
+    whole: int = 64  # cells of an attribute that is kept cell by cell from the start, at most
+    ranges: int = 2 * 140 + 1  # runs that a larger attribute is cut into by the most rounds of `--schedule queries`
+    regularisation: float = 0.1  # deviations of residual per unit of potential
+    pieces: int = 2**18  # at most
+    queries: int = 2**10  # measured ones, at most
+    entries: int = 2**26  # coefficients of these on those, at most (half a gigabyte)
+
+
+TUNING = Tuning()
+
 
 Edges = tuple[IntArray, ...]
 """One rising array per attribute, from 0 to its number of cells."""
@@ -60,7 +63,11 @@ def _breaks(factor: Factor, position: int) -> IntArray:
 
 
 def coefficients(block: QueryBlock, edges: Edges) -> FloatArray:
-    """A one-row block's coefficient on every piece, flat."""
+    """A one-row block's coefficient on every piece, flat.
+
+    Returns:
+        Shape (pieces,), pieces in C order.
+    """
     whole = np.ones([1] * len(edges))
     for factor in block.factors:
         firsts = [edges[axis][:-1] for axis in factor.axes]
@@ -87,7 +94,11 @@ def volumes(edges: Edges) -> FloatArray:
 
 
 def parents(coarse: Edges, fine: Edges) -> IntArray:
-    """For every piece of `fine` the piece of `coarse` that contains it, flat indices."""
+    """For every piece of `fine` the piece of `coarse` that contains it, flat indices.
+
+    Returns:
+        Shape (pieces of `fine`,).
+    """
     index = np.zeros(1, dtype=np.int64)
     for old, new in zip(coarse, fine, strict=True):
         own = np.searchsorted(old, new[:-1], side="right") - 1
@@ -122,8 +133,8 @@ class PiecewiseWeights:
     """The maximum-entropy fit to every measured query: the limit of multiplicative weights under replay (`NewtonFit`).
 
     For few measured queries over a large universe: a round's work grows with the pieces that they leave (2 T + 1 on one
-    ordered attribute), never with the universe. It reads up to QUERIES queries; a block with more rows than are left is
-    not read, and `fits` says so.
+    ordered attribute), never with the universe. It reads up to `TUNING.queries` queries; a block with more rows than
+    are left is not read, and `fits` says so.
 
     >>> PiecewiseWeights().name
     'piecewise-weights'
@@ -156,14 +167,14 @@ class PiecewiseWeights:
         edges, memory = hypothesis.edges, hypothesis.memory
         for block, value, deviation in _queries(history[memory.seen :], len(memory.answers)):
             finer = refined(edges, block)
-            if count(finer) * (len(memory.answers) + 1) > ENTRIES:
+            if count(finer) * (len(memory.answers) + 1) > TUNING.entries:
                 continue
             memory, edges = _with(memory, edges, finer, block, value, deviation), finer
         base = volumes(edges)
         total = max(records_total(problem, history, replace(hypothesis, total=1.0, _kept={}).answer), 0.0)
         scale = max(total, 1.0)
         tilts, masses = self.fit.run(
-            memory.design, base, memory.answers / scale, REGULARISATION * memory.deviations / scale, memory.tilts
+            memory.design, base, memory.answers / scale, TUNING.regularisation * memory.deviations / scale, memory.tilts
         )
         return _distribution(edges, masses, total, replace(memory, seen=len(history), tilts=frozen(tilts)))
 
@@ -172,10 +183,10 @@ class PiecewiseWeights:
         rows, edges = 0, _starting_edges(problem)
         for block in (*measured, *candidate):
             rows += block.rows if block.factors else 0
-            if rows > QUERIES:
+            if rows > TUNING.queries:
                 return False
             edges = refined(edges, block)
-        return count(edges) * rows <= ENTRIES
+        return count(edges) * rows <= TUNING.entries
 
     def mistakes(self, problem: Problem, level: Level) -> int | None:
         """None: no bound is proved; `theory` takes multiplicative-weights."""
@@ -183,20 +194,20 @@ class PiecewiseWeights:
 
     def footprint(self, problem: Problem) -> Footprint:
         """The coefficients of all queries that `--schedule queries` can measure, twice, and the workload's answers."""
-        runs = [size if size <= WHOLE else min(size, RANGES) for size in problem.domain.shape]
+        runs = [size if size <= TUNING.whole else min(size, TUNING.ranges) for size in problem.domain.shape]
         pieces = int(np.prod(runs, dtype=object))
-        if pieces > PIECES:
+        if pieces > TUNING.pieces:
             refusal = (
                 f"the columns could be cut into {pieces} pieces by what is measured, and piecewise weights keeps at "
-                f"most {PIECES}; ask about fewer columns, or use --update multiplicative-weights"
+                f"most {TUNING.pieces}; ask about fewer columns, or use --update multiplicative-weights"
             )
             return Footprint(bytes=0, refusal=refusal)
-        return Footprint(bytes=8 * (2 * RANGES // 2 * pieces + 6 * problem.workload.rows))
+        return Footprint(bytes=8 * (2 * TUNING.ranges // 2 * pieces + 6 * problem.workload.rows))
 
 
 def _starting_edges(problem: Problem) -> Edges:
     sizes = problem.domain.shape
-    return tuple(np.arange(size + 1) if size <= WHOLE else np.array([0, size]) for size in sizes)
+    return tuple(np.arange(size + 1) if size <= TUNING.whole else np.array([0, size]) for size in sizes)
 
 
 def _queries(history: Sequence[Measurement], known: int) -> Iterator[tuple[QueryBlock, float, float]]:
@@ -205,7 +216,7 @@ def _queries(history: Sequence[Measurement], known: int) -> Iterator[tuple[Query
         deviation = max(measurement.law.deviation, SMALLEST_DEVIATION)
         for block, values in zip(measurement.blocks, measurement.values, strict=True):
             known += block.rows if block.factors else 0
-            if not block.factors or known > QUERIES:
+            if not block.factors or known > TUNING.queries:
                 continue
             for index in range(block.rows):
                 yield (block if block.rows == 1 else block.row(index)), float(values[index]), deviation

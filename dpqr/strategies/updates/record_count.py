@@ -79,6 +79,9 @@ def matched_total(history: Sequence[Measurement], answer: Callable[[QueryBlock],
 
     Args:
         answer: its answers at one record.
+
+    Returns:
+        Records.
     """
     product, square = 0.0, 0.0
     for measurement in history:

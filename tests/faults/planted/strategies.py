@@ -89,8 +89,8 @@ FAULTS = (
         ),
         ("count=rounds + (self.problem.n is None)", "count=rounds", "the count is bought beside the budget"),
         ("measured = Fraction(4) if", "measured = Fraction(1) if", "selection and check have different epsilons"),
-        ("return Fraction(high, GRID)", "return Fraction(low, GRID)", "an alpha below the feasible ones"),
-        ("GRID = 10**6", "GRID = 10**3", "alphas are found roughly"),
+        ("return Fraction(high, TUNING.grid)", "return Fraction(low, TUNING.grid)", "an alpha below the feasible ones"),
+        ("grid: int = 10**6", "grid: int = 10**3", "alphas are found roughly"),
         ("return self.needed(alpha) <= alpha", "return self.needed(alpha) <= 2 * alpha", "twice the alpha"),
     ),
     *planted_in(

@@ -1,5 +1,7 @@
 """The error on groups against the trace it stands for; the tuned strategies against trees and published figures."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.rounding_error import solved
@@ -7,7 +9,7 @@ from support.rounding_error import solved
 from dpqr.strategies.designs import p_identity as module
 from dpqr.strategies.designs.gram import AxisQueries
 from dpqr.strategies.designs.hierarchy import hierarchy
-from dpqr.strategies.designs.p_identity import PIdentityError, inverse, p_identity, product
+from dpqr.strategies.designs.p_identity import TUNING, PIdentityError, inverse, p_identity, product
 from dpqr.workload.matrix import Dense, Identity, Prefix
 from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm
@@ -93,14 +95,14 @@ def test_any_rows_can_be_asked() -> None:
 
 @pytest.mark.parametrize("piece", [1, 20, 2**18])
 def test_products_in_pieces_are_products(piece, monkeypatch) -> None:
-    monkeypatch.setattr(module, "PIECE", piece)
+    monkeypatch.setattr(module, "TUNING", replace(TUNING, piece=piece))
     left, right = np.arange(12.0).reshape(3, 4), np.arange(28.0).reshape(4, 7) ** 2
     np.testing.assert_array_equal(product(left, right), left @ right)
 
 
 @pytest.mark.parametrize("size", [1, 4, 5, 13])
 def test_inverses_by_halves_are_inverses(size, monkeypatch) -> None:
-    monkeypatch.setattr(module, "SMALL", 2)
+    monkeypatch.setattr(module, "TUNING", replace(TUNING, small=2))
     rows = np.cos(np.arange(float(size * size))).reshape(size, size)
     matrix = rows @ rows.T + np.eye(size)
     # Halves of halves: the inverse of the last block has the condition number once more.

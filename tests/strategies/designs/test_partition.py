@@ -1,5 +1,7 @@
 """Buckets from noisy counts of boxes: what counts tell apart stays apart, what is not is merged."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -57,10 +59,10 @@ def test_below_the_counted_boxes_large_counts_are_halved_further() -> None:
 
 
 def test_there_are_never_more_buckets_than_the_estimate_can_bear(monkeypatch) -> None:
-    monkeypatch.setattr(partition, "MOST", 3)
+    monkeypatch.setattr(partition, "TUNING", replace(partition.TUNING, most=3))
     found = chosen((16,), np.arange(16) * 1000, 1e-3, lambda buckets: 1e6 * buckets)
     assert 1 <= len(found.boxes) <= 3
-    monkeypatch.setattr(partition, "MOST", 1)
+    monkeypatch.setattr(partition, "TUNING", replace(partition.TUNING, most=1))
     assert len(chosen((16,), np.arange(16), 1e-3, lambda buckets: 0.0).boxes) == 1
 
 

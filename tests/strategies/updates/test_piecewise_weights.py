@@ -1,5 +1,7 @@
 """The fit on pieces: against the fit cell by cell, over any kind of query, and within its limits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.small_universes import dense, measured, problem
@@ -9,7 +11,7 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.fitting.descent import NewtonFit
 from dpqr.strategies.problem import Level
 from dpqr.strategies.updates import piecewise_weights
-from dpqr.strategies.updates.piecewise_weights import REGULARISATION, PiecewiseWeights
+from dpqr.strategies.updates.piecewise_weights import TUNING, PiecewiseWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.ranges import Ranges
 
@@ -43,7 +45,9 @@ def cell_by_cell(history):
     tops = np.array([block.largest_coefficient for block, _, _ in blocks])
     answers, deviations = (np.array([one[k] for one in blocks]) / tops / 1000 for k in (1, 2))
     base = np.full(300, 1 / 300)
-    return RULE.fit.run(np.array(rows), base, answers, REGULARISATION * deviations, np.zeros(len(rows)))[1] * 1000
+    return (
+        RULE.fit.run(np.array(rows), base, answers, TUNING.regularisation * deviations, np.zeros(len(rows)))[1] * 1000
+    )
 
 
 @pytest.mark.parametrize("stepwise", [True, False])
@@ -75,14 +79,14 @@ def test_the_number_of_records_is_what_was_measured() -> None:
 
 
 def test_what_there_is_no_room_for_is_left_out_as_fits_says(monkeypatch) -> None:
-    monkeypatch.setattr(piecewise_weights, "QUERIES", 2)
+    monkeypatch.setattr(piecewise_weights, "TUNING", replace(TUNING, queries=2))
     wide = ranged((0, 50), (20, 30), (1, 2), name="wide")
     assert RULE.fits(PROBLEM, [FIRST], [SECOND])
     assert not RULE.fits(PROBLEM, [FIRST, SECOND], [BOX])
     assert not RULE.fits(PROBLEM, [], [wide])
     hypothesis = RULE.update(PROBLEM, RULE.start(PROBLEM), [measured([wide], [[1, 2, 3]])])
     assert hypothesis.masses.shape == (1, 3)
-    monkeypatch.setattr(piecewise_weights, "ENTRIES", 10)
+    monkeypatch.setattr(piecewise_weights, "TUNING", replace(TUNING, entries=10))
     assert not RULE.fits(PROBLEM, [FIRST], [SECOND])
 
 

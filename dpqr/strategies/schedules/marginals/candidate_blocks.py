@@ -90,6 +90,10 @@ def coarsened(
 ) -> tuple[QueryBlock, ...]:
     """A coarser block for each marginal whose expected error is large at this noise.
 
+    Each attribute's cells are merged, in their order, into runs of about equal counts, equally many for every attribute
+    of a block, so that an even coarse cell holds `TUNING.coarse_cell` deviations; an attribute of fewer cells keeps
+    them. A function of what was released.
+
     Args:
         blocks: marginals.
         counts: released one-way marginals by attribute, in records.
@@ -97,12 +101,9 @@ def coarsened(
         records: n, estimated from the counts.
         deviation: of a measurement, in records.
 
-    Each attribute's cells are merged, in their order, into runs of about equal counts, equally many for every attribute
-    of a block, so that an even coarse cell holds `TUNING.coarse_cell` deviations; an attribute of fewer cells keeps
-    them. A function of what was released.
-
-    **Privacy.** A coarse block is a 0/1 matrix with one entry 1 in every column: each record is counted in one coarse
-    cell. So between neighbours its answers, and its scores, move as those of a marginal do.
+    Privacy:
+        A coarse block is a 0/1 matrix with one entry 1 in every column: each record is counted in one coarse cell. So
+        between neighbours its answers, and its scores, move as those of a marginal do.
     """
     found = []
     for block in (block for block in blocks if errors.at(block, deviation) > TUNING.coarse_error * records):

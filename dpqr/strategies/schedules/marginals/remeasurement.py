@@ -53,7 +53,14 @@ def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search
 
 
 def opening_counts(plan: Plan, released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
-    """The opening's noisy one-way marginals; even counts for one that was lost."""
+    """The opening's noisy one-way marginals; even counts for one that was lost.
+
+    Args:
+        released: the opening's measurements, in its order; None: lost in a crash.
+
+    Returns:
+        By attribute, in records, shape (cells,).
+    """
     found: dict[int, FloatArray] = {}
     for (block,), measured in zip(plan.opening, released, strict=True):
         if measured is not None:

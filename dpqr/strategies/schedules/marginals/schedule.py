@@ -13,10 +13,9 @@ from typing import Any, ClassVar
 
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
-from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
+from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
-from dpqr.strategies.schedules.interface import Schedule
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
 from dpqr.strategies.schedules.marginals.states import MarginalsState, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
@@ -75,12 +74,16 @@ class Marginals:
 
     table: cells of the one table of all columns, at most; 0: there is always a search.
 
-    **Privacy.** Neighbours: those of the problem's unit. Every draw is a selection among blocks or a noisy answer to
-    one, each with its own proof and price. Which draws are made, at what prices and how many, is a function of the
-    plan and of what was released before, never of the table; the prices are shares of the budget in the accountant's
-    currency, and its filter stops what would go beyond it: adaptive composition with prices chosen on the way (Rogers,
-    Roth, Ullman and Vadhan 2016 for epsilon; Feldman and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho).
-    The plan states the sum alone, so no other theorem counts on single draws.
+    Privacy:
+        Neighbours: those of the problem's unit. Every draw is a selection among blocks or a noisy answer to one, each
+        with its own proof and price. Which draws are made, at what prices and how many, is a function of the plan and
+        of what was released before, never of the table; the prices are shares of the budget in the accountant's
+        currency, and its filter stops what would go beyond it: adaptive composition with prices chosen on the way
+        (Rogers, Roth, Ullman and Vadhan 2016 for epsilon; Feldman and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu
+        2023 for rho). The plan states the sum alone, so no other theorem counts on single draws.
+
+    >>> Marginals().adaptive
+    True
     """
 
     table: int = TUNING.table

@@ -30,7 +30,12 @@ class BatchEvidence:
 
     @classmethod
     def of(cls, gaps: Sequence[Gap], graph: DependenceGraph) -> BatchEvidence:
-        """Args: gaps: one or more. graph: the pairs that were measured before them."""
+        """What the gaps of one batch show.
+
+        Args:
+            gaps: one or more.
+            graph: the pairs that were measured before them.
+        """
         squared, propagated_error, chance, spread = np.mean(
             [(gap.squared, graph.propagated_error(gap.block.axes), gap.chance**2, gap.spread) for gap in gaps], axis=0
         )

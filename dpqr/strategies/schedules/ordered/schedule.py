@@ -13,10 +13,10 @@ from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import least_squares_forecast, proved, search_phases
-from dpqr.strategies.schedules.interface import Released
 from dpqr.strategies.schedules.ordered.sequence import RECORDS, MeasurementStep, groups, measurement_sequence
 from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition, unit_error
+from dpqr.strategies.schedules.states import Released
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.sensitivity import Norm
@@ -33,17 +33,21 @@ class Ordered:
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
     bought. The steps themselves: `measurement_sequence`.
 
-    **Privacy.** Neighbours: those of the problem's unit. One count and up to three draws a group, each a noisy answer
-    to integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of
-    boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, and whether the
-    price of a draw that is left out goes to the last one, is a function of public facts and of what the draws before
-    released; so is the choice of buckets, which is post-processing and free (Dwork and Roth 2014, Proposition 2.1):
-    every box that is counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer
-    matrix over the buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated
-    (Merged). Given any outcome of the earlier draws each draw keeps its price, and all prices together are within the
-    budget: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a filter
-    (Rogers, Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of single
-    draws.
+    Privacy:
+        Neighbours: those of the problem's unit. One count and up to three draws a group, each a noisy answer to integer
+        blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of boxes;
+        such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, and whether the price
+        of a draw that is left out goes to the last one, is a function of public facts and of what the draws before
+        released; so is the choice of buckets, which is post-processing and free (Dwork and Roth 2014, Proposition 2.1):
+        every box that is counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer
+        matrix over the buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated
+        (Merged). Given any outcome of the earlier draws each draw keeps its price, and all prices together are within
+        the budget: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a
+        filter (Rogers, Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of
+        single draws.
+
+    >>> Ordered().adaptive
+    True
     """
 
     name: ClassVar[str] = "ordered"
@@ -51,7 +55,11 @@ class Ordered:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Raises: InfeasiblePlan where `Strategy` has no plan either."""
+        """A count of the records where n is private, then up to three draws a group.
+
+        Raises:
+            InfeasiblePlan: `Strategy` has no plan either.
+        """
         direct = Strategy().plan(problem, budget, roles)
         counted = problem.n is None
         prices = roles.accountant.cut(budget, _portions(counted, _shares(problem, roles)))

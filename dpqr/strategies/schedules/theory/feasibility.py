@@ -16,10 +16,19 @@ from dpqr.strategies.updates.interface import HeuristicBound
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 
-GRID = 10**6
-"""Smallest feasible alphas are found to the millionth."""
 
-LARGEST = Fraction(GRID - 1, GRID)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """The theorem sets all else."""
+
+    grid: int = 10**6  # smallest feasible alphas are found to one part in so many
+
+
+TUNING = Tuning()
+
+LARGEST = Fraction(TUNING.grid - 1, TUNING.grid)
+"""The largest alpha that is tried."""
+
 
 TOTAL = QueryBlock(name="number of records")
 """Bought first where it is private; see `Theory`."""
@@ -144,13 +153,13 @@ class Feasibility:
 
     def _smallest(self) -> Fraction:
         """Bisection: `needed` falls as alpha grows, since T0 does, and what is proved at a level is at larger ones."""
-        low, high = 0, GRID
+        low, high = 0, TUNING.grid
         if not self._searched(LARGEST):
             raise self._none()
         while high - low > 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if self._searched(Fraction(middle, GRID)) else (middle, high)
-        return Fraction(high, GRID)
+            low, high = (low, middle) if self._searched(Fraction(middle, TUNING.grid)) else (middle, high)
+        return Fraction(high, TUNING.grid)
 
     def _unbounded(self, alpha: Fraction) -> InfeasiblePlan:
         """Why there is no number of rounds for an alpha."""

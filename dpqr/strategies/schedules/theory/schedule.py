@@ -1,8 +1,9 @@
 """Theory: the source's loop on single queries, as printed, with its constants from the accountant.
 
-Source: Dwork and Roth 2014, section 5.2, Theorem 5.6, with the loop's U at level alpha / 2. Theorem 5.7's closed form
-for alpha is not used: substituting eps0 = eps / (2 T) gives 32 T(...) and not its 8 T(...), and T depends on alpha, so
-alpha is found as a fixed point (`theory.feasibility`).
+References:
+    Dwork and Roth 2014, section 5.2, Theorem 5.6, with the loop's U at level alpha / 2. Theorem 5.7's closed form for
+    alpha is not used: substituting eps0 = eps / (2 T) gives 32 T(...) and not its 8 T(...), and T depends on alpha, so
+    alpha is found as a fixed point (`theory.feasibility`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles, StopTest
 from dpqr.strategies.problem import Level, Problem, Variant
 from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
-from dpqr.strategies.schedules.interface import Progress
+from dpqr.strategies.schedules.states import Progress
 from dpqr.strategies.schedules.theory.feasibility import TOTAL, Feasibility
 from dpqr.strategies.transcript import Round, Step
 
@@ -52,7 +53,11 @@ class Theory:
     d = m - k > 0 (else nothing is lost), the gap is k (f(D) - f(p)) >= 5 alpha n / 8 - d f(D), and that is at least
     alpha (n - d) / 2 >= alpha k / 2, for d (f(D) - alpha / 2) <= d <= alpha n / 8.
 
-    Privacy of the count: one more draw among the planned ones.
+    Privacy:
+        The count of the kept records is one more draw among the planned ones.
+
+    >>> Theory(variant="sharp").distinguisher
+    'exponential'
     """
 
     variant: Variant = "printed"

@@ -15,8 +15,8 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountants.known import ACCOUNTANTS
 from dpqr.strategies.choice import unfit
+from dpqr.strategies.plan import Explaining
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.interface import Explaining
 from dpqr.strategies.schedules.ordered import sequence
 from dpqr.strategies.schedules.ordered.schedule import RECORDS, Ordered
 from dpqr.strategies.schedules.ordered.tuning import TUNING

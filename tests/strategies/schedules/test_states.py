@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpqr.noise.discrete_laplace import DiscreteLaplace
-from dpqr.strategies.schedules.interface import Progress, Released
+from dpqr.strategies.schedules.states import Progress, Released
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
