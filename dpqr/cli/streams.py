@@ -107,7 +107,7 @@ def rendered(view: RenderableType, stream: TextIO | None, color: bool = True) ->
         markup=False,
         emoji=False,
     )
-    console.print(view)
+    console.print(view, crop=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
 
 

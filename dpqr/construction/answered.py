@@ -74,7 +74,11 @@ class AnsweredBlock:
 
 
 def answered(answers: BlockAnswers, domain: Domain) -> AnsweredBlock:
-    """The answers of one block of a release. Privacy: post-processing."""
+    """The answers of one block of a release.
+
+    Privacy:
+        Post-processing.
+    """
     names, noisy = row_names(answers.block), answers.noisy
     columns = []
     for axis, codes in names.cells.items():

@@ -110,15 +110,23 @@ class Cells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """A table of answers that names cells in columns of their own where the screen has room, else in one that wraps."""
+    """A table of answers that names cells in columns of their own where the screen has room, else in one that wraps.
+
+    Where not even the figures fit, it is wider than the screen: a column that is cut off is not missed by its reader.
+    """
 
     block: AnsweredBlock
     made: Callable[[Cells], Table]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        wide = self.made(Cells(self.block, apart=True))
-        fits = Measurement.get(console, options.update(width=WIDEST), wide).minimum <= options.max_width
-        yield wide if fits else self.made(Cells(self.block, apart=False))
+        table, wide = (self.made(Cells(self.block, apart=apart)) for apart in (False, True))
+        narrowest, apart = (self._least(console, options, each) for each in (table, wide))
+        chosen = wide if apart <= options.max_width else table
+        yield from console.render(chosen, options.update(width=max(options.max_width, narrowest)))
+
+    @staticmethod
+    def _least(console: Console, options: ConsoleOptions, table: Table) -> int:
+        return Measurement.get(console, options.update(width=WIDEST), table).minimum
 
 
 def more_words(left: int) -> list[Text]:

@@ -80,8 +80,9 @@ class Drawing:
         steps = _steps(width, len(self.curve.names)).tolist()
         low, high = (self._lines(ends) for ends in (self.curve.lower, self.curve.upper))
         for column, step in enumerate(steps):
-            for line in range(high[step], low[step] + 1):
-                canvas[line][column] = pen.shade
+            if not np.isnan(self.curve.lower[step]):
+                for line in range(high[step], low[step] + 1):
+                    canvas[line][column] = pen.shade
         levels = self._lines(self.curve.values)
         before = levels[0]
         for column, step in enumerate(steps):
@@ -90,10 +91,9 @@ class Drawing:
         return canvas
 
     def _lines(self, values: FloatArray) -> list[int]:
-        """The line of each value; of none one that no range reaches."""
-        shares = np.clip(values / self.high, 0.0, 1.0)
-        lines = np.where(np.isnan(shares), -2, np.rint((1 - shares) * (HEIGHT - 1)))
-        return [int(line) for line in lines.tolist()]
+        """The line of each value."""
+        shares = np.clip(np.nan_to_num(values) / self.high, 0.0, 1.0)
+        return [round((1 - share) * (HEIGHT - 1)) for share in shares.tolist()]
 
     def _thresholds(self, width: int) -> str:
         """As many names as fit, each where its step begins."""

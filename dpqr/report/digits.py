@@ -18,9 +18,9 @@ def answer_texts(values: FloatArray, errors: FloatArray) -> list[str]:
     Without an error to four significant digits, with no more decimals than the largest value needs. NaN is "".
     """
     largest = max((abs(value) for value in values.tolist() if isfinite(value)), default=0.0)
-    most = max(_place(largest, WITHOUT_ERROR), 0)
+    most = max(_place(largest, WITHOUT_ERROR, MOST_DECIMALS), 0)
     pairs = zip(values.tolist(), errors.tolist(), strict=True)
-    return _trimmed([_text(v, _decimals(e) if e > 0 else min(_place(v, WITHOUT_ERROR), most)) for v, e in pairs])
+    return _trimmed([_text(v, _decimals(e) if e > 0 else _place(v, WITHOUT_ERROR, most)) for v, e in pairs])
 
 
 def error_texts(errors: FloatArray) -> list[str]:
@@ -50,12 +50,12 @@ def _bound(value: float, place: int, outward: Callable[[float], int]) -> str:
 
 
 def _decimals(error: float) -> int:
-    return min(_place(error, OF_ERROR), MOST_DECIMALS)
+    return _place(error, OF_ERROR, MOST_DECIMALS)
 
 
-def _place(value: float, digits: int) -> int:
-    """The decimal place of the last of so many significant digits; negative: before the point."""
-    return digits - 1 - floor(log10(abs(value))) if value and isfinite(value) else 0
+def _place(value: float, digits: int, most: int) -> int:
+    """The decimal place of the last of so many significant digits, at most `most`; negative: before the point."""
+    return min(digits - 1 - floor(log10(abs(value))), most) if value and isfinite(value) else most
 
 
 def _text(value: float, place: int) -> str:

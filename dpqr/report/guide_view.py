@@ -6,15 +6,12 @@ from typing import ClassVar
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.markdown import Heading, Markdown, MarkdownElement
-from rich.text import Text
 
 
 class _Heading(Heading):
     """On the left, as the text below it: rich centres the first one."""
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        if self.tag != "h1":
-            yield Text("")
         yield self.text
 
 

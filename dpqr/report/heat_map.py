@@ -18,8 +18,8 @@ from dpqr.report.digits import answer_texts
 from dpqr.report.wording import plain
 
 SHADES, ASCII_SHADES = " ░▒▓█", " .:+#"
-LABEL = 20
-"""Columns of text of a label that is not wrapped."""
+LABEL, TITLE = 20, 8
+"""Columns of text of names, of a line and of a column, that are not wrapped."""
 LEGEND = "shaded: from nothing to the largest estimate of the block"
 
 
@@ -71,20 +71,24 @@ class _Map:
     def _width(self, place: int) -> int:
         across = self.block.columns[-1]
         figures = (self.texts[row] for row in self.rows if across.places[row] == place)
-        return max(longest_word(across.texts[place]), *(len(text) + 3 for text in figures))
+        title = plain(across.texts[place])
+        return max(longest_word(title), min(cell_len(title), TITLE), *(len(text) + 3 for text in figures))
 
     def _table(self, label: int, taken: list[int], cells: dict[tuple[int, int], int], shades: str) -> Table:
         table, (down, across) = plain_table(), self.block.columns[-2:]
         table.add_column(Text(plain(down.name)), overflow="fold", width=label)
         for place in taken:
-            table.add_column(Text(plain(across.texts[place])), justify="right", width=self._width(place))
+            table.add_column(Text(plain(across.texts[place]), justify="right"), width=self._width(place))
         for line in dict.fromkeys(down.places[self.rows].tolist()):
-            figures = (self._cell(cells.get((line, place)), shades) for place in taken)
+            figures = (self._cell(cells.get((line, place)), self._width(place) - 3, shades) for place in taken)
             table.add_row(Text(plain(down.texts[line])), *figures)
         return table
 
-    def _cell(self, row: int | None, shades: str) -> Text:
-        return Text() if row is None else Text.assemble(self.texts[row], " ", (shades[self.levels[row]] * 2, "cyan"))
+    def _cell(self, row: int | None, width: int, shades: str) -> Text:
+        """A figure, on the right of so many columns of text, and its shade."""
+        if row is None:
+            return Text()
+        return Text.assemble(f"{self.texts[row]:>{width}} ", (shades[self.levels[row]] * 2, "cyan"))
 
 
 def _label(down: CellColumn) -> int:

@@ -68,7 +68,7 @@ def _warnings(release: Release, place: str | None) -> Iterator[Fact]:
     shown = NOTES if place else len(notes)
     yield from (("Note", sentence) for sentence in notes[:shown])
     if notes[shown:]:
-        yield "", f"{counted(len(notes) - shown, 'more note')}: dpqr show {place}"
+        yield "", f"{counted(len(notes) - shown, 'more note')}: dpqr show {quote(place or '')}"
 
 
 def _largest(release: Release) -> AnsweredBlock:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import click.testing
 import pytest
 from click.testing import CliRunner
 from screens.cases import CASES, SIZES, kept, prepare
 from support.repeatable_noise import repeatable_noise
+from support.terminal import watch
 
 from dpqr.cli.main import main
 
@@ -17,11 +17,9 @@ def screens(request, tmp_path_factory):
     columns, lines = request.param
     desk = tmp_path_factory.mktemp(f"desk{columns}")
     prepare(desk)
-    shown = {"COLUMNS": str(columns), "LINES": str(lines), "CI": "1", "NO_COLOR": "1", "TERM": "xterm"}
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(desk)
-        patch.setattr(click.testing._NamedTextIOWrapper, "isatty", lambda _: True, raising=False)
-        found = {}
+        shown, found = watch(patch, columns, lines), {}
         for name, arguments in CASES.items():
             with repeatable_noise():
                 found[name] = CliRunner().invoke(main, arguments, env=shown).output

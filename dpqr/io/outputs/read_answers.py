@@ -67,7 +67,7 @@ def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
         if table.num_rows != sum(each.rows for each in entries):
             raise ValueError("another number of answers than the record states")
         return _block(table.slice(entry.start, entry.rows), entry, files)
-    except (OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+    except (OSError, ValueError, KeyError, TypeError, text_csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
 
 
@@ -101,7 +101,7 @@ def _table(path: Path) -> pa.Table:
     if path.suffix == ".parquet":
         return parquet.read_table(path)
     with path.open(encoding="utf-8", newline="") as file:
-        names = next(text_csv.reader(file))
+        names = next(text_csv.reader(file), [])
     kinds = {name: pa.float64() if name in FIGURES else pa.string() for name in names}
     empty = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True, quoted_strings_can_be_null=False)
     return csv.read_csv(path, convert_options=empty)
