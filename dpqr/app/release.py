@@ -88,16 +88,14 @@ def release(
     with paid_run(payer, bill, target.path if target else None) as run:
         finished = _drawn(plan, run, held, progress, noise or SystemNoise(), prices)
         if target:
-            write_release(
-                finished,
-                target,
-                answers=output.format,
-                synthetic=output.synthetic,
-                bins=output.bins,
-                receipt=receipt(finished),
-            )
+            _write(finished, target, output)
         run.released()
     return finished
+
+
+def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
+    form, synthetic, bins = output.format, output.synthetic, output.bins
+    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, receipt=receipt(finished))
 
 
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:

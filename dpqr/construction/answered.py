@@ -1,6 +1,21 @@
 """AnsweredBlock: the answers of one block beside the names of their cells, for everything that shows answers.
 
 Made from a release in memory, or from its files (`dpqr.io.outputs.read_answers`).
+
+Examples:
+    >>> sex = CellColumn(name="sex", texts=("F", "M"), places=np.array([0, 1]), ordered=False)
+    >>> none = np.full(2, np.nan)
+    >>> block = AnsweredBlock(
+    ...     name="by sex",
+    ...     columns=(sex,),
+    ...     estimate=np.array([12.0, 8.5]),
+    ...     measured=none,
+    ...     deviation=none,
+    ...     lower=none,
+    ...     upper=none,
+    ... )
+    >>> block.rows, block.cells(1), block.certain
+    (2, ('M',), False)
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def test_an_estimate_outside_its_interval_is_seen_to_be():
 
 
 def test_answers_that_are_all_nothing(block):
-    nothing = replace(block, **{name: block.estimate * 0 for name in ("estimate", "lower", "upper")})
+    nothing = replace(block, **dict.fromkeys(("estimate", "lower", "upper"), block.estimate * 0))
     assert "█" not in printed(bars_view(nothing, 9), 60)
 
 
