@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from dpqr.app.planning import failing_notes, read_documents
+from dpqr.app.notes import failing_notes
+from dpqr.app.planning import read_documents
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
 from dpqr.errors import UsageFault

@@ -222,6 +222,14 @@ def paid_run(asked: LedgerRequest | None, bill: Bill, directory: Path | None) ->
             raise
 
 
+def require_affordable(asked: LedgerRequest | None, bill: Bill) -> None:
+    """BudgetRefused or LedgerError where the ledger would not pay for `bill` now. A run that is continued is paid."""
+    if asked is None or asked.resume:
+        return
+    ledger = configured_ledger(asked.ledger, asked.anchor)
+    ledger.require_fit(asked.dataset, bill.events, unit=bill.unit, policy=bill.policy, pricing=bill.pricing)
+
+
 def transcript_path(directory: Path) -> Path:
     """Where the transcript of a release to `directory` lies until it is settled."""
     return directory.with_name(f".{directory.name}{ENDING}")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import TypeVar
 
+from dpqr.app.notes import fact_notes, warnings
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
-from dpqr.data.attribute import Codes, Rule
-from dpqr.data.domain import Domain, failing_attributes, may_leave_out, unstated_faults
+from dpqr.data.attribute import Codes
+from dpqr.data.domain import Domain, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
 from dpqr.io.documents.domain import read_domain
@@ -23,7 +24,6 @@ from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.updates.interface import ConstrainedRule
 
 Made = TypeVar("Made")
 
@@ -74,7 +74,7 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
     )
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _counting(schedule, request, unit), wishes))
-    notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(problem, budget))
+    notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory))
 
@@ -96,28 +96,6 @@ def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
     _dropped_share(request)
     return chosen_schedule(request), chosen_wishes(request), foreign_notes(request)
-
-
-def warnings(problem: Problem, budget: PrivacyBudget) -> Iterator[str]:
-    """What is allowed, and yet weaker than the figures look."""
-    declared, what = problem.declared or problem.n, "persons" if problem.persons else "records"
-    if declared and budget.delta * declared * 10 > 1:
-        yield f"warning: delta {float(budget.delta):g} is not far below 1/n; it lets a mechanism reveal single {what}"
-    yield from failing_notes(problem.domain)
-
-
-def failing_notes(domain: Domain) -> Iterator[str]:
-    """One sentence a rule `fail`, of a column or of malformed rows."""
-    if domain.malformed is Rule.FAIL:
-        yield (
-            "warning: malformed rows have the rule `fail`: the exit code tells one bit of the data that the guarantee "
-            "does not cover"
-        )
-    for name in failing_attributes(domain):
-        yield (
-            f"warning: column {name!r} has a rule `fail`: the exit code tells one bit of the data that the guarantee "
-            "does not cover"
-        )
 
 
 def unit_of(neighbours: str, column: str | None, rows: int | None, counts: str | None = None) -> PrivacyUnit:
@@ -242,31 +220,3 @@ def require_agreement(problem: Problem) -> None:
         raise DocumentError(
             f"--n {n}: the domain's known totals need at least {facts.least:,}{most} records; correct one of them"
         )
-
-
-def fact_notes(plan: Plan) -> Iterator[str]:
-    """One sentence where the domain declares public facts."""
-    facts, update = plan.problem.domain.facts, plan.roles.update
-    if not facts:
-        return
-    combinations = {region.text for region in facts.impossible}
-    parts = [
-        _counted(len(combinations), "impossible combination"),
-        _counted(len(facts.totals), "known total"),
-        f"{facts.records:,} records in all" if facts.records is not None else "",
-    ]
-    listed = ", ".join(part for part in parts if part) or "bounds on the number of records"
-    if isinstance(update, ConstrainedRule) and update.applies_constraints(plan.problem):
-        yield (
-            f"public facts of the domain file bind the fit ({listed}); they are constants of the run, and the "
-            "guarantee does not cover what they tell"
-        )
-    else:
-        yield (
-            f"public facts of the domain file ({listed}) are not used: the fit of multiplicative-weights alone obeys "
-            "them"
-        )
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}" if number else ""

@@ -7,7 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Protocol
 
-from dpqr.app.paid_run import Bill, PaidRun, paid_run
+from dpqr.app.paid_run import Bill, PaidRun, paid_run, require_affordable
 from dpqr.app.predict_draws import drawn
 from dpqr.app.predict_planning import settled_prediction, wanted_prediction
 from dpqr.app.reading import Reading, count_column, reading
@@ -53,10 +53,13 @@ class Progress(Protocol):
 def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Outlook]:
     """The plan, with as many predictions as the points have rows, and what else its budget would buy.
 
-    The private table is not opened.
+    The private table is not opened. Raises: DpqrError where the ledger or the output path would refuse the run.
     """
     wanted, _ = _wanted(request)
-    plan, _ = _held(settled_prediction(wanted), request)
+    plan, held = _held(settled_prediction(wanted), request)
+    if request.out is not None:
+        _reserved(request.out, plan.problem.points is None)
+    require_affordable(request.payer, _bill(plan, held.policy))
     return plan, outlook(plan, wanted)
 
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import get_args
 
-from dpqr.app.planning import failing_notes, require_stated_rules, unit_of
+from dpqr.app.notes import delta_warnings, failing_notes
+from dpqr.app.planning import require_stated_rules, unit_of
 from dpqr.app.requests import PredictionPlanRequest
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
@@ -94,6 +95,7 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
             "code meets the rows of each part, in a process of its own: the guarantee holds only if it leaves nothing "
             "of them in files, on the network or with other processes"
         )
+    yield from delta_warnings(plan.budget, plan.problem.records)
     yield from failing_notes(domain)
 
 

@@ -9,7 +9,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
-from dpqr.app.paid_run import PaidRun, is_published, paid_run, release_bill
+from dpqr.app.machine import require_resources, resources
+from dpqr.app.paid_run import PaidRun, is_published, paid_run, release_bill, require_affordable
 from dpqr.app.planning import plan_release
 from dpqr.app.reading import Reading, count_column, reading
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
@@ -18,7 +19,8 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.dropped import count_dropped
 from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
-from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.construction.resources import Resources
+from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
@@ -36,10 +38,18 @@ class Progress(Observer, Protocol):
     def read(self, percent: int) -> None: ...
 
 
-def dry_run(request: ReleaseRequest) -> Plan:
-    """The plan of a release, checked as far as it can be without the table."""
-    plan, _ = _checked(request)
-    return plan
+def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
+    """The plan of a release, and what it takes of the machine.
+
+    Raises:
+        DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
+            is read, and nothing is written to it.
+    """
+    plan, held = _checked(request)
+    require_resources(plan, request.output)
+    _reserved(request.output, request.payer)
+    require_affordable(request.payer, release_bill(plan, held.policy))
+    return plan, resources(plan, request.output)
 
 
 def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
@@ -81,7 +91,7 @@ def release(
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     plan, held = _checked(request)
     planned(plan)
-    _require_memory(plan)
+    require_resources(plan, output)
     target, prices = _reserved(output, payer), _prices(plan)
     check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
     bill = release_bill(plan, held.policy)
@@ -150,15 +160,3 @@ def _prices(plan: Plan) -> tuple[dict[str, Fraction | None], Costs]:
     shown = {**available(), plan.roles.accountant.name: plan.roles.accountant}
     spent = {name: accountant.epsilon(plan.events, plan.budget.delta) for name, accountant in shown.items()}
     return spent, priced_phases(plan, shown)
-
-
-def _require_memory(plan: Plan) -> None:
-    """InfeasiblePlan if this machine is smaller than the plan's arrays; a plan by itself is the same everywhere."""
-    if not hasattr(os, "sysconf"):
-        return
-    present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if 0 < present < plan.bytes:
-        raise InfeasiblePlan(
-            f"{plan.problem.domain.size:,} cells need about {plan.bytes / 10**9:,.0f} GB, and this machine has "
-            f"{present / 10**9:,.0f} GB; ask about fewer columns, or merge bins"
-        )

@@ -98,7 +98,7 @@ def command(
         payer=payer.request(resume),
     )
     if dry_run:
-        screen.plan(planned(request))
+        screen.plan(*planned(request))
         return
     with progress(display.progress, color=screen.color) as observer:
         finished = release(request, observer, planned=partial(screen.require_room, directory=output.out))

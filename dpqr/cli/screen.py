@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
 from dpqr.cli.streams import product, product_json, rendered, require_output, say, watched
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from dpqr.cli.groups import Display
     from dpqr.construction.release import Release
+    from dpqr.construction.resources import Resources
     from dpqr.data.arrays import AnyArray
     from dpqr.prediction.outlook import Outlook
     from dpqr.prediction.plan import PredictionPlan
@@ -46,15 +47,15 @@ class Screen:
         """The screen that a command's options ask for."""
         return cls(color=not display.no_color, as_json=display.as_json, lines=display.progress == "json")
 
-    def plan(self, plan: Plan) -> None:
+    def plan(self, plan: Plan, taken: Resources) -> None:
         """The plan is the product of a dry run: stdout."""
         from dpqr.io.outputs.release_document import plan_document
         from dpqr.report.plan_view import plan_view
 
         if self.as_json:
-            product_json(plan_document(plan))
+            product_json(plan_document(plan) | {"resources": asdict(taken)})
         else:
-            product(rendered(plan_view(plan), sys.stdout, self.color))
+            product(rendered(plan_view(plan, taken), sys.stdout, self.color))
 
     def explanation(self, found: Explanation) -> None:
         from dpqr.report.explanation_view import explanation_view

@@ -219,6 +219,22 @@ class Ledger(Protocol):
         """
         ...
 
+    def require_fit(
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
+    ) -> Account:
+        """Return the account as it is, if `reserve` would pay for the events now; nothing is written.
+
+        Raises:
+            BudgetRefused: as `reserve`.
+        """
+        ...
+
     def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
         """Replace the reservation by the events that were charged; no events: nothing was drawn.
 

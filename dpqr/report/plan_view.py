@@ -10,16 +10,21 @@ from itertools import accumulate
 
 from rich.console import RenderableType
 
+from dpqr.construction.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, guarantee, parallel_words
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
-from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words
+from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words, seconds_words
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
 
 
-def plan_view(plan: Plan) -> RenderableType:
-    """The whole plan, for `--dry-run`. Public facts only; ASCII but for names that documents bring."""
-    return facts([*_question(plan), *_draws(plan), *_worth(plan), *_means(plan), *_notes(plan)])
+def plan_view(plan: Plan, taken: Resources | None = None) -> RenderableType:
+    """The whole plan, for `--dry-run`. Public facts only; ASCII but for names that documents bring.
+
+    taken: the forecast of time and memory; None: that of a run without files.
+    """
+    takes = _takes(taken or Resources.of(plan))
+    return facts([*_question(plan), *_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan)])
 
 
 def _question(plan: Plan) -> Iterator[Fact]:
@@ -128,8 +133,14 @@ def _means(plan: Plan) -> Iterator[Fact]:
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
-    if plan.bytes:
-        yield "Memory", f"about {bytes_words(plan.bytes)} for the hypothesis and its update"
+
+
+def _takes(taken: Resources) -> Iterator[Fact]:
+    """Time, memory and disk, about."""
+    reading = f"and {seconds_words(taken.reading)} for each million rows of the table"
+    yield "Time", f"about {seconds_words(taken.seconds)} of one processor, {reading}"
+    files = "" if taken.files is None else f"; files of about {bytes_words(taken.files)}, synthetic rows not counted"
+    yield "Memory", f"about {bytes_words(taken.memory)}{files}"
 
 
 def _summary(strategy: object) -> str:

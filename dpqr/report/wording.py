@@ -52,6 +52,16 @@ def bytes_words(count: int) -> str:
     return f"{size:.3g} {UNITS[unit]}"
 
 
+def seconds_words(seconds: float) -> str:
+    """A forecast of time to one digit: "less than 1 s", "3 s", "20 s", "4 min", "2 h"."""
+    if seconds < 1:
+        return "less than 1 s"
+    for size, unit in ((3600, "h"), (60, "min"), (1, "s")):
+        if seconds >= 1.5 * size or size == 1:
+            return f"{float(f'{seconds / size:.1g}'):,.0f} {unit}"
+    raise AssertionError("the last unit takes any time")
+
+
 def counted(count: int, noun: str) -> str:
     """ "1 round", "12 rounds", "2 queries"."""
     if count == 1:

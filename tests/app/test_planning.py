@@ -132,12 +132,6 @@ def test_one_column_needs_no_list_of_sizes(desk):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(("delta", "warned"), [("1e-9", False), ("0.0001", False), ("0.00011", True), ("0.5", True)])
-def test_a_delta_not_far_below_one_record_is_warned_of(desk, delta, warned):
-    notes = plan(delta=delta, neighbours="replace", n=1000, accountant="zcdp").notes
-    assert any("is not far below 1/n" in note for note in notes) is warned
-
-
 def test_a_rule_fail_is_warned_of(desk):
     fields = [dict(field) for field in DOMAIN["fields"]]
     fields[0]["dpqr"] = {"null": "fail", "otherwise": "drop"}

@@ -173,5 +173,5 @@ def test_nothing_private_in_the_release(desk):
 
 
 def test_a_dry_run_is_the_plan_of_the_run(desk):
-    planned = dry_run(ReleaseRequest(source=SOURCE, plan=REQUEST))
+    planned, _ = dry_run(ReleaseRequest(source=SOURCE, plan=REQUEST))
     assert planned.events == run().plan.events

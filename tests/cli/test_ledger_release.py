@@ -58,6 +58,39 @@ def test_a_release_above_the_cap_ends_with_4(paid):
     assert [paid.release("--dataset", "census", eps="0.4").code for _ in range(2)] == [0, 0]
 
 
+REFUSALS = {
+    "nothing is left": ((), {"eps": "1"}),
+    "above the cap": (("--dataset", "census"), {"eps": "1"}),
+    "another unit": (("--neighbours", "replace", "--n", "5"), {"eps": "0.1"}),
+    "no budget": (("--dataset", "nowhere"), {"eps": "0.1"}),
+    "another policy": (("--max-records", "10"), {"eps": "0.1"}),
+    "a place that is taken": (("--out", "q.json"), {"eps": "0.1"}),
+    "no such place": (("--out", "nowhere/out"), {"eps": "0.1"}),
+}
+
+
+@pytest.mark.parametrize(("options", "asked"), REFUSALS.values(), ids=REFUSALS)
+def test_a_dry_run_refuses_what_a_release_would_refuse_and_writes_nothing(paid, options, asked):
+    assert paid.run("budget", "init", "census", "--eps", "3", "--cap-eps", "0.4").code == 0
+    paid.release("--dataset", "survey", eps="2.5")
+    named = options if "--dataset" in options else ("--dataset", "survey", *options)
+    before = (paid.everything(), paid.run("budget", "export").out)
+    dry = paid.release("--dry-run", *named, data="nowhere.csv", **asked)
+    assert (paid.everything(), paid.run("budget", "export").out) == before
+    real = paid.release(*named, **asked)
+    assert dry.code == real.code != 0
+    assert (dry.out, dry.err) == ("", real.err)
+
+
+def test_a_dry_run_of_what_the_budget_covers_spends_nothing(paid):
+    assert paid.release("--dry-run", "--dataset", "survey", "--out", "out", data="nowhere.csv").code == 0
+    assert spent(paid) == "0"
+
+
+def test_a_dry_run_asks_no_budget_for_a_run_that_is_paid(paid):
+    assert paid.release("--dry-run", "--dataset", "survey", "--out", "out", "--resume", eps="100").code == 0
+
+
 def test_a_release_that_forgets_the_anchor_is_refused_before_anything_is_spent(paid, monkeypatch):
     monkeypatch.delenv("DPQR_ANCHOR")
     ended = paid.release("--dataset", "survey")

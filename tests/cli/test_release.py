@@ -47,7 +47,9 @@ Accountant  basic: the one theorem that holds without a delta
             Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014, Theorem 3.16).
             it proves eps 1 for this plan, within the budget's eps 1
 Strategies  permute-and-flip selection, laplace noise, multiplicative-weights update
-Memory      about 5.57 kB"""
+Time        about 1 s of one processor, and less than 1 s for each million rows of the table
+Memory      about 200 MB
+"""
 
 
 def measured(document):
@@ -195,7 +197,7 @@ def test_a_dry_run_opens_nothing(desk, monkeypatch):
     for data in ("nowhere.csv", "table.csv", "-"):
         ended = desk.release("--dry-run", data=data)
         assert (ended.code, ended.err) == (0, "")
-        assert ended.out.partition(" for the hypo")[0] == PLAN
+        assert ended.out == PLAN
     assert desk.everything() == {"table.csv", "q.json"}
 
 
@@ -240,6 +242,8 @@ def test_notes_reach_plan_receipt_and_record(desk):
     assert notes == [
         "sum(income): counts each record with its bin's midpoint: an error of at most 100 a record within the bounds",
         "warning: delta 0.05 is not far below 1/n; it lets a mechanism reveal single records",
+        "warning: the noise of most answers exceeds the 5 records that there are at most, so they say next to nothing; "
+        "ask fewer queries, or a larger --eps",
         "warning: malformed rows have the rule `fail`: the exit code tells one bit of the data that the guarantee does "
         "not cover",
         "warning: column 'income' has a rule `fail`: the exit code tells one bit of the data that the guarantee does "
@@ -247,7 +251,7 @@ def test_notes_reach_plan_receipt_and_record(desk):
     ]
     ended = desk.release("--json", *options)
     assert ended.json["trust"] == notes
-    assert ended.err.count("\nNote ") == 4
+    assert ended.err.count("\nNote ") == 5
 
 
 def test_progress_in_json_lines(desk):

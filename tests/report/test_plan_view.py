@@ -27,7 +27,8 @@ Accountant  basic: the one theorem that holds without a delta
             Theorem 3.16).
             it proves eps 1 for this plan, within the budget's eps 1
 Strategies  permute-and-flip selection, laplace noise, multiplicative-weights update
-Memory      about 2.5 MB for the hypothesis and its update
+Time        about 1 s of one processor, and less than 1 s for each million rows of the table
+Memory      about 202 MB
 Note        ages above 60 are clipped
 """
 THEORY = """\
@@ -49,6 +50,8 @@ Accountant  zcdp: of those that go with --check, the one whose plan has the leas
             Lemma 1.7); also as a filter.
             it proves eps 0.5 for this plan, within the budget's eps 0.5
 Strategies  exponential selection, laplace noise, multiplicative-weights update
+Time        about 50 s of one processor, and less than 1 s for each million rows of the table
+Memory      about 200 MB
 """
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import LedgerError, UsageFault
@@ -93,15 +94,27 @@ class SqliteLedger:
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
+        asked = _Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
         with self._transaction() as transaction:
-            terms = transaction.state.account(dataset).terms
-            require_unit(terms, unit)
-            require_policy(terms, policy)
-            cost = terms.currency.price(events, pricing)
-            stated = pricing if terms.currency is PAIR else None
-            paid = transaction.add("reserve", dataset=dataset, cost=cost, events=events, pricing=stated, note=note)
+            paid = transaction.add("reserve", note=note, **asked.content(transaction.state))
             store_key(transaction.connection, paid.number, _words(4))
         return transaction.state.unsettled(paid.number).public().reservation
+
+    def require_fit(
+        self,
+        dataset: str,
+        events: Composition,
+        *,
+        unit: PrivacyUnit,
+        policy: Policy = DEFAULT,
+        pricing: Pricing = PURE,
+    ) -> Account:
+        """See `Ledger.require_fit`."""
+        asked = _Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
+        state = self.walk().state
+        before = state.account(dataset)
+        state.add(Entry(number=state.length, kind="reserve", time="", **asked.content(state)))  # in memory alone
+        return before
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
         """See `Ledger.begin`."""
@@ -247,6 +260,29 @@ class SqliteLedger:
                 f"--ledger {self.path}: is gone, and the anchor {self.anchor.path} knows {marked.entries} entries "
                 "of it; restore it, or fix the path"
             )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """What a reservation asks for."""
+
+    dataset: str
+    events: Composition
+    unit: PrivacyUnit
+    policy: Policy
+    pricing: Pricing
+
+    def content(self, state: LedgerState) -> dict[str, Any]:
+        """The content of its entry. BudgetRefused: the budget is for another unit, or read under another policy."""
+        terms = state.account(self.dataset).terms
+        require_unit(terms, self.unit)
+        require_policy(terms, self.policy)
+        return {
+            "dataset": self.dataset,
+            "cost": terms.currency.price(self.events, self.pricing),
+            "events": self.events,
+            "pricing": self.pricing if terms.currency is PAIR else None,
+        }
 
 
 def _words(count: int) -> bytes:
