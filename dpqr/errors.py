@@ -7,6 +7,8 @@ table.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 RESUMABLE = "the release is paid and waits: the same command with --resume continues it"
@@ -39,10 +41,56 @@ class UsageFault(DpqrError):
     exit_code = 2
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fix:
+    """The obvious fix of a fault in a JSON document: `text` replaces the value at `path`, or with `key` its key.
+
+    Without a text, an item of a list is removed.
+
+    >>> Fix(path="$.malformd", text='"malformed"', key=True).path
+    '$.malformd'
+    """
+
+    path: str
+    text: str = ""
+    key: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """One fault of a public document, at a JSON path.
+
+    file: where the document stands, and line: counted from 1, where it is a file. place: the path of the part that the
+    line is of, where that is not `path`. A fault of no document has neither document nor path.
+
+    >>> str(Fault(document="q.json", path="$.queries[0].weight", message="must be above 0", line=4))
+    'q.json: $.queries[0].weight: must be above 0'
+    """
+
+    message: str
+    document: str = ""
+    path: str = ""
+    place: str = ""
+    file: Path | None = None
+    line: int | None = None
+    fix: Fix | None = None
+
+    def __str__(self) -> str:
+        return f"{self.document}: {self.path}: {self.message}" if self.path else self.message
+
+
 class DocumentError(DpqrError):
-    """A public document (domain, queries, coefficients) is malformed or contradicts another one."""
+    """Public documents (domain, queries, coefficients) are malformed or contradict each other.
+
+    faults: each fault with its place, as far as documents were checked; more: whether there are further ones.
+    """
 
     exit_code = 3
+
+    def __init__(self, message: str, faults: tuple[Fault, ...] = (), more: bool = False) -> None:
+        super().__init__(message)
+        self.faults = faults or (Fault(message=message),)
+        self.more = more
 
 
 class InfeasiblePlan(DpqrError):

@@ -8,13 +8,19 @@ from typing import Any, Literal
 
 from dpqr.app.notes import failing_notes
 from dpqr.app.planning import read_documents
+from dpqr.app.units import unit_notes
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain, possible_faults, unstated_faults
-from dpqr.errors import UsageFault
+from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.documents.domain import skeleton_from_schema
+from dpqr.io.documents.fixing import Fixed, write_fixes
 from dpqr.io.documents.forms import schema
+from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import column_types
+
+ROUNDS = 100
+"""Looks at the documents, after each of which fixes are written: one error names few faults."""
 
 
 def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
@@ -22,9 +28,9 @@ def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
     return schema(document)
 
 
-def check_documents(queries: str, domain: str | None) -> dict[str, Any]:
+def check_documents(queries: str, domain: str | None, *, strict: bool = False) -> dict[str, Any]:
     """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
-    document = read_documents(queries, domain)
+    document = read_documents(queries, domain, strict=strict)
     return {
         "queries": document.workload.rows,
         "blocks": len(document.workload.blocks),
@@ -33,8 +39,26 @@ def check_documents(queries: str, domain: str | None) -> dict[str, Any]:
             {"name": attribute.name, "cells": attribute.size, "rules": _rules(attribute)}
             for attribute in document.domain.attributes
         ],
-        "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain)],
+        "notes": [*document.notes, *failing_notes(document.domain), *_unstated(document.domain), *_unit(document)],
     }
+
+
+def fix_documents(queries: str, domain: str | None) -> list[Fixed]:
+    """Write the obvious fixes of both documents into their files; what was written.
+
+    What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.
+    """
+    written: list[Fixed] = []
+    for _ in range(ROUNDS):
+        try:
+            read_documents(queries, domain)
+        except DocumentError as error:
+            fixed = write_fixes(error.faults)
+            written += fixed
+            if fixed:
+                continue
+        break
+    return written
 
 
 def domain_skeleton(path: str, delimiter: str | None = None) -> dict[str, Any]:
@@ -64,6 +88,13 @@ def _unwritable(path: str, error: OSError) -> UsageFault:
 
 def _rules(attribute: Attribute) -> dict[str, str]:
     return {fault: attribute.rule(fault).value for fault in possible_faults(attribute.axis)}
+
+
+def _unit(document: QueriesDocument) -> Iterator[str]:
+    stated = document.domain.unit
+    if stated is not None:
+        yield f"unit: persons, by column {stated.column!r}; at most {stated.rows} rows of each are used"
+    yield from unit_notes(stated, document.columns)
 
 
 def _unstated(domain: Domain) -> Iterator[str]:

@@ -7,10 +7,11 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents, unit_of
+from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import settled
 from dpqr.app.strategies import USES
+from dpqr.app.units import unit_of
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.documents.queries import QueriesDocument
@@ -30,7 +31,7 @@ def explain(request: PlanRequest) -> Explanation:
     request: the length of update sequences is bounded at its `alpha`; None: the smallest that `theory` promises.
     Raises: UsageFault, DocumentError.
     """
-    document = read_documents(request.queries, request.domain)
+    document = read_documents(request.queries, request.domain, strict=request.strict)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
     chosen, reasons = settled(asked, document.workload)
     forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
@@ -39,7 +40,7 @@ def explain(request: PlanRequest) -> Explanation:
     problem = Problem(
         domain=document.domain,
         workload=document.workload,
-        unit=unit_of(request.neighbours, None, None),
+        unit=unit_of(request.neighbours, None, None, stated=document.domain.unit),
         n=request.n,
         alpha=stated or smallest,
     )

@@ -13,6 +13,7 @@ TOPICS = (
     "privacy",
     "domain",
     "queries",
+    "check",
     "tables",
     "units",
     "results",

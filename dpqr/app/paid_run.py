@@ -86,14 +86,15 @@ class PaidRun:
         """From here on rows may decide how the run ends.
 
         Raises: DataError unless a continued run has the table that it began with; that closes the run (`table_mark`).
-        UsageFault for standard input, of which nothing is left to continue with.
+        UsageFault for standard input or a stream, of which nothing is left to continue with.
         """
-        continued, self.looked, self.repeatable = self.looked, True, not source.from_stdin
+        continued, self.looked, self.repeatable = self.looked, True, source.repeatable
         if not self.kept or not self.ledger or not self.paid:
             return
-        if source.from_stdin and continued:
+        if not source.repeatable and continued:
             self.done = True
-            raise UsageFault("--resume: standard input cannot be read a second time; the run stays as it is, and paid")
+            what = "standard input" if source.from_stdin else "a stream"
+            raise UsageFault(f"--resume: {what} cannot be read a second time; the run stays as it is, and paid")
         if self.kept.same_table(table_mark(source, self.ledger.key(self.paid))):
             return
         self._settle(self.paid.events, "closed: it was to be continued on another table")
@@ -140,10 +141,10 @@ class PaidRun:
         | before the first look at rows                                 | settled at zero | removed            |
         | by a DataError (the table's contract), before the first draw  | settled in full | removed            |
         | by anything else, or by anything after the first draw:        |                 |                    |
-        | - where there is a transcript, and the table is in files      | stays spent     | waits for --resume |
-        | - without --out, or on standard input                         | settled in full | removed            |
+        | - where there is a transcript, and the table is repeatable    | stays spent     | waits for --resume |
+        | - without --out, or on standard input or a stream             | settled in full | removed            |
         | continued on another table (`look`)                           | settled in full | removed            |
-        | continued on standard input (`look`)                          | stays spent     | as it was          |
+        | continued on standard input or a stream (`look`)              | stays spent     | as it was          |
         | killed, at any point                                          | stays spent     | waits for --resume |
 
         Privacy:

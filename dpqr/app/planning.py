@@ -11,11 +11,11 @@ from typing import TypeVar
 from dpqr.app.notes import fact_notes, warnings
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
+from dpqr.app.units import unit_notes, unit_of
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain, may_leave_out, unstated_faults
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DocumentError, DpqrError, InfeasiblePlan, UsageFault
-from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.queries import QueriesDocument, read_queries
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.structure import refuse_published_unit
@@ -39,9 +39,9 @@ WITHOUT_N = ("auto", "marginals", "rounds", "strategy", "ordered")
 """Schedules that no declared number of records would change."""
 
 
-def read_documents(queries: str, domain: str | None) -> QueriesDocument:
+def read_documents(queries: str, domain: str | None, *, strict: bool = False) -> QueriesDocument:
     """The queries compiled over their domain; a DocumentError says how to get a domain where there is none."""
-    return read_queries(queries, read_domain(domain) if domain is not None else None)
+    return read_queries(queries, domain, strict=strict)
 
 
 def plan_release(request: PlanRequest, document: QueriesDocument | None = None) -> Plan:
@@ -50,12 +50,13 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
     document: what the queries file says, where it was read already.
     """
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
-    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts)
     refuse_idle_options(request)
     _roles(settled(request)[0])
-    declared = _declared(request, unit)
+    declared = _declared(request)
     alpha, beta = fraction(request.alpha, "--alpha"), fraction(request.beta, "--beta") or Fraction(1, 20)
-    document = document or read_documents(request.queries, request.domain)
+    document = document or read_documents(request.queries, request.domain, strict=request.strict)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
+    _refuse_theory_of_persons(request, unit)
     request, reasons = settled(request, document.workload)
     schedule, wishes, foreign = _roles(request)
     require_stated_rules(document.domain, unit)
@@ -75,6 +76,7 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _counting(schedule, request, unit), wishes))
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
+    notes = (*notes, *unit_notes(unit, document.columns))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory))
 
@@ -96,15 +98,6 @@ def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
     _dropped_share(request)
     return chosen_schedule(request), chosen_wishes(request), foreign_notes(request)
-
-
-def unit_of(neighbours: str, column: str | None, rows: int | None, counts: str | None = None) -> PrivacyUnit:
-    """The privacy unit from options of the same names. Raises: UsageFault where they do not go together."""
-    if column is not None and rows is None:
-        raise UsageFault("--unit needs a bound on the rows of each person that are used: add --max-rows K")
-    if column is None and rows is not None:
-        raise UsageFault("--max-rows bounds the rows of each person: add --unit COLUMN, or leave it out")
-    return PrivacyUnit(neighbours=Neighbours(neighbours), column=column, rows=rows or 1, counted=counts)
 
 
 def _of_persons(unit: PrivacyUnit) -> bool:
@@ -132,16 +125,20 @@ def _counting(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Pla
     return WithDroppedCount(schedule=schedule, share=share) if free or share is not None else schedule
 
 
-def _declared(request: PlanRequest, unit: PrivacyUnit) -> int | None:
-    """The number that --n states: of rows, or of persons where these are replaced."""
+def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:
     if _of_persons(unit) and request.schedule == "theory":
         raise UsageFault(
             "--schedule theory needs the number of rows, and under --neighbours replace with --unit that of persons "
             "alone is public; use --neighbours add-remove with a declared --n N0"
         )
-    if unit.neighbours is Neighbours.REPLACE and request.n is None:
+
+
+def _declared(request: PlanRequest) -> int | None:
+    """The number that --n states: of rows, or of persons where these are replaced."""
+    replaced = Neighbours(request.neighbours) is Neighbours.REPLACE
+    if replaced and request.n is None:
         raise UsageFault("--neighbours replace makes n public, so it must be declared: add --n N")
-    if request.n is not None and unit.neighbours is Neighbours.ADD_REMOVE and request.schedule in WITHOUT_N:
+    if request.n is not None and not replaced and request.schedule in WITHOUT_N:
         raise UsageFault(
             "--n: the number of records is private under --neighbours add-remove, and "
             f"--schedule {request.schedule} does not need it; leave it out"

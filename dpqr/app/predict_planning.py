@@ -8,8 +8,9 @@ from fractions import Fraction
 from typing import get_args
 
 from dpqr.app.notes import delta_warnings, failing_notes
-from dpqr.app.planning import require_stated_rules, unit_of
+from dpqr.app.planning import require_stated_rules
 from dpqr.app.requests import PredictionPlanRequest
+from dpqr.app.units import unit_notes, unit_of
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan, UsageFault
@@ -67,7 +68,7 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Pla
     if request.domain is None:
         raise UsageFault("--domain FILE is needed: bounds and labels come from it, never from the data")
     domain = read_domain(request.domain)
-    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts)
+    unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit)
     require_stated_rules(domain, unit)
     refuse_published_unit(domain, unit)
     problem = PredictionProblem(
@@ -97,6 +98,7 @@ def _notes(domain: Domain, plan: PredictionPlan) -> Iterator[str]:
         )
     yield from delta_warnings(plan.budget, plan.problem.records)
     yield from failing_notes(domain)
+    yield from unit_notes(plan.problem.unit, domain.names)
 
 
 def _asked_points(request: PredictionPlanRequest, points: int | None) -> int | None:

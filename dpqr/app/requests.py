@@ -23,6 +23,7 @@ class PlanRequest:
     epsilon: str
     delta: str | None = None
     domain: str | None = None
+    strict: bool = False
     neighbours: str = "add-remove"
     n: int | None = None
     unit: str | None = None

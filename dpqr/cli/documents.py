@@ -7,7 +7,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import click
 
@@ -16,22 +16,32 @@ from dpqr.cli.streams import product, product_json, say
 
 
 @click.command("check")
-@groups.documents
+@groups.asked
+@click.option("--fix", is_flag=True, help="Write obvious fixes, such as of a misspelt key, into the files; show each.")
 @click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
-def check_command(documents: groups.Documents, as_json: bool) -> None:
+def check_command(documents: groups.Asked, fix: bool, as_json: bool) -> None:
     """Check the queries file and its domain together; no data is opened.
 
-    Exit code 0: they are sound; what they ask for is shown. 3: the first fault, with its place.
+    Exit code 0: they are sound; what they ask for is shown. 3: up to 20 faults, each with its place and what is
+    allowed there.
     """
-    from dpqr.app.documents import check_documents
-    from dpqr.report.wording import counted, plain
+    from dpqr.app.documents import check_documents, fix_documents
+    from dpqr.report.fault_view import fixed_line
 
-    found = check_documents(documents.queries, documents.domain)
+    for fixed in fix_documents(documents.queries, documents.domain) if fix else ():
+        say(fixed_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
+    found = check_documents(documents.queries, documents.domain, strict=documents.strict)
     if as_json:
         product_json(found)
-        return
+    else:
+        _say_sound(documents.queries, found)
+
+
+def _say_sound(queries: str, found: dict[str, Any]) -> None:
+    from dpqr.report.wording import counted, plain
+
     sizes = counted(found["queries"], "query"), counted(found["blocks"], "block"), counted(found["cells"], "cell")
-    product(f"{plain(documents.queries)}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
+    product(f"{plain(queries)}: {sizes[0]} in {sizes[1]} over {sizes[2]}")
     for column in found["columns"]:
         rules = ", ".join(f"{fault}: {rule}" for fault, rule in column["rules"].items())
         product(f"  {plain(column['name'])}: {counted(column['cells'], 'cell')}; {rules}")

@@ -10,13 +10,15 @@ import select
 import signal
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from types import FrameType
 
 import click
 
 from dpqr.cli.streams import fitted, require_output, say
-from dpqr.errors import RESUMABLE, STAYS_SPENT, DpqrError, UsageFault
+from dpqr.errors import RESUMABLE, STAYS_SPENT, DocumentError, DpqrError, UsageFault
+from dpqr.report.fault_view import fault_lines
 
 USAGE, INFEASIBLE, INTERRUPTED = 2, 3, 130
 UNEXPECTED = (
@@ -71,6 +73,8 @@ def ended_by(error: BaseException) -> int:
 
 
 def _code_of(error: BaseException) -> int:
+    if isinstance(error, DocumentError):
+        return _say_lines(fault_lines(error), error.exit_code)
     if isinstance(error, DpqrError):
         return _say(str(error), error.exit_code)
     if isinstance(error, click.exceptions.NoArgsIsHelpError):
@@ -111,9 +115,14 @@ def _unknown_option(error: click.NoSuchOption) -> str:
 
 
 def _say(text: str, code: int) -> int:
-    """Two lines at most; a name that holds line ends or terminal codes is shown escaped, and a long one cut."""
+    """Two lines at most."""
     first, _, second = text.partition("\n")
-    for line in filter(None, (f"dpqr: {first}", second)):
+    return _say_lines((first, second), code)
+
+
+def _say_lines(lines: Sequence[str], code: int) -> int:
+    """A name that holds line ends or terminal codes is shown escaped, and a long line cut."""
+    for line in filter(None, (f"dpqr: {lines[0]}", *lines[1:])):
         shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
         cut = shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}"
         say(fitted(cut, sys.stderr))

@@ -28,14 +28,28 @@ class Documents:
     domain: str | None
 
 
-def documents(command: Decorated) -> Decorated:
-    """--queries and --domain, as `documents`."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked(Documents):
+    """The public documents of a run, and whether the domain is taken as it is written."""
+
+    strict: bool
+
+
+def documents(command: Decorated, *, kind: type[Documents] = Documents) -> Decorated:
+    """--queries and --domain, as `documents` of this kind."""
     option = partial(under("Documents"), metavar="FILE", callback=named)
     return added(
-        gathered(Documents, "documents")(command),
+        gathered(kind, "documents")(command),
         option("--queries", required=True, help="Queries file (JSON)."),
         option("--domain", help="Domain file; needed unless the queries file holds or names it."),
     )
+
+
+def asked(command: Decorated) -> Decorated:
+    """--queries, --domain and --strict, as `documents`."""
+    option = under("Documents")
+    strict = option("--strict", is_flag=True, help="Cut no bins and take no labels from the queries.")
+    return documents(added(command, strict), kind=Asked)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

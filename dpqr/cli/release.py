@@ -46,7 +46,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named)
-@groups.documents
+@groups.asked
 @partial(groups.guarantee, required=True)
 @groups.dropped_count
 @groups.strategies
@@ -61,7 +61,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def command(
     data: tuple[str, ...],
     *,
-    documents: groups.Documents,
+    documents: groups.Asked,
     eps: str,
     guarantee: groups.Guarantee,
     dropped: groups.DroppedCount,
@@ -106,7 +106,7 @@ def command(
 
 
 def plan_request(
-    documents: groups.Documents,
+    documents: groups.Asked,
     epsilon: str,
     guarantee: groups.Guarantee,
     dropped: groups.DroppedCount,
@@ -121,6 +121,7 @@ def plan_request(
         epsilon=epsilon,
         delta=guarantee.delta,
         domain=documents.domain,
+        strict=documents.strict,
         neighbours=guarantee.neighbours,
         n=guarantee.n,
         unit=guarantee.unit,

@@ -133,6 +133,7 @@ class Attribute:
     """A named axis with `size` cells: the declared ones in order, then one for each fault whose rule is `cell`.
 
     rules: the stated ones only; missing: the texts that mean null in a text table.
+    declared: the axis as the domain file states it, where the queries have added edges or labels to it.
     Invariant: the cells and the rules come from the curator's domain file, never from the data.
 
     >>> sex = Attribute(name="sex", axis=Labels(("female", "male")), rules={"null": Rule.CELL})
@@ -147,6 +148,7 @@ class Attribute:
     axis: Axis
     rules: dict[Fault, Rule] = field(default_factory=dict)
     missing: tuple[str, ...] = ("",)
+    declared: Axis | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.name:

@@ -20,6 +20,20 @@ class Neighbours(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class StatedPersons:
+    """The unit that a domain file states, for every run over it: whose row each is, and how many of each may be used.
+
+    column: the table's column that identifies persons. rows: K at most.
+
+    >>> StatedPersons(column="person_id", rows=3).rows
+    3
+    """
+
+    column: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PrivacyUnit:
     """The unit of one guarantee: one row, one person with all their rows, or one record of a histogram.
 

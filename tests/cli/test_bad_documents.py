@@ -38,7 +38,7 @@ JSON = [
     queries("half-a-surrogate", "half of a surrogate pair", '{"queries": ["\\ud800"]}'),
 ]
 FORM = [
-    queries("unknown-key", "unknown key 'querys'; did you mean 'queries'?", {"querys": []}),
+    queries("unknown-key", "unknown key 'querys'; did you mean 'queries'?", {**QUERIES, "querys": []}),
     queries("unknown-version", "allowed: 'queries/1'", asking({"marginal": []}, dpqr="queries/9")),
     queries("no-queries", "$.queries", asking()),
     queries("no-domain", "there is no domain: give --domain FILE", {"queries": [{"marginal": []}]}),
@@ -61,7 +61,7 @@ QUESTIONS = [
     entry("where-with-open-bracket", "$.queries[0].where", {"where": "(age > 3"}),
     entry("where-unknown-column", "did you mean 'income'?", {"where": "incone > 3"}),
     entry("where-unknown-label", "$.queries[0].where", {"where": "sex = 'X'"}),
-    entry("where-inside-a-bin", "$.queries[0].where", {"where": "age > 30"}),
+    entry("where-inside-a-bin", "$.queries[0].where", {"where": "income > 150"}),
     entry("where-text-for-a-number", "$.queries[0].where", {"where": "age = 'old'"}),
     entry("where-command-injection", "$.queries[0].where", {"where": "__import__('os').system('true')"}),
     entry("where-endless", "$.queries[0].where", {"where": "(" * 20000 + "age > 25"}),

@@ -10,7 +10,9 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support import planted_faults
 from support.command_desk import DOMAIN, QUERIES, TABLE
+from support.guide_pages import topic
 from support.refusal_form import assert_refusal
 
 SAMPLE = Path(__file__).parents[2] / "sample_data"
@@ -148,3 +150,77 @@ def test_schema(desk, document):
     found = desk.run("schema", document).json
     assert found["$schema"] == "https://json-schema.org/draft/2020-12/schema"
     assert found["$id"] == f"urn:dpqr:{document}:1"
+
+
+def test_check_says_what_the_queries_add(desk) -> None:
+    desk.write(q__json={**QUERIES, "queries": [{"where": "age >= 30"}]})
+    assert "note: bins of 'age' cut by the queries at 30 (" in desk.run("check", "--queries", "q.json").out
+    assert_refusal(desk.run("check", "--queries", "q.json", "--strict"), 3, "cuts through the bin")
+
+
+def test_check_names_the_unit_or_what_could_be_one(desk) -> None:
+    field = {"name": "patient_id", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}
+    domain = {**DOMAIN, "fields": [*DOMAIN["fields"], field]}
+    desk.write(q__json={**QUERIES, "domain": domain})
+    hint = "note: column 'patient_id' is named like an identifier"
+    assert hint in desk.run("check", "--queries", "q.json").out
+    desk.write(q__json={**QUERIES, "domain": {**domain, "unit": {"column": "who", "max_rows": 3}}})
+    shown = desk.run("check", "--queries", "q.json").out
+    assert "note: unit: persons, by column 'who'; at most 3 rows of each are used" in shown
+    assert "named like" not in shown
+
+
+def test_a_unit_and_totals_contradict_each_other(desk) -> None:
+    domain = {**DOMAIN, "unit": {"column": "who", "max_rows": 3}, "totals": [{"count": 5}]}
+    desk.write(q__json={**QUERIES, "domain": domain})
+    assert_refusal(desk.run("check", "--queries", "q.json"), 3, "$.domain.unit: totals count all rows")
+
+
+def test_check_prints_every_fault(desk):
+    desk.write(domain__json=planted_faults.DOMAIN, q__json=planted_faults.QUERIES)
+    ended = desk.run("check", "--queries", "q.json")
+    lines = ended.err.splitlines()
+    assert (ended.code, ended.out, lines[0]) == (3, "", "dpqr: 20 faults in domain.json and q.json")
+    assert [line.split(": ")[:2] for line in lines[1:21]] == [
+        [f"{document}:{line}", path] for document, line, path, _ in planted_faults.FAULTS
+    ]
+    assert lines[21:] == ["see: `dpqr check --fix` fixes 7 of them"]
+
+
+def test_check_points_to_the_line_of_one_fault(desk):
+    desk.write(q__json='{"domain": {"a": 2},\n"queries": [\n{"marginal": ["b"]}]}')
+    ended = desk.run("check", "--queries", "q.json")
+    assert ended.err.splitlines() == [
+        "dpqr: q.json: $.queries[0].marginal[0]: the domain has no column 'b'; its columns are 'a'",
+        "see: q.json:3",
+    ]
+
+
+def test_check_fixes_what_is_obvious(desk):
+    desk.write(q__json='{"domain": {"a": 2},\n "quries": [{"marginal": "a"}]}')
+    ended = desk.run("check", "--queries", "q.json", "--fix")
+    assert ended.err.splitlines() == [
+        'fixed q.json:2: $.quries: "quries" -> "queries"',
+        'fixed q.json:2: $.queries[0].marginal: "a" -> ["a"]',
+    ]
+    assert (ended.code, ended.out.splitlines()[0]) == (0, "q.json: 2 queries in 1 block over 2 cells")
+    assert (desk.path / "q.json").read_text() == '{"domain": {"a": 2},\n "queries": [{"marginal": ["a"]}]}'
+
+
+def test_check_says_what_it_could_not_fix(desk):
+    desk.write(q__json='{"domain": {"a": 2},\n "queries": [{"marginal": "a"}, {"marginal": ["b"]}]}')
+    ended = desk.run("check", "--queries", "q.json", "--fix")
+    assert ended.code == 3
+    assert ended.err.splitlines()[0].startswith("fixed q.json:2: ")
+    assert ended.err.splitlines()[1].startswith("dpqr: q.json: $.queries[1].marginal[0]: the domain has no column 'b'")
+
+
+def test_the_example_of_the_guide_is_what_check_prints(desk):
+    page = topic("check")
+    domain, queries = page.all_of("json")
+    said = page.all_of("text")
+    desk.write(domain__json=domain, queries__json=queries)
+    assert desk.run("check", "--queries", "queries.json").err == said[0]
+    fixed = desk.run(*said[1].split()[1:])
+    assert fixed.err.startswith(said[2])
+    assert fixed.err.splitlines()[2] == "dpqr: 3 faults in domain.json and queries.json"

@@ -140,3 +140,48 @@ def test_rules_must_be_stated_for_persons_who_are_replaced_too(people) -> None:
     del queries["domain"]["fields"][0]["dpqr"]
     people.write(q__json=queries)
     assert_refusal(people.release(*UNIT, "--neighbours", "replace", "--n", "3"), 3, "stated rule")
+
+
+@pytest.fixture
+def contract(people):
+    """The same documents, and a unit in the domain file."""
+    domain = {**QUERIES["domain"], "unit": {"column": "who", "max_rows": 2}}
+    people.write(q__json={**QUERIES, "domain": domain})
+    return people
+
+
+def test_a_unit_in_the_domain_file_holds_for_every_run(contract) -> None:
+    document = contract.release("--json", eps=CERTAIN).json
+    assert women_and_men(document) == (3, 2)
+    assert document["plan"]["unit"]["column"] == "who"
+    assert document["plan"]["unit"]["max_rows"] == 2
+    assert contract.release("--json", *UNIT, "--dry-run").json["unit"] == document["plan"]["unit"]
+    assert "at most 2 rows of each are used" in " ".join(contract.release("--dry-run").out.split())
+
+
+def test_fewer_rows_may_be_used_than_the_domain_file_states(contract) -> None:
+    document = contract.release("--json", "--max-rows", "1", eps=CERTAIN).json
+    assert women_and_men(document) == (2, 1)
+    assert document["plan"]["unit"]["max_rows"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--unit", "sex"), "the domain file states the unit 'who'"),
+        (("--max-rows", "3"), "at most 2 of each person"),
+        (("--counts", "n"), "a row that stands for several records has no one person"),
+    ],
+)
+def test_the_domain_file_s_unit_cannot_be_loosened(contract, arguments, words) -> None:
+    assert_refusal(contract.release(*arguments), 3, words)
+
+
+def test_explained_strategies_follow_the_domain_file_s_unit(contract, people) -> None:
+    def noise() -> float:
+        shown = people.run("strategies", "--explain", "--queries", "q.json", "--eps", "1", "--n", "100", "--json").json
+        return min(one["noise"] for one in shown["schedules"] if one["noise"] is not None)
+
+    persons = noise()
+    people.write(q__json=QUERIES)
+    assert persons > noise()

@@ -162,6 +162,16 @@ _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?(Z|[+-]\d{2}:\d{2})?)?")
 
 
+def is_date(text: str) -> bool:
+    """Whether the text has the form of an ISO date."""
+    return _DATE.fullmatch(text) is not None
+
+
+def is_time(text: str) -> bool:
+    """Whether the text has the form of an ISO date or time."""
+    return _TIME.fullmatch(text) is not None
+
+
 def moment(value: Any, kind: Temporal, location: Location) -> Fraction:
     """An ISO date in days, or an ISO time in microseconds; a time without an offset is UTC."""
     example = "'2024-01-31'" if kind == "date" else "'2024-01-31T12:00:00'"

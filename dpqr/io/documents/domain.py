@@ -15,9 +15,14 @@ from msgspec import UNSET
 
 from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
+from dpqr.data.unit import StatedPersons
+from dpqr.io.documents.asked import NOTHING, Asked, Named
 from dpqr.io.documents.bins import MAX_CELLS, calendar_bins, number_bins
-from dpqr.io.documents.decoding import Location, decode, spoken
-from dpqr.io.documents.forms import DOMAIN_VERSION, Field, Sizes, TableSchema
+from dpqr.io.documents.cuts import completed, extended
+from dpqr.io.documents.decoding import Location, decode, fitting, obvious, requoted, shaped, spoken
+from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
+from dpqr.io.documents.faults import Faults
+from dpqr.io.documents.forms import DOMAIN_VERSION, Field, ImpossibleForm, Sizes, TableSchema, TotalForm
 from dpqr.io.documents.json_text import MAX_BYTES, read_json, read_regular_file
 
 PLACEHOLDER = "FILL-IN"
@@ -29,12 +34,22 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
 
     Raises:
         UsageFault: the file cannot be read.
-        DocumentError: it is no domain; the message names file and JSON path.
+        DocumentError: it is no domain; the message names file and JSON path of each fault.
     """
+    faults = Faults()
+    domain = checked_domain(source, faults)
+    faults.finish()
+    return domain
+
+
+def checked_domain(source: str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: Asked = NOTHING) -> Domain:
+    """The same, cut by what is `asked`; its faults kept: where there are any, a draft to check queries against."""
     if isinstance(source, dict):
-        return decode_domain(source, Location("domain"))
+        return draft_domain(source, Location("domain"), faults, asked)
     path = Path(source)
-    return decode_domain(read_json(path), Location(path.name))
+    with faults.kept():
+        return draft_domain(read_json(path), Location(path.name, file=path), faults, asked)
+    return DomainDraft((), broken=(UNREADABLE,))
 
 
 def domain_text(source: str) -> str:
@@ -43,56 +58,120 @@ def domain_text(source: str) -> str:
 
 
 def decode_domain(value: Any, location: Location) -> Domain:
-    """A Table Schema, or the sizes form: an object of whole numbers."""
+    """A Table Schema, or the sizes form: an object of whole numbers. Raises: DocumentError of every fault."""
+    faults = Faults()
+    domain = draft_domain(value, location, faults)
+    faults.finish()
+    return domain
+
+
+def draft_domain(value: Any, location: Location, faults: Faults, asked: Asked = NOTHING) -> Domain:
+    """The same, its faults kept: where there are any, a draft of its sound columns."""
     if not isinstance(value, dict):
-        raise location.fault(
-            f"a domain is an object with 'fields', or one of sizes like {{'age': 85}}; got {spoken(value)}"
-        )
-    _refuse_placeholders(value, location)
+        form = "a domain is an object with 'fields', or one of sizes like {'age': 85}"
+        faults.keep(location.fault(f"{form}; got {spoken(value)}"))
+        return DomainDraft((), broken=(UNREADABLE,))
+    before = len(faults.found)
+    _keep_placeholders(value, location, faults)
     if not isinstance(value.get("fields"), list) and any(isinstance(size, int) for size in value.values()):
-        return _coded(value, location)
-    schema = decode(value, TableSchema, location)
-    attributes = []
-    for index, field in enumerate(schema.fields):
-        attributes.append(_attribute(field, schema.missing_values, location.key("fields").item(index)))
-    with location.key("fields").blamed():
-        domain = Domain(tuple(attributes), malformed=None if schema.malformed is UNSET else Rule(schema.malformed))
-    if not (schema.impossible or schema.totals):
+        return _coded(value, location, faults)
+    if not any(key == "fields" or obvious(key, ("fields",)) for key in value):
+        swapped = "is a queries file, and no domain; give it as --queries FILE"
+        faults.keep(location.fault(swapped if "queries" in value else "the key 'fields' is missing; add it"))
+        return DomainDraft((), broken=(UNREADABLE,))
+    value = shaped(value, TableSchema, location, faults)
+    draft = _draft(value, location, faults, asked)
+    schema = fitting(value, TableSchema)
+    if schema is None or len(faults.found) > before:
+        return _with_facts(draft, value, location, faults)
+    rule = None if schema.malformed is UNSET else Rule(schema.malformed)
+    unit = None if schema.unit is UNSET else StatedPersons(column=schema.unit.column, rows=schema.unit.max_rows)
+    return _with_facts(Domain(draft.attributes, malformed=rule, unit=unit), value, location, faults)
+
+
+def _draft(value: dict[str, Any], location: Location, faults: Faults, asked: Asked) -> DomainDraft:
+    """The sound columns, and the names of the others."""
+    fields = value.get("fields")
+    missing = fitting(value.get("missingValues", [""]), tuple[str, ...]) or ()
+    attributes: list[Attribute] = []
+    broken = [] if isinstance(fields, list) else [UNREADABLE]
+    for index, one in enumerate(fields if isinstance(fields, list) else ()):
+        at = location.key("fields").item(index)
+        name = one.get("name") if isinstance(one, dict) else None
+        if any(attribute.name == name for attribute in attributes):
+            faults.keep(at.key("name").fault(f"the domain names the column {name!r} twice; keep one of them"))
+            broken.append(UNREADABLE)
+            continue
+        broken.append(name if isinstance(name, str) else UNREADABLE)
+        field = None if faults.within(at.document, at.path) else fitting(one, Field)
+        if field is not None:
+            with faults.kept():
+                attributes.append(_attribute(field, missing, at, asked.of(field.name)))
+                broken.pop()
+    return DomainDraft(tuple(attributes), broken=tuple(broken))
+
+
+def _with_facts(domain: Domain, value: dict[str, Any], location: Location, faults: Faults) -> Domain:
+    if not (value.get("impossible") or value.get("totals")):
         return domain
     from dpqr.io.documents.public_facts import with_facts  # the fit's modules, which few domains need
 
-    return with_facts(domain, schema.impossible, schema.totals, location)
+    return with_facts(
+        domain,
+        [fitting(one, ImpossibleForm) for one in listed(value, "impossible")],
+        [fitting(one, TotalForm) for one in listed(value, "totals")],
+        location,
+        faults,
+    )
 
 
-def _coded(value: dict[str, Any], location: Location) -> Domain:
+def listed(value: dict[str, Any], key: str) -> list[Any]:
+    """The items of a member that should be a list; of any other, none."""
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def _coded(value: dict[str, Any], location: Location, faults: Faults) -> Domain:
+    broken = []
     for name, size in value.items():
         if not isinstance(size, int) or isinstance(size, bool) or not 1 <= size <= MAX_CELLS:
-            raise location.key(name).fault(
-                f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
-            )
-    sizes = decode(value, Sizes, location)
-    return Domain(tuple(Attribute(name=name, axis=Codes(size)) for name, size in sizes.items()))
+            broken.append(name)
+            text = f"a size is the number of codes 0, 1, ...: a whole number from 1 to {MAX_CELLS}"
+            faults.keep(location.key(name).fault(text))
+    if broken:
+        sound = {name: size for name, size in value.items() if name not in broken}
+        return DomainDraft(tuple(_codes(name, size) for name, size in sound.items()), broken=tuple(broken))
+    with faults.kept():
+        return Domain(tuple(_codes(name, size) for name, size in decode(value, Sizes, location).items()))
+    return DomainDraft((), broken=(UNREADABLE,))
 
 
-def _refuse_placeholders(value: Any, location: Location) -> None:
+def _codes(name: str, size: int) -> Attribute:
+    return Attribute(name=name, axis=Codes(size))
+
+
+def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
     if isinstance(value, str) and value.startswith(PLACEHOLDER):
-        raise location.fault(f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column")
+        text = f"still holds the placeholder {PLACEHOLDER}; write what is publicly known of the column"
+        faults.keep(location.fault(text))
     if isinstance(value, dict):
         for key, member in value.items():
-            _refuse_placeholders(member, location.key(key))
+            _keep_placeholders(member, location.key(key), faults)
     elif isinstance(value, list):
         for index, member in enumerate(value):
-            _refuse_placeholders(member, location.item(index))
+            _keep_placeholders(member, location.item(index), faults)
 
 
-def _attribute(field: Field, missing: tuple[str, ...], location: Location) -> Attribute:
-    _one_cut(field, location.key("dpqr"))
+def _attribute(stated: Field, missing: tuple[str, ...], location: Location, named: Sequence[Named]) -> Attribute:
+    _one_cut(stated, location.key("dpqr"))
+    field = completed(stated, named, location)
     axis = _axis(field, location)
     own = missing if field.missing_values is UNSET else field.missing_values
     if isinstance(axis, Labels):
         _distinct_from_nulls(axis, own, location.key("constraints").key("enum"))
     rules = _rules(field, axis, location.key("dpqr"))
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=own)
+    attribute = extended(attribute, named, location, opened=field is not stated)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
     return attribute
@@ -149,7 +228,8 @@ def _labels(field: Field, location: Location) -> Labels:
     seen: set[str] = set()
     for index, label in enumerate(labels):
         if label in seen:
-            raise where.item(index).fault(f"the label {spoken(label)} stands twice; keep one of them")
+            at = where.item(index)
+            raise at.fault(f"the label {spoken(label)} stands twice; keep one of them", fix=at.replaced(""))
         seen.add(label)
     return Labels(labels, folded=field.type == "boolean")
 
@@ -162,7 +242,9 @@ def _label(value: Any, kind: str, location: Location) -> str:
         return str(value)
     if kind == "string" and isinstance(value, str):
         return value
-    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}")
+    fix = requoted(value, kind, location)
+    hint = f"; write {fix.text}" if fix else ""
+    raise location.fault(f"{spoken(value)} is no label of a column of type {kind!r}{hint}", fix=fix)
 
 
 def _distinct_from_nulls(axis: Labels, missing: tuple[str, ...], location: Location) -> None:

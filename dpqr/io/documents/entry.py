@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from dpqr.data.domain import Domain
 from dpqr.errors import DocumentError
 from dpqr.io.documents.bins import code_bins
 from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.faults import FollowUp
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 
@@ -48,18 +50,26 @@ class Frame:
     known: dict[Hashable, Factor] = field(default_factory=dict, repr=False, compare=False)
 
     def axis(self, name: str, location: Location) -> int:
-        try:
+        with location.blamed():
             return self.domain.axis(name)
-        except DocumentError as error:
-            raise location.fault(str(error)) from None
 
     def axes(self, names: Sequence[str], location: Location) -> Axes:
         """Positions of distinct columns."""
-        found = tuple(self.axis(name, location.item(index)) for index, name in enumerate(names))
+        found = tuple(self._listed_axis(name, location.item(index)) for index, name in enumerate(names))
         for index, axis in enumerate(found):
             if axis in found[:index]:
                 raise location.item(index).fault(f"the column {names[index]!r} stands twice; keep one of them")
         return found
+
+    def _listed_axis(self, name: str, location: Location) -> int:
+        """The same of a name that stands in a list; other capitals are an obvious fix."""
+        try:
+            return self.axis(name, location)
+        except DocumentError as error:
+            meant = [known for known in self.domain.names if known.lower() == name.lower()]
+            if isinstance(error, FollowUp) or len(meant) != 1:
+                raise
+            raise location.fault(error.faults[0].message, fix=location.replaced(json.dumps(meant[0]))) from None
 
     def by(self, names: Sequence[str], taken: Iterable[int] = ()) -> tuple[Factor, ...]:
         """Identity factors of the `by` columns, none of which may be in `taken`."""

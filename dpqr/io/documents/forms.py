@@ -5,7 +5,8 @@ malformed rows and two lists of public facts: `impossible` and `totals`. Standar
 cell holds are accepted and have no effect: of the schema `$schema`, `name`, `title`, `description`, `primaryKey`,
 `foreignKeys`, `uniqueKeys`, `fieldsMatch`; of a field `title`, `description`, `example`, `examples`, `rdfType`,
 `format`; of constraints `required`, `unique`, `pattern`, `minLength`, `maxLength`. Keys that would change it
-(`decimalChar`, `trueValues`, ...) are refused like any unknown key.
+(`decimalChar`, `trueValues`, ...) are refused like any unknown key. `unit` says
+whom the guarantee protects.
 
 The queries file states a version, a domain, and entries of exactly one kind each.
 """
@@ -95,12 +96,20 @@ class TotalForm(Form, frozen=True, kw_only=True):
     where: Annotated[str, Meta(min_length=1)] | UnsetType = UNSET
 
 
+class UnitForm(Form, frozen=True, kw_only=True):
+    """Persons are protected, not rows, and at most this many rows of each are used."""
+
+    column: Name
+    max_rows: Annotated[int, Meta(ge=1, le=2**36)] = msgspec.field(name="max_rows")
+
+
 class TableSchema(Form, frozen=True, kw_only=True):
     """The document."""
 
     fields: Annotated[tuple[Field, ...], Meta(min_length=1, max_length=2000)]
     dpqr: Literal["domain/1"] | UnsetType = UNSET
     malformed: Literal["drop", "fail"] | UnsetType = UNSET
+    unit: UnitForm | UnsetType = UNSET
     impossible: Annotated[tuple[ImpossibleForm, ...], Meta(max_length=1000)] = ()
     totals: Annotated[tuple[TotalForm, ...], Meta(max_length=1000)] = ()
     missing_values: tuple[str, ...] = ("",)

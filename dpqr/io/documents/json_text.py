@@ -38,7 +38,7 @@ def read_json(path: Path) -> Any:
 
     Raises: UsageFault where the file cannot be read; DocumentError where its text is no strict JSON.
     """
-    return parse_json(read_regular_file(path, MAX_BYTES), path.name)
+    return parse_json(read_regular_file(path, MAX_BYTES), path.name, path)
 
 
 def read_regular_file(path: Path, limit: int) -> bytes:
@@ -72,23 +72,24 @@ def _reached(path: Path) -> Iterator[None]:
         raise UsageFault(f"cannot read {str(path)!r}: {error.strerror}; check the path and its permissions") from None
 
 
-def parse_json(data: bytes, document: str) -> Any:
+def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
     """Strict JSON: UTF-8, no repeated keys, no NaN or Infinity, bounded depth and digits."""
+    top = Location(document, file=file)
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DocumentError(f"{document}: $: byte {error.start} is not UTF-8; save the file as UTF-8") from None
+        raise top.fault(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
     if not text.strip():
-        raise DocumentError(f"{document}: $: the file is empty; it must hold a JSON object")
+        raise top.fault("the file is empty; it must hold a JSON object")
     try:
         value = json.loads(
             text, object_pairs_hook=_object, parse_float=_decimal, parse_int=_whole, parse_constant=_constant
         )
     except json.JSONDecodeError as error:
-        raise DocumentError(f"{document}: $: {_explained(text, error.pos)}; correct it there") from None
+        raise top.fault(f"{_explained(text, error.pos)}; correct it there") from None
     except RecursionError:
-        raise Location(document).fault(_TOO_DEEP) from None
-    _refuse(value, Location(document))
+        raise top.fault(_TOO_DEEP) from None
+    _refuse(value, top)
     return value
 
 

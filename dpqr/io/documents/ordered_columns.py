@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -11,12 +11,12 @@ import numpy as np
 from msgspec import UNSET
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.attribute import Bins
+from dpqr.data.attribute import Attribute, Bins
 from dpqr.io.documents.bins import moment
 from dpqr.io.documents.decoding import Location, number
 from dpqr.io.documents.entry import Compiled, Frame, called, coarsest_grid
 from dpqr.io.documents.forms import PrefixEntry, RangesEntry, SumEntry
-from dpqr.io.documents.predicate_cells import edges_around, side
+from dpqr.io.documents.predicate_cells import edges_around, range_end, side
 from dpqr.noise.public import public_generator
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
@@ -48,13 +48,13 @@ def compile_ranges(entry: RangesEntry, frame: Frame) -> Compiled:
     axes = (
         (frame.axis(entry.ranges, location),) if isinstance(entry.ranges, str) else frame.axes(entry.ranges, location)
     )
-    columns = [frame.ordered(axis, location)[1] for axis in axes]
+    columns = [_Ends(*frame.ordered(axis, location)) for axis in axes]
     if entry.by and len(axes) > 1:
         raise frame.location.key("by").fault("rectangles are not cut by further columns; leave it out, or use where")
     spans = (
         _drawn(entry, columns, frame.location) if entry.between is UNSET else _listed(entry, columns, frame.location)
     )
-    factors = [_factor(axis, bins, span, frame) for axis, bins, span in zip(axes, columns, spans, strict=True)]
+    factors = [_factor(axis, column.bins, span, frame) for axis, column, span in zip(axes, columns, spans, strict=True)]
     source = "" if entry.between is not UNSET else f", {entry.random} random, seed {entry.seed}"
     name = called(f"ranges({','.join(names)}{source})", entry.by)
     rowwise = len(axes) > 1
@@ -69,7 +69,7 @@ def _named(factor: Factor, frame: Frame) -> tuple[str, ...]:
     return tuple(f"{name} in {label}" for label in factor.labels)
 
 
-def _drawn(entry: RangesEntry, columns: Sequence[Bins], location: Location) -> list[IntArray]:
+def _drawn(entry: RangesEntry, columns: Sequence[_Ends], location: Location) -> list[IntArray]:
     """Per column the first bin and the one after the last, shape (rows, 2): length uniform, then position uniform."""
     if entry.random is UNSET:
         raise location.fault("ranges need either 'between' (a list) or 'random' (how many) with a public 'seed'")
@@ -79,14 +79,15 @@ def _drawn(entry: RangesEntry, columns: Sequence[Bins], location: Location) -> l
         )
     generator = public_generator(entry.seed)
     spans = []
-    for bins in columns:
-        lengths = generator.integers(1, bins.size + 1, size=entry.random)
-        starts = generator.integers(0, bins.size - lengths + 1)
+    for column in columns:
+        size = column.bins.size
+        lengths = generator.integers(1, size + 1, size=entry.random)
+        starts = generator.integers(0, size - lengths + 1)
         spans.append(np.stack([starts, starts + lengths], axis=1))
     return spans
 
 
-def _listed(entry: RangesEntry, columns: Sequence[Bins], location: Location) -> list[IntArray]:
+def _listed(entry: RangesEntry, columns: Sequence[_Ends], location: Location) -> list[IntArray]:
     for key in ("random", "seed"):
         if getattr(entry, key) is not UNSET:
             raise location.key(key).fault("contradicts 'between'; keep one of them")
@@ -98,54 +99,48 @@ def _listed(entry: RangesEntry, columns: Sequence[Bins], location: Location) -> 
         pairs = [row] if isinstance(entry.ranges, str) else row
         if not isinstance(pairs, list) or len(pairs) != len(columns):
             raise at.fault(f"expected a list of {len(columns)} pairs [low, high], one a column")
-        for column, (bins, pair) in enumerate(zip(columns, pairs, strict=True)):
-            spans[column, index] = _span(bins, pair, at if isinstance(entry.ranges, str) else at.item(column))
+        for nth, (column, pair) in enumerate(zip(columns, pairs, strict=True)):
+            spans[nth, index] = column.span(pair, at if isinstance(entry.ranges, str) else at.item(nth))
     return list(spans)
 
 
-def _span(bins: Bins, pair: Any, location: Location) -> tuple[int, int]:
-    """First bin and the one after the last of [low, high].
+@dataclass(frozen=True, slots=True)
+class _Ends:
+    """Where ends of ranges stand among the bins of one column; each is looked up once."""
 
-    Both ends belong where that cuts through no bin (a bin that is one value, the outermost edges); elsewhere the ends
-    are edges and belong as the bins' closed side says.
-    """
-    if not isinstance(pair, list) or len(pair) != 2:
-        raise location.fault("expected a pair [low, high]")
-    low, high = (_end(bins, value, location.item(index)) for index, value in enumerate(pair))
-    if low > high:
-        raise location.fault("low is above high; swap them")
-    start, stop = _lower(bins, low, location.item(0)), _upper(bins, high, location.item(1))
-    if start >= stop:
-        raise location.fault("holds no bin, so its answer is always 0; widen it to the next edge")
-    return start, stop
+    column: Attribute
+    bins: Bins
+    known: dict[tuple[Fraction, bool], int] = field(default_factory=dict)
+
+    def span(self, pair: Any, location: Location) -> tuple[int, int]:
+        """First bin and the one after the last of [low, high], whose ends belong as `range_end` says."""
+        if not isinstance(pair, list) or len(pair) != 2:
+            raise location.fault("expected a pair [low, high]")
+        low, high = (_end(self.bins, value, location.item(index)) for index, value in enumerate(pair))
+        if low > high:
+            raise location.fault("low is above high; swap them")
+        start, stop = (self._below(end, location.item(nth), upper=nth == 1) for nth, end in enumerate((low, high)))
+        if start >= stop:
+            raise location.fault("holds no bin, so its answer is always 0; widen it to the next edge")
+        return start, stop
+
+    def _below(self, value: Fraction, location: Location, *, upper: bool) -> int:
+        """How many bins lie below this end."""
+        if (value, upper) not in self.known:
+            declared = self.column.declared if isinstance(self.column.declared, Bins) else self.bins
+            found = side(self.bins, value, strict=range_end(declared, value, upper=upper))
+            if found.cut:
+                title = self.bins.span_title(found.below, found.below)
+                edges = " and ".join(edges_around(self.bins, found.below, strict=True))
+                raise location.fault(
+                    f"{self.bins.mark(value)} cuts through the bin {title}; the nearest edges are {edges}"
+                )
+            self.known[value, upper] = found.below
+        return self.known[value, upper]
 
 
 def _end(bins: Bins, value: Any, location: Location) -> Fraction:
     return number(value, location) if bins.kind == "number" else moment(value, bins.kind, location)
-
-
-def _lower(bins: Bins, low: Fraction, location: Location) -> int:
-    """How many bins lie below the range: those < low, or those <= low where `low` is an edge that closes them."""
-    inclusive = side(bins, low, strict=True)
-    if not inclusive.cut:
-        return inclusive.below
-    return _on_edge(bins, low, location, strict=False)
-
-
-def _upper(bins: Bins, high: Fraction, location: Location) -> int:
-    inclusive = side(bins, high, strict=False)
-    if not inclusive.cut:
-        return inclusive.below
-    return _on_edge(bins, high, location, strict=True)
-
-
-def _on_edge(bins: Bins, value: Fraction, location: Location, *, strict: bool) -> int:
-    found = side(bins, value, strict=strict)
-    if found.cut:
-        title = bins.span_title(found.below, found.below)
-        edges = " and ".join(edges_around(bins, found.below, strict=True))
-        raise location.fault(f"{bins.mark(value)} cuts through the bin {title}; the nearest edges are {edges}")
-    return found.below
 
 
 def _factor(axis: int, bins: Bins, span: IntArray, frame: Frame) -> Factor:

@@ -88,6 +88,18 @@ def _reaches_below(bins: Bins, cell: int, value: Fraction, strict: bool) -> bool
     return low < value or (low == value and not strict and _owns_low(bins, cell))
 
 
+def range_end(bins: Bins, value: Fraction, *, upper: bool) -> bool:
+    """Whether an end of a range lies before `value` (strict) or after it, by the declared bins.
+
+    Both ends belong where that cuts through no bin. An end that is an edge belongs as the bins' closed side says. One
+    that is neither belongs where values are whole, and else as the closed side says.
+    """
+    for strict in (not upper, upper):
+        if not side(bins, value, strict=strict).cut:
+            return strict
+    return not upper if bins.integral else bins.closed == "left"
+
+
 Mask = NDArray[np.bool_]
 
 
@@ -96,7 +108,7 @@ def true_cells(comparison: Comparison, attribute: Attribute, location: Location)
     if isinstance(attribute.axis, Labels):
         return _label_cells(comparison, attribute.name, attribute.axis, location)
     bins = code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
-    value = _value(comparison.constant, attribute.name, bins, location)
+    value = constant_value(comparison.constant, attribute.name, bins, location)
     if comparison.operator == "=":
         mask = np.zeros(bins.size, dtype=np.bool_)
         mask[_equal_cell(bins, value, attribute.name, location)] = True
@@ -110,15 +122,18 @@ def true_cells(comparison: Comparison, attribute: Attribute, location: Location)
 def _label_cells(comparison: Comparison, name: str, labels: Labels, location: Location) -> Mask:
     if comparison.operator != "=":
         raise location.fault(f"column {name!r} holds labels, which have no order; use =, != or in")
-    text = comparison.constant.text
-    if comparison.constant.kind == "number":
-        text = str(_plain_number(comparison.constant, location))
+    text = label_text(comparison.constant, location)
     mask = np.zeros(len(labels.values), dtype=np.bool_)
     try:
         mask[labels.values.index(text)] = True
     except ValueError:
         raise location.fault(f"column {name!r} has no label {text!r}; {nearest(text, labels.values)}") from None
     return mask
+
+
+def label_text(constant: Constant, location: Location) -> str:
+    """The label that a constant names."""
+    return str(_plain_number(constant, location)) if constant.kind == "number" else constant.text
 
 
 def _plain_number(constant: Constant, location: Location) -> Fraction:
@@ -128,7 +143,7 @@ def _plain_number(constant: Constant, location: Location) -> Fraction:
     return Fraction(value)
 
 
-def _value(constant: Constant, name: str, bins: Bins, location: Location) -> Fraction:
+def constant_value(constant: Constant, name: str, bins: Bins, location: Location) -> Fraction:
     """The constant on the column's own scale."""
     if bins.kind == "number":
         if constant.kind != "number":
@@ -160,6 +175,9 @@ def _cells_below(bins: Bins, value: Fraction, name: str, location: Location, *, 
     if found.cut:
         title = bins.span_title(found.below, found.below)
         advice = remedy(bins, found.below, strict=strict)
+        if not bins.integral and strict != (bins.closed == "left"):
+            signs = "< and >=" if bins.closed == "left" else "<= and >"
+            advice = f"{advice}; bins that are closed on the {bins.closed} can be cut for {signs} only"
         raise location.fault(f"{bins.mark(value)} cuts through the bin {title} of column {name!r}; {advice}")
     return found.below
 

@@ -14,9 +14,11 @@ from dpqr.data.domain import Domain
 from dpqr.data.facts import Bounds, KnownTotal, PublicFacts, Region, record_bounds, tied
 from dpqr.fitting.constraints import possible
 from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.domain_draft import DomainDraft
+from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import ImpossibleForm, TotalForm
 from dpqr.io.documents.predicate_cells import evaluate
-from dpqr.io.documents.predicate_parser import parse
+from dpqr.io.documents.predicate_names import parse_over
 from dpqr.io.documents.predicate_tree import Node, Not, columns, comparisons, conjuncts
 
 MAX_CELLS = 2**20
@@ -28,11 +30,32 @@ MAX_MODEL = 2**22
 
 
 def with_facts(
-    domain: Domain, impossible: Sequence[ImpossibleForm], totals: Sequence[TotalForm], location: Location
+    domain: Domain,
+    impossible: Sequence[ImpossibleForm | None],
+    totals: Sequence[TotalForm | None],
+    location: Location,
+    faults: Faults,
 ) -> Domain:
-    """`domain` with its public facts. Raises: DocumentError where one cannot be read, or they cannot all be true."""
-    regions = _impossible(domain, impossible, location.key("impossible"))
-    known = _totals(domain, totals, location.key("totals"))
+    """`domain` with its public facts, where each can be read and all can be true; None is left out.
+
+    Each fault is kept. Of a draft every fact is checked on its own.
+    """
+    if domain.unit is not None and totals:
+        text = "totals count all rows, and a unit leaves rows of persons out; leave one of them out"
+        faults.keep(location.key("unit").fault(text))
+    before = len(faults.found)
+    regions = _impossible(domain, impossible, location.key("impossible"), faults)
+    known = _totals(domain, totals, location.key("totals"), faults)
+    if isinstance(domain, DomainDraft) or len(faults.found) > before:
+        return domain
+    with faults.kept():
+        return _agreeing(domain, regions, known, location)
+    return domain
+
+
+def _agreeing(domain: Domain, regions: Sequence[Region], known: Sequence[KnownTotal], location: Location) -> Domain:
+    _refuse_wide_model(domain, regions, location.key("impossible"))
+    _refuse_wide_totals(domain, known, location.key("totals"))
     nobody = [total.region for total in known if not total.count]
     counted = [total for total in known if total.region.axes]
     facts = PublicFacts(impossible=(*regions, *nobody), totals=tuple(total for total in counted if total.count))
@@ -43,30 +66,42 @@ def with_facts(
     return replace(domain, facts=replace(facts, least=least, most=most))
 
 
-def _impossible(domain: Domain, stated: Sequence[ImpossibleForm], location: Location) -> list[Region]:
+def _impossible(
+    domain: Domain, stated: Sequence[ImpossibleForm | None], location: Location, faults: Faults
+) -> list[Region]:
     found: list[Region] = []
     for index, one in enumerate(stated):
+        if one is None:
+            continue
         at = location.item(index).key("where")
-        predicate = parse(one.where, at)
-        # Both of "a or b" are impossible: two facts, each of fewer columns.
-        for part in conjuncts(predicate, negated=True):
-            found.append(_region(domain, one.where, Not(part), at))
-    _refuse_wide_model(domain, found, location)
+        with faults.kept():
+            predicate = parse_over(domain, one.where, at)
+            # Both of "a or b" are impossible: two facts, each of fewer columns.
+            for part in conjuncts(predicate, negated=True):
+                found.append(_region(domain, one.where, Not(part), at))
     return found
 
 
-def _totals(domain: Domain, stated: Sequence[TotalForm], location: Location) -> list[KnownTotal]:
+def _totals(domain: Domain, stated: Sequence[TotalForm | None], location: Location, faults: Faults) -> list[KnownTotal]:
     found = []
+    everybody = Region(text="all records", axes=(), cells=np.ones((), dtype=np.bool_))
     for index, one in enumerate(stated):
+        if one is None:
+            continue
         at = location.item(index).key("where")
-        everybody = Region(text="all records", axes=(), cells=np.ones((), dtype=np.bool_))
-        region = everybody if one.where is UNSET else _region(domain, one.where, parse(one.where, at), at)
-        found.append(KnownTotal(region=region, count=one.count))
-    for axes, members in tied(found).items():
+        with faults.kept():
+            region = (
+                everybody if one.where is UNSET else _region(domain, one.where, parse_over(domain, one.where, at), at)
+            )
+            found.append(KnownTotal(region=region, count=one.count))
+    return found
+
+
+def _refuse_wide_totals(domain: Domain, known: Sequence[KnownTotal], location: Location) -> None:
+    for axes, members in tied(known).items():
         _require_room(domain, axes, location, "totals that share columns tie")
         if math.prod(domain.shape[axis] for axis in axes) * len(members) > MAX_WORK:
             raise location.fault(f"{len(members)} of them share columns, too many to check; state fewer")
-    return found
 
 
 def _region(domain: Domain, text: str, predicate: Node, location: Location) -> Region:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
@@ -17,11 +17,15 @@ from msgspec import UNSET
 from dpqr.data.arrays import Axes
 from dpqr.data.domain import Domain
 from dpqr.errors import UsageFault
+from dpqr.io.documents.asked import NOTHING, Asked, asked
 from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
-from dpqr.io.documents.decoding import Location, decode, nearest, number
-from dpqr.io.documents.domain import decode_domain, read_domain
+from dpqr.io.documents.cuts import added
+from dpqr.io.documents.decoding import Location, fitting, number, obvious, shaped
+from dpqr.io.documents.domain import checked_domain, draft_domain, listed
+from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
 from dpqr.io.documents.entry import Compiled, Frame
+from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import (
     KINDS,
     MAX_BLOCKS,
@@ -34,6 +38,7 @@ from dpqr.io.documents.forms import (
     Ways,
 )
 from dpqr.io.documents.json_text import read_json
+from dpqr.io.documents.kinds import asks_nothing
 from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
@@ -98,67 +103,128 @@ class QueriesDocument:
     domain: the columns that some query looks at, in the order of the whole domain. The choice is public, and rules of
     columns that nobody asks about drop no row.
     workload: blocks whose axes are positions in `domain`.
+    columns: names of all columns of the whole domain.
     notes: what a plan must say of it; binning_errors: per block of a sum, the largest error a record by its binning.
     """
 
     domain: Domain
     workload: Workload
+    columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     binning_errors: tuple[tuple[str, Fraction], ...] = ()
 
 
-def read_queries(path: str | os.PathLike[str], domain: Domain | None = None) -> QueriesDocument:
+def read_queries(
+    path: str | os.PathLike[str] | dict[str, Any],
+    domain: Domain | str | os.PathLike[str] | dict[str, Any] | None = None,
+    *,
+    strict: bool = False,
+) -> QueriesDocument:
     """The queries in a file, over `domain` or else over the domain that the file states or names.
 
+    Args:
+        path: or an already parsed object; files that it names lie in the working directory.
+        domain: its file, an already parsed object, or a domain that was decoded before and is taken as it is.
+        strict: add nothing to the domain: no edges where queries name values, no labels.
+
     Raises:
-        UsageFault: the file cannot be read.
-        DocumentError: it asks for nothing that can be answered; the message names file and JSON path.
+        UsageFault: a file cannot be read.
+        DocumentError: they ask for nothing that can be answered; the message names file and JSON path of each fault,
+            those of the domain too.
     """
-    file = Path(path)
-    location = Location(file.name)
-    form = decode(read_json(file), QueriesForm, location)
-    notes = (
-        () if domain is None or form.domain is UNSET else (f"the domain in {file.name} is not used: another is given",)
-    )
-    whole = domain or _stated_domain(form, file.parent, location)
-    compiled, blocks, work = [], 0, 0
-    known: dict[Hashable, Factor] = {}
-    for index, entry in enumerate(form.queries):
-        at = location.key("queries").item(index)
-        compiled.append(_compiled(entry, Frame(domain=whole, location=at, folder=file.parent, known=known)))
-        blocks, work = blocks + len(compiled[-1].blocks), work + compiled[-1].work
-        if blocks > MAX_BLOCKS:
-            raise at.fault(f"with this entry there are more than {MAX_BLOCKS} blocks; ask for fewer")
-        if work > MAX_WORK:
-            raise at.fault(f"with this entry predicates look at more than {MAX_WORK} cells; ask for fewer")
-    _distinct_names(compiled, location)
+    file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
+    location, folder = Location(file.name if file else "queries", file=file), file.parent if file else Path()
+    form = _form(path, location, faults)
+    named = NOTHING if strict else asked(listed(form, "queries"))
+    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults, named)
+    whole = given or _stated_domain(form, folder, location, faults, named)
+    compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
+    faults.finish()
+    unused = given is not None and "domain" in form
+    notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
     return _projected(whole, compiled, notes)
 
 
-def _stated_domain(form: QueriesForm, folder: Path, location: Location) -> Domain:
-    at = location.key("domain")
-    if form.domain is UNSET:
-        raise location.fault(
-            'there is no domain: give --domain FILE, or state "domain" here\n'
-            "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
-        )
-    if isinstance(form.domain, dict):
-        return decode_domain(form.domain, at)
+def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
+    """The document as far as it has a queries file's shape; without queries where it cannot be read."""
+    with faults.kept():
+        value = source if isinstance(source, dict) else read_json(Path(source))
+        if isinstance(value, dict) and "fields" in value and "queries" not in value:
+            raise location.fault("is a domain, and no queries file; give it as --domain FILE")
+        value = shaped(value, QueriesForm, location, faults)
+        if isinstance(value, dict):
+            return value
+    return {"domain": None}
+
+
+def _stated_domain(form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: Asked) -> Domain:
+    """The domain that a queries file holds or names; a draft where that has a fault."""
+    at, stated = location.key("domain"), form.get("domain")
+    if isinstance(stated, dict):
+        return draft_domain(stated, at, faults, named)
+    with faults.kept():
+        if isinstance(stated, str) and stated:
+            return _named_domain(folder / stated, at, faults, named)
+        if "domain" not in form and listed(form, "queries"):
+            raise location.fault(
+                'there is no domain: give --domain FILE, or state "domain" here\n'
+                "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
+            )
+    return DomainDraft((), broken=(UNREADABLE,))
+
+
+def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) -> Domain:
     try:
-        return read_domain(folder / form.domain)
+        return checked_domain(path, faults, named)
     except UsageFault as error:
-        raise at.fault(str(error)) from None
+        raise location.fault(str(error)) from None
 
 
-def _compiled(value: dict[str, Any], frame: Frame) -> Compiled:
+def _compiled_all(
+    asked: Sequence[Any], domain: Domain, folder: Path, location: Location, faults: Faults
+) -> list[Compiled]:
+    """The sound entries; the faults of the others are kept."""
+    compiled: list[tuple[int, Compiled]] = []
+    blocks, work = 0, 0
+    known: dict[Hashable, Factor] = {}
+    for index, entry in enumerate(asked):
+        at = location.key("queries").item(index)
+        with faults.kept():
+            one = _compiled(entry, Frame(domain=domain, location=at, folder=folder, known=known), faults)
+            if one:
+                compiled.append((index, one))
+                blocks, work = blocks + len(one.blocks), work + one.work
+        if blocks > MAX_BLOCKS or work > MAX_WORK:
+            most = f"{MAX_BLOCKS} blocks" if blocks > MAX_BLOCKS else f"{MAX_WORK} cells that predicates look at"
+            faults.keep(at.fault(f"with this entry there are more than {most}; ask for fewer"))
+        if faults.full or blocks > MAX_BLOCKS or work > MAX_WORK:
+            break
+    _keep_same_names(compiled, location, faults)
+    return [one for _, one in compiled]
+
+
+def _compiled(value: Any, frame: Frame, faults: Faults) -> Compiled | None:
+    """An entry; None where its shape has faults that are kept."""
+    if not isinstance(value, dict):
+        return None
+    kind, value = _kind(value, frame.location, faults)
+    entry = fitting(shaped(value, KINDS[kind], frame.location, faults), KINDS[kind])
+    return None if entry is None else _titled(_COMPILERS[kind](entry, frame), entry, frame.location)
+
+
+def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
+    """What an entry asks for, and the entry; a misspelt kind counts as the one that it can only mean."""
     kinds = [key for key in KINDS if key in value]
     if len(kinds) > 1:
-        raise frame.location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
-    if not kinds:
-        unknown = next((key for key in value if key not in ("name", "weight", "by")), "")
-        raise frame.location.fault(f"asks nothing: one of {', '.join(KINDS)} is missing; {nearest(unknown, KINDS)}")
-    entry = decode(value, KINDS[kinds[0]], frame.location)
-    return _titled(_COMPILERS[kinds[0]](entry, frame), entry, frame.location)
+        raise location.fault(f"{' and '.join(map(repr, kinds))} are two entries; split them")
+    if kinds:
+        return kinds[0], value
+    unknown = next((key for key in value if key not in ("name", "weight", "by")), "")
+    fault, meant = asks_nothing(unknown, location), obvious(unknown, KINDS)
+    if meant is None:
+        raise fault
+    faults.keep(fault)
+    return meant, {meant if key == unknown else key: part for key, part in value.items()}
 
 
 def _titled(compiled: Compiled, entry: Entry, location: Location) -> Compiled:
@@ -172,14 +238,15 @@ def _titled(compiled: Compiled, entry: Entry, location: Location) -> Compiled:
     return replace(compiled, blocks=tuple(replace(block, **named) for block in compiled.blocks))
 
 
-def _distinct_names(compiled: list[Compiled], location: Location) -> None:
+def _keep_same_names(compiled: Sequence[tuple[int, Compiled]], location: Location, faults: Faults) -> None:
     first: dict[str, int] = {}
-    for index, one in enumerate(compiled):
+    for index, one in compiled:
         for block in one.blocks:
             if block.name in first:
                 at = location.key("queries").item(index)
                 other = location.key("queries").item(first[block.name]).path
-                raise at.fault(f"{block.name!r} is also the name of {other}; give one of them a name, or remove it")
+                text = f"{block.name!r} is also the name of {other}; give one of them a name, or remove it"
+                faults.keep(at.fault(text))
             first[block.name] = index
 
 
@@ -195,6 +262,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
         axes = (0,)
         notes = (*notes, f"only the total is asked for: the rules of column {whole.names[0]!r} say which rows count")
     notes = (*notes, *(f"not used: {fact!r} speaks of columns that no query looks at" for fact in _silent(whole, axes)))
+    notes = (*notes, *filter(None, (added(whole.attributes[axis]) for axis in axes)))
     position = {axis: index for index, axis in enumerate(axes)}
 
     @cache
@@ -206,6 +274,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
 
     return QueriesDocument(
         domain=whole.project(axes),
+        columns=whole.names,
         workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks)),
         notes=(*notes, *(f"{one.blocks[0].name}: {note}" for one in compiled for note in one.notes)),
         binning_errors=tuple(

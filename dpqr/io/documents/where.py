@@ -15,7 +15,7 @@ from dpqr.data.arrays import Axes, IntArray
 from dpqr.io.documents.entry import Compiled, Frame, called, integer_matrix
 from dpqr.io.documents.forms import MAX_WORK, WhereEntry
 from dpqr.io.documents.predicate_cells import Mask, evaluate
-from dpqr.io.documents.predicate_parser import parse
+from dpqr.io.documents.predicate_names import parse_over
 from dpqr.io.documents.predicate_tree import And, Node, columns, comparisons, conjuncts
 from dpqr.workload.block import Factor, QueryBlock
 
@@ -27,7 +27,7 @@ def compile_where(entry: WhereEntry, frame: Frame) -> Compiled:
     """One block: a row for every combination of `by` cells for which the predicate can be true."""
     location = frame.location.key("where")
     by = frame.axes(entry.by, frame.location.key("by"))
-    predicate = parse(entry.where, location)
+    predicate = parse_over(frame.domain, entry.where, location)
     work = _work(predicate, frame)
     tied = _groups(predicate, frame)
     spoken = {axis for group in tied for axis in group}

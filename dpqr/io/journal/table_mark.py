@@ -14,9 +14,10 @@ CHUNK = 2**20
 
 
 def table_mark(source: TableSource, key: bytes) -> str | None:
-    """HMAC-SHA256 of the table's files, and of how they are read, under a key that never leaves the ledger.
+    """HMAC-SHA256 of the table's files, or of its content in memory, and of how they are read, under a key that never
+    leaves the ledger.
 
-    None for standard input, which cannot be read twice. Raises: DataError.
+    None for standard input and streams, which cannot be read twice. Raises: DataError.
 
     **Privacy.** A plain digest would let anybody who guesses the table in full test the guess. Under a random key
     that nobody else has, the mark is indistinguishable from random bits, whatever the table; no two reservations
@@ -26,12 +27,12 @@ def table_mark(source: TableSource, key: bytes) -> str | None:
     of neighbours. Where the declaration is false, the run is refused, and closed with all that it has reserved: so
     there is one such bit at most for each reservation, seen by nobody but the holder of both tables and of the ledger.
     """
-    if source.from_stdin:
+    if not source.repeatable:
         return None
     mark = hmac.new(key, canonical([source.delimiter, source.count_column]).encode(), hashlib.sha256)
     try:
         for file in source.files():
-            mark.update(_file_digest(file.path))
+            mark.update(file.frame.digest() if file.frame is not None else _file_digest(file.path))
     except OSError:
         raise DataError("the table cannot be read; check its files and their permissions") from None
     return mark.hexdigest()

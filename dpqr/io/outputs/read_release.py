@@ -161,7 +161,9 @@ def payers(source: TableSource) -> tuple[str, ...]:
 
 
 def _paths(source: TableSource) -> list[str]:
-    """The files of a table. Their faults are reported when the table is opened."""
+    """The files of a table, none of one in memory. Their faults are reported when the table is opened."""
+    if source.frame is not None:
+        return []
     if source.from_stdin:
         return [STANDARD_INPUT]
     try:

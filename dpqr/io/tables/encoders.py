@@ -222,7 +222,7 @@ class Column:
         """Which cells do not stand for null."""
         from pyarrow import compute
 
-        if not self.missing:
+        if not self.missing or not is_text(cells.type):
             return present(cells)
         missing = compute.is_in(cells, value_set=text_array(self.missing, cells.type))
         return present(cells) & ~numpy_values(missing)

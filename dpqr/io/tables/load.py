@@ -21,6 +21,8 @@ from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
+from dpqr.io.tables.foreign import unpacked_bytes
+from dpqr.io.tables.frames import frame_batches
 from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake, Tally, tally
 from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
@@ -51,15 +53,26 @@ class Batches:
         wanted = wanted_columns(self.source, self.domain, self.unit)
         cap = None if self.source.count_column is None else RECORDS
         for file in self.source.files():
-            rows = RowEncoder.of(self.domain, text=file.kind == "csv", count_cap=cap)
+            rows = RowEncoder.of(self.domain, text=file.kind != "parquet", count_cap=cap)
             with closing(self._of_file(file, wanted)) as batches:
                 for batch in batches:
                     yield batch, rows
 
     def _of_file(self, file: TableFile, wanted: dict[str, Accepts]) -> Any:
+        if file.kind == "foreign":
+            self._require_sane(file)
+        if file.frame is not None:
+            return frame_batches(file, file.frame, wanted, self.limits, self.progress, spelt=self.unit.column)
         if file.kind == "csv":
             return csv_batches(file, tuple(wanted), self.limits, self.progress)
         return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.column)
+
+    def _require_sane(self, file: TableFile) -> None:
+        """The limits on bytes, before a library reads the file as a whole."""
+        unpacked = unpacked_bytes(file.path)
+        self.limits.require_bytes(unpacked)
+        if self.limits.is_decompression_bomb(file.bytes or 0, unpacked):
+            raise DataError(f"{file.path} unpacks to more than 100 times its size; state --max-bytes if that is meant")
 
 
 _PACKED = 4
@@ -102,7 +115,7 @@ def dense_cells(files: Sequence[TableFile], domain: Domain, limits: Limits) -> i
 
 
 def _rows(file: TableFile, columns: int) -> int:
-    packed = file.kind == "parquet" or file.path.lower().endswith(".gz")
+    packed = file.kind in ("parquet", "foreign") or file.path.lower().endswith(".gz")
     width = 2 * columns + 4
     return (file.bytes or 0) // (max(1, width // _PACKED) if packed else width)
 

@@ -12,7 +12,7 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.load import Batches
-from dpqr.io.tables.source import STDIN, TableFile, TableSource
+from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import check_table
 
 
@@ -24,9 +24,9 @@ def require_public(points: TableSource, table: TableSource) -> None:
     are distinguished by device and number, so a copy under another name is not found: that points are public remains
     the word of whoever names them.
     """
-    private = {_identity(file.path) for file in _present(table)} - {None}
+    private = {_identity(file) for file in _present(table)} - {None}
     for file in points.files():
-        if _identity(file.path) in private:
+        if _identity(file) in private:
             raise UsageFault(
                 f"--points {file.path} is a file of the private table, and how many points there are is shown\n"
                 "give public rows, as a file of their own"
@@ -41,11 +41,11 @@ def _present(table: TableSource) -> tuple[TableFile, ...]:
         return ()
 
 
-def _identity(path: str) -> tuple[int, int] | None:
-    """Device and number of a file; None for standard input."""
-    if path == STDIN:
+def _identity(file: TableFile) -> tuple[int, int] | None:
+    """Device and number of a file; None for what is none: standard input, a table in memory."""
+    if file.bytes is None or file.kind == "frame":
         return None
-    status = os.stat(path)
+    status = os.stat(file.path)
     return status.st_dev, status.st_ino
 
 

@@ -14,10 +14,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.privacy.policy import require_delimiter
+
+if TYPE_CHECKING:
+    from dpqr.io.tables.frames import Frame
 
 MOST_FILES = 2**17
 _ANY_DEPTH = "**"
@@ -83,7 +86,7 @@ _CSV_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
 _PARQUET_ENDINGS = (".parquet", ".pq")
 _PARQUET_MAGIC = b"PAR1"
 
-Kind = Literal["csv", "parquet"]
+Kind = Literal["csv", "parquet", "frame", "foreign"]
 
 
 @dataclass(slots=True)
@@ -113,7 +116,8 @@ class StandardInput:
 class TableFile:
     """One regular file of the table. bytes: its size on disk, private where rows are.
 
-    stdin: what is read in place of a file; its path is "-", and its size is not known.
+    stdin, frame: what is read in place of a file. The path is then what messages call it: "-" for standard input, whose
+    size is not known, or the frame's name.
     """
 
     path: str
@@ -121,6 +125,7 @@ class TableFile:
     delimiter: str
     bytes: int | None
     stdin: StandardInput | None = None
+    frame: Frame | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,15 +136,17 @@ class TableSource:
     input. Rows are counted the same however they are spread over files.
     delimiter: one character between the cells of a CSV row; None: a tab in .tsv files, a comma elsewhere.
     count_column: where the table is a histogram already, the column that says how many records a row stands for.
+    frame: a table in memory, in the place of paths.
     """
 
-    paths: tuple[str, ...]
+    paths: tuple[str, ...] = ()
     delimiter: str | None = None
     count_column: str | None = None
+    frame: Frame | None = field(default=None, repr=False)
     stdin: StandardInput = field(default_factory=StandardInput, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.paths:
+        if not self.paths and self.frame is None:
             raise UsageFault("name the table: a CSV or Parquet file, a directory of them, or - for CSV on stdin")
         if STDIN in self.paths and len(self.paths) > 1:
             raise UsageFault("- (standard input) cannot be joined with other tables; give it alone")
@@ -148,6 +155,11 @@ class TableSource:
     @property
     def from_stdin(self) -> bool:
         return self.paths == (STDIN,)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether the table can be read a second time: files can, standard input and streams cannot."""
+        return not self.from_stdin if self.frame is None else self.frame.repeatable
 
     def files(self) -> tuple[TableFile, ...]:
         """The regular files behind `paths`, in a fixed order. Looks at names, kinds and sizes only; of sizes, none but
@@ -158,11 +170,14 @@ class TableSource:
         """
         if self.from_stdin:
             return (TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None, stdin=self.stdin),)
+        if self.frame is not None:
+            named, size = self.frame.name, self.frame.size
+            return (TableFile(path=named, kind="frame", delimiter=",", bytes=size, frame=self.frame),)
         files = tuple(self._file(path) for given in self.paths for path in _expand(given))
         _refuse_repeats(files)
         if len({file.kind for file in files}) > 1:
             raise DataError(
-                "the table mixes CSV with Parquet files; name files of one kind, for example 'data/*.parquet'"
+                "the table mixes CSV with Parquet or other files; name files of one kind, for example 'data/*.parquet'"
             )
         return files
 
@@ -175,7 +190,11 @@ class TableSource:
         if status.st_size == 0:
             raise DataError(f"{path} is empty: it has no bytes; a table without rows still has its header")
         delimiter = self.delimiter or ("\t" if ".tsv" in Path(path).name.lower() else ",")
-        return TableFile(path=path, kind=_kind(path), delimiter=delimiter, bytes=status.st_size)
+        from dpqr.io.tables.foreign import foreign_frame
+
+        frame = foreign_frame(path, status.st_size)
+        kind = "foreign" if frame else _kind(path)
+        return TableFile(path=path, kind=kind, delimiter=delimiter, bytes=status.st_size, frame=frame)
 
 
 def _expand(given: str) -> list[str]:

@@ -12,7 +12,9 @@ from typing import Any
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
+from dpqr.io.tables.arrow_arrays import is_text
 from dpqr.io.tables.encoders import encoder
+from dpqr.io.tables.frames import check_frame
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.table import Accepts, parquet_schema
 from dpqr.io.tables.persons.person import person_refusal
@@ -32,7 +34,9 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
     """
     wanted = wanted_columns(source, domain, unit)
     for file in source.files():
-        if file.kind == "csv":
+        if file.frame is not None:
+            check_frame(file, file.frame, wanted, limits)
+        elif file.kind == "csv":
             csv_names(file, tuple(wanted), limits)
         else:
             parquet_schema(file, wanted, limits)
@@ -88,10 +92,15 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
     Raises: DataError, among others where the first line of a CSV looks like a row.
     """
     first = source.files()[0]
+    names: tuple[str, ...]
     if source.from_stdin:
         raise UsageFault("a domain file is started from a file, not from standard input")
-    if first.kind == "csv":
-        names: tuple[str, ...] = csv_names(first, (), Limits())
+    if first.frame is not None:
+        names = first.frame.names
+        kinds = [_frictionless(first.frame.kind(name)) for name in names]
+        _refuse_duplicates(first, names)
+    elif first.kind == "csv":
+        names = csv_names(first, (), Limits())
         _require_header(first, names)
         kinds = ["any"] * len(names)
     else:
@@ -125,7 +134,7 @@ def _frictionless(kind: Any) -> str:
         "number": lambda each: types.is_floating(each) or types.is_decimal(each),
         "date": types.is_date,
         "datetime": types.is_timestamp,
-        "string": lambda each: types.is_string(each) or types.is_large_string(each),
+        "string": is_text,
     }
     return next((name for name, holds in named.items() if holds(kind)), "any")
 

@@ -65,10 +65,10 @@ Asked = Callable[..., QueriesDocument]
 def ask(tmp_path: Path) -> Asked:
     """Write a queries file with these entries and read it back."""
 
-    def asked(*entries: dict[str, Any], domain: Any = SURVEY) -> QueriesDocument:
+    def asked(*entries: dict[str, Any], domain: Any = SURVEY, strict: bool = False) -> QueriesDocument:
         path = tmp_path / "queries.json"
         path.write_text(json.dumps({"dpqr": "queries/1", "domain": domain, "queries": entries}), encoding="utf-8")
-        return read_queries(path)
+        return read_queries(path, strict=strict)
 
     return asked
 

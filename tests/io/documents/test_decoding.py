@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 
 from dpqr.errors import DocumentError
-from dpqr.io.documents.decoding import Location, decode, nearest, number, spoken
-from dpqr.io.documents.forms import MarginalsEntry, TableSchema
+from dpqr.io.documents.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
+from dpqr.io.documents.faults import Faults
+from dpqr.io.documents.forms import MarginalsEntry, TableSchema, WhereEntry
 
 
 def test_paths_are_json_paths() -> None:
@@ -85,3 +86,46 @@ def test_values_are_shown_short() -> None:
     assert spoken(None) == "null"
     assert spoken(False) == "false"
     assert len(spoken("x" * 500)) == 60
+
+
+@pytest.mark.parametrize(
+    ("word", "meant"),
+    [
+        ("marginl", "marginal"),
+        ("margianl", "marginal"),
+        ("Marginal", "marginal"),
+        ("missing_values", "missingValues"),
+        ("pre-fix", "prefix"),
+        ("marginale", None),
+        ("mrginl", None),
+        ("v2", None),
+        ("form/2", None),
+        (3, None),
+        ("x" * 10**6, None),
+    ],
+)
+def test_a_misspelling_has_one_meaning_or_none(word: Any, meant: str | None) -> None:
+    assert obvious(word, ("marginal", "marginals", "prefix", "missingValues", "v1", "form/1")) == meant
+
+
+def test_every_fault_of_a_shape_is_named() -> None:
+    value = {"fields": [{"name": 3, "type": "x", "dpqr": {"bins": 0, "null": 1}}, 7], "malformed": "x", "y": 1}
+    with pytest.raises(DocumentError) as caught:
+        decode(value, TableSchema, PLACE)
+    assert [fault.path for fault in caught.value.faults] == [
+        "$.fields[0].name",
+        "$.fields[0].type",
+        "$.fields[0].dpqr.bins",
+        "$.fields[0].dpqr.null",
+        "$.fields[1]",
+        "$.malformed",
+        "$",
+    ]
+
+
+def test_an_obvious_fix_is_shaped_as_if_it_were_made() -> None:
+    faults = Faults()
+    value = {"wheer": "a = 1", "by": "b", "weight": "2"}
+    assert shaped(value, WhereEntry, PLACE, faults) == {"where": "a = 1", "by": ["b"], "weight": "2"}
+    assert [fault.fix and fault.fix.text for fault in faults.found] == ['"where"', '["b"]']
+    assert fitting(value, WhereEntry) is None

@@ -103,8 +103,11 @@ def keys(parts: dict[str, Any], name: str) -> set[str]:
 
 def test_every_key_of_the_domain_schema_is_read() -> None:
     read_domain(DOMAIN)
+    unit = {"column": "who", "max_rows": 3}
+    read_domain({**DOMAIN, "totals": [], "unit": unit})
     found = schema("domain")
-    assert keys(found, "TableSchema") == set(DOMAIN)
+    assert keys(found, "TableSchema") == {*DOMAIN, "unit"}
+    assert keys(found, "UnitForm") == set(unit)
     assert keys(found, "Field") == set(FIELD)
     limits = set().union(*(field.get("constraints", {}) for field in DOMAIN["fields"]))
     assert keys(found, "Constraints") == limits

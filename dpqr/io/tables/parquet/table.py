@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -104,7 +104,7 @@ def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limi
     def look() -> Any:
         with _raw(file) as raw:
             schema = _known(file, raw, limits).schema.to_arrow_schema()
-        _check_schema(file, schema, columns)
+        check_columns(file, schema.names, lambda name: schema.field(name).type, columns)
         return schema
 
     return discreetly(look, _explainer(file))
@@ -197,7 +197,8 @@ def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> 
             buffer_size=_BUFFER,
             coerce_int96_timestamp_unit="us",
         ) as table:
-            _check_schema(file, table.schema_arrow, columns)
+            schema = table.schema_arrow
+            check_columns(file, schema.names, lambda name: schema.field(name).type, columns)
             yield table, footer
 
 
@@ -228,18 +229,25 @@ def _check_sizes(file: TableFile, footer: Footer, limits: Limits) -> None:
     limits.require_bytes(sum(chunk.unpacked for group in footer.groups for chunk in group.chunks))
 
 
-def _check_schema(file: TableFile, schema: Any, columns: Mapping[str, Accepts]) -> None:
-    times = Counter(schema.names)
+def check_columns(
+    file: TableFile, names: Sequence[str], kind: Callable[[str], Any], columns: Mapping[str, Accepts]
+) -> None:
+    """That each of `columns` is there once, of a type that it may have. kind: the Arrow type of a column, by its name.
+
+    Raises: DataError.
+    """
+    times = Counter(names)
     for name, accepts in columns.items():
         if not times[name]:
             raise DataError(f"{file.path} has no column {name!r}; correct its name in the domain file or in the table")
         if times[name] > 1:
             raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")
-        found = schema.field(name).type
+        found = kind(name)
         allowed = accepts(found)
         if allowed is not None:
+            form = "Parquet type" if file.kind == "parquet" else "type"
             raise DataError(
-                f"{file.path}: column {name!r} has the Parquet type {str(found)[:_TYPE_WIDTH]}\n"
+                f"{file.path}: column {name!r} has the {form} {str(found)[:_TYPE_WIDTH]}\n"
                 f"the domain declares it such that it must hold {allowed}"
             )
 

@@ -1,0 +1,99 @@
+"""Columns of pandas as Arrow arrays.
+
+A column of Python objects is text, whatever it holds, so that no cell decides its type. Each cell is what a CSV would
+hold: whole numbers, decimals, true and false, ISO dates; None, NaN, NaT and pandas.NA are null; an object of any other
+type is a text that nothing is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date
+from decimal import Decimal
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray
+
+Reader = Callable[[slice], Any]
+"""Rows of one column as an Arrow array."""
+_LARGEST = 10**40
+"""Larger whole numbers are no cells: Python prints none of more than 4,300 digits."""
+
+
+def column_reader(series: Any) -> Reader:
+    """How a column of pandas is read. What does not depend on the slice is made once."""
+    import pandas
+    import pyarrow as pa
+
+    kind = series.dtype
+    if isinstance(kind, pandas.CategoricalDtype):
+        categories = column_reader(kind.categories.to_series())(slice(None))
+        return lambda part: _dictionary(series.array.codes[part], categories)
+    if isinstance(kind, pandas.IntervalDtype):
+        return lambda part: _texts(series.iloc[part].astype(str).to_numpy(dtype=object))
+    if isinstance(kind, pandas.SparseDtype):
+        return lambda part: pa.array(series.iloc[part].sparse.to_dense(), from_pandas=True)
+    if isinstance(kind, pandas.StringDtype):
+        return lambda part: _strings(series.iloc[part])
+    if kind == np.dtype(object):
+        return lambda part: _texts(series.iloc[part].to_numpy())
+    return lambda part: pa.array(series.iloc[part], from_pandas=True)
+
+
+def _dictionary(codes: AnyArray, categories: Any) -> Any:
+    import pyarrow as pa
+
+    missing = codes < 0
+    indices = pa.array(codes, mask=missing) if missing.any() else pa.array(codes)
+    return pa.DictionaryArray.from_arrays(indices, categories)
+
+
+def _strings(series: Any) -> Any:
+    """A column of pandas' own text type. Arrow takes it as it is, but for texts that no UTF-8 can hold."""
+    import pyarrow as pa
+
+    try:
+        return pa.array(series, from_pandas=True)
+    except UnicodeError:
+        return _texts(series.to_numpy(dtype=object))
+
+
+def _texts(cells: AnyArray) -> Any:
+    """Python objects as texts; those that cannot be written in UTF-8 are bytes that are none, so that their rows are
+    malformed."""
+    import pandas
+    import pyarrow as pa
+
+    with suppress(pa.ArrowException, UnicodeError):
+        return pa.array(cells, type=pa.large_string(), from_pandas=True)
+    missing = pandas.isna(cells)
+    found = [None if gone else _spelt(cell) for cell, gone in zip(cells, missing, strict=True)]
+    return pa.array(found, type=pa.large_binary()).view(pa.large_string())
+
+
+def _spelt(cell: object) -> bytes:
+    """A cell as a CSV would hold it. Any object has some text, for none may end a run."""
+    if isinstance(cell, bytes):
+        return cell
+    return _spelt_out(cell).encode("utf-8", "surrogatepass")
+
+
+def _spelt_out(cell: object) -> str:
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, Integral) and abs(int(cell)) < _LARGEST:
+        return str(int(cell))
+    if isinstance(cell, float | np.floating):
+        value = float(cell)
+        return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(cell, date):
+        return cell.isoformat()
+    if isinstance(cell, Decimal | np.datetime64):
+        return str(cell)
+    return f"<{type(cell).__name__}>"

@@ -1,0 +1,204 @@
+"""Tables of other programs count as the same rows in a CSV do."""
+
+from __future__ import annotations
+
+import datetime as dt
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pyarrow as pa
+import pyreadstat
+import pytest
+from pyarrow import feather
+
+from dpqr.errors import DataError, UsageFault
+from dpqr.io.documents.domain import read_domain
+from dpqr.io.journal.table_mark import table_mark
+from dpqr.io.tables import foreign
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.points import require_public
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table, column_types
+
+CELLS = {"otherwise": "cell"}
+HALVES = ["2024-01-01", "2024-07-01T12:00:00Z", "2025-01-01"]
+DOMAIN = read_domain(
+    {
+        "missingValues": ["", "NA"],
+        "fields": [
+            {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}, "dpqr": CELLS},
+            {"name": "home region", "type": "integer", "constraints": {"enum": [1, 2]}, "dpqr": CELLS},
+            {"name": "income", "type": "number", "dpqr": {"edges": [0, 10, 20.5], **CELLS}},
+            {"name": "born", "type": "date", "dpqr": {"edges": ["1950-01-01", "2000-01-01", "2010-01-01"], **CELLS}},
+            {
+                "name": "seen",
+                "type": "datetime",
+                "dpqr": {"edges": ["2024-01-01", "2024-07-01T12:00:00Z", "2025-01-01"]},
+            },
+        ],
+    }
+)
+ROWS = [
+    ("f", 1, 3.0, dt.date(1991, 5, 5), dt.datetime(2024, 3, 1, 4, 5, 6)),
+    ("m", 2, 20.5, dt.date(2005, 1, 1), dt.datetime(2024, 12, 31, 23, 59)),
+    ("", None, None, None, dt.datetime(2024, 1, 1)),
+    ("x", 3, 99.25, dt.date(1890, 1, 1), dt.datetime(2024, 7, 1, 12)),
+    ("NA", 2, 0.0, dt.date(2009, 12, 31), dt.datetime(2024, 7, 1, 11, 59)),
+]
+NAMES = list(DOMAIN.names)
+STATED = [name.replace(" ", "_") for name in NAMES]
+"""No name of the statistical formats holds a blank."""
+
+
+def domain(names: list[str]) -> Any:
+    renamed = [replace(each, name=name) for each, name in zip(DOMAIN.attributes, names, strict=True)]
+    return replace(DOMAIN, attributes=tuple(renamed))
+
+
+def frame(names: list[str]) -> pd.DataFrame:
+    return pd.DataFrame(ROWS, columns=names).astype({names[1]: "float64", names[2]: "float64", names[0]: "object"})
+
+
+def workbook(path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in [NAMES, *ROWS, [None] * 5]:
+        book.active.append(row)
+    book.create_sheet("other").append(["private"])
+    book.save(path)
+
+
+def stata(path: Path) -> None:
+    table = frame(STATED).astype({"born": "datetime64[s]", "seen": "datetime64[ms]"})
+    table.to_stata(path, write_index=False, convert_dates={"born": "td", "seen": "tc"})
+
+
+def arrow(path: Path) -> None:
+    table = pa.Table.from_pandas(frame(NAMES).astype({"sex": "category"}))
+    feather.write_feather(table, path, chunksize=2, compression="lz4")
+
+
+MADE = {
+    "t.xlsx": (workbook, NAMES),
+    "t.dta": (stata, STATED),
+    "t.sav": (lambda path: pyreadstat.write_sav(frame(STATED), path), STATED),
+    "t.feather": (arrow, NAMES),
+}
+
+
+@pytest.mark.parametrize("file", MADE)
+def test_the_rows_are_those_of_a_csv(file: str, tmp_path: Path, load: Any) -> None:
+    make, names = MADE[file]
+    make(tmp_path / file)
+    frame(names).astype({names[1]: "Int64"}).to_csv(tmp_path / "t.csv", index=False)
+    found = load(domain(names), tmp_path / file)
+    assert found.sum() == len(ROWS)
+    assert np.array_equal(found, load(domain(names), tmp_path / "t.csv"))
+    assert np.array_equal(found, load(domain(names), tmp_path / file, batch_rows=2))
+
+
+@pytest.mark.parametrize("file", MADE)
+def test_names_alone_are_checked_before_anything_is_paid(file: str, tmp_path: Path) -> None:
+    make, names = MADE[file]
+    make(tmp_path / file)
+    source = TableSource(paths=(str(tmp_path / file),))
+    check_table(source, domain(names), Limits())
+    assert [name for name, _ in column_types(source)] == names
+    with pytest.raises(DataError, match=r"has no column 'sexx'"):
+        check_table(source, domain(["sexx", *names[1:]]), Limits())
+
+
+@pytest.mark.parametrize("file", [*MADE, "t.sas7bdat"])
+def test_a_file_of_another_kind_is_refused_by_its_header(file: str, tmp_path: Path) -> None:
+    (tmp_path / file).write_bytes(b"sex,age\nPRIVATEVALUE,3\n" * 100)
+    with pytest.raises(DataError, match=r"save it again, or as CSV$") as caught:
+        check_table(TableSource(paths=(str(tmp_path / file),)), DOMAIN, Limits())
+    assert "PRIVATE" not in str(caught.value)
+
+
+def test_a_date_that_is_on_no_calendar_ends_no_run(tmp_path: Path, load: Any) -> None:
+    pyreadstat.write_sav(
+        pd.DataFrame({"d": [1e12, 1e18, -1e15, 13e9]}), tmp_path / "t.sav", variable_format={"d": "DATE11"}
+    )
+    dates = {"fields": [{"name": "d", "type": "date", "dpqr": {"edges": ["1990-01-01", "2000-01-01"], **CELLS}}]}
+    assert load(read_domain(dates), tmp_path / "t.sav").tolist() == [1, 0, 3, 0]
+
+
+@pytest.mark.parametrize(
+    ("ending", "form", "cell", "meant"),
+    [
+        (".dta", "%td", 0, dt.datetime(1960, 1, 1)),
+        (".dta", "%tdCCYY-NN-DD", -1.0, dt.datetime(1959, 12, 31)),
+        (".dta", "%d", 1, dt.datetime(1960, 1, 2)),
+        (".dta", "%tc", 1500, dt.datetime(1960, 1, 1, 0, 0, 1, 500_000)),
+        (".dta", "%tm", 5, 5),
+        (".dta", "%9.0g", 5, 5),
+        (".sas7bdat", "DATE", 1, dt.datetime(1960, 1, 2)),
+        (".sas7bdat", "YYMMDD", 1, dt.datetime(1960, 1, 2)),
+        (".sas7bdat", "DATETIME", 60, dt.datetime(1960, 1, 1, 0, 1)),
+        (".sas7bdat", "TIME", 60, 60),
+        (".sav", "ADATE10", 86400, dt.datetime(1582, 10, 15)),
+        (".sav", "DATETIME20", 1, dt.datetime(1582, 10, 14, 0, 0, 1)),
+        (".sav", "F8.2", 1, 1),
+        (".sav", "A20", "x", "x"),
+        (".sav", "DATE11", "x", "x"),
+    ],
+)
+def test_moments(ending: str, form: str, cell: Any, meant: Any) -> None:
+    assert foreign._moments(ending, form)(cell) == meant
+
+
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("t.json", "read_json('t.json', dtype=False).to_csv"),
+        ("t.JSONL", "read_json('t.JSONL', dtype=False, lines=True)"),
+        ("t.xls", "save it as .xlsx or CSV"),
+        ("t.rds", "write_parquet"),
+        ("t.orc", "read_orc('t.orc')"),
+    ],
+)
+def test_other_formats_name_the_way_to_convert(name: str, way: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text("PRIVATEVALUE")
+    with pytest.raises(DataError, match=r"tables are not read; convert it to CSV or Parquet\n") as caught:
+        TableSource(paths=(str(tmp_path / name),)).files()
+    assert way in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.sav"])
+def test_the_extra_is_named_where_it_is_missing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / name).write_text("x")
+    monkeypatch.setattr(foreign, "find_spec", lambda library: None if library != "pandas" else find_spec(library))
+    with pytest.raises(UsageFault, match=r"pip install 'dpqr\[formats\]'"):
+        TableSource(paths=(str(tmp_path / name),)).files()
+
+
+def test_the_mark_is_of_the_file_and_points_are_told_from_the_table(tmp_path: Path) -> None:
+    workbook(tmp_path / "t.xlsx")
+    source = TableSource(paths=(str(tmp_path / "t.xlsx"),))
+    assert source.repeatable
+    assert table_mark(source, b"key") == table_mark(source, b"key")
+    with pytest.raises(UsageFault, match="is a file of the private table"):
+        require_public(source, source)
+
+
+def test_a_workbook_that_unpacks_to_more_than_allowed_is_not_read(tmp_path: Path, load: Any) -> None:
+    workbook(tmp_path / "t.xlsx")
+    size = foreign.unpacked_bytes(str(tmp_path / "t.xlsx"))
+    assert size > 2 * (tmp_path / "t.xlsx").stat().st_size
+    with pytest.raises(DataError, match="more bytes than the declared limit"):
+        load(DOMAIN, tmp_path / "t.xlsx", bytes=size - 1)
+
+
+def test_a_workbook_built_to_fill_a_machine_is_not_read(tmp_path: Path, load: Any) -> None:
+    workbook(tmp_path / "t.xlsx")
+    with ZipFile(tmp_path / "t.xlsx", "a", ZIP_DEFLATED) as packed, packed.open("xl/more.xml", "w") as part:
+        for _ in range(300):
+            part.write(bytes(2**20))
+    with pytest.raises(DataError, match="unpacks to more than 100 times its size"):
+        load(DOMAIN, tmp_path / "t.xlsx")

@@ -1,0 +1,30 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+from dpqr.errors import DocumentError, Fault, Fix
+from dpqr.report.fault_view import fault_lines, fixed_line
+
+FILE = Path("sub/q.json")
+ONE = Fault(message="is wrong", document="q.json", path="$.a", file=FILE, line=3)
+TWO = Fault(message="is too\nadd it", document="d", path="$", file=Path("d.json"), fix=Fix(path="$"), line=7)
+
+
+def test_one_fault_is_a_sentence_and_a_place() -> None:
+    assert fault_lines(DocumentError(str(ONE), (ONE,))) == ("q.json: $.a: is wrong", "see: sub/q.json:3")
+    assert fault_lines(DocumentError("wrong\nadd it")) == ("wrong", "add it")
+    assert fault_lines(DocumentError("wrong", (TWO,)))[-1] == "see: d.json:7; `dpqr check --fix` fixes it"
+
+
+def test_several_have_a_line_each() -> None:
+    assert fault_lines(DocumentError("2 faults in q.json and d\nand so on", (ONE, TWO))) == (
+        "2 faults in q.json and d",
+        "sub/q.json:3: $.a: is wrong",
+        "d.json:7: $: is too add it",
+        "see: `dpqr check --fix` fixes 1 of them",
+    )
+
+
+def test_fixes_are_shown() -> None:
+    assert fixed_line(FILE, 3, "$.a", '"0"', "0") == 'fixed sub/q.json:3: $.a: "0" -> 0'
+    assert fixed_line(FILE, 3, "$.a[1]", '"F"', "") == 'fixed sub/q.json:3: $.a[1]: "F" removed'
