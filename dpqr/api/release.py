@@ -171,13 +171,15 @@ class Made:
 
     def record(self) -> dict[str, Any]:
         from dpqr.io.outputs.release_document import release_document
+        from dpqr.report.receipt import receipt
 
-        return release_document(self.finished)
+        return release_document(self.finished, receipt=receipt(self.finished))
 
     def receipt(self) -> Receipt:
-        from dpqr.report.release_view import receipt_view
+        from dpqr.report.receipt import receipt
+        from dpqr.report.wording import facts
 
-        return Receipt.of(lambda: receipt_view(self.finished))
+        return Receipt.of(lambda: facts(receipt(self.finished)))
 
     def synthetic(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import synthetic_frame
@@ -201,12 +203,10 @@ class Kept:
         return self.files.record
 
     def receipt(self) -> Receipt:
+        from dpqr.app.show import kept_receipt
         from dpqr.report.wording import facts
 
-        record = self.files.record
-        lines = [("Warning", record["warning"]), ("Guarantee", record["guarantee"]), ("Accuracy", record["certainty"])]
-        lines += [("Note", sentence) for sentence in record["trust"]]
-        return Receipt.of(lambda: facts((name, str(text)) for name, text in lines if text))
+        return Receipt.of(lambda: facts(kept_receipt(self.files.record)))
 
     def synthetic(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import read_synthetic_frame

@@ -43,6 +43,7 @@ from dpqr.privacy.accountants.known import PREDICTING, available
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import Reason
+from dpqr.report.prediction_view import prediction_receipt
 
 
 class Progress(Protocol):
@@ -201,7 +202,7 @@ def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: s
     if not files:
         return
     if isinstance(released.plan.form, FunctionForm):
-        write_document(files[0], model_document(released, domain))
+        write_document(files[0], model_document(released, domain, prediction_receipt(released)))
         return
     write_predictions(files[0], predictions_table(released.predictions, released.scores, released.plan.releases))
-    write_document(files[1], prediction_document(released))
+    write_document(files[1], prediction_document(released, prediction_receipt(released)))

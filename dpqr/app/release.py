@@ -30,6 +30,7 @@ from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.accountants.known import available
+from dpqr.report.receipt import receipt
 from dpqr.strategies.plan import Plan
 
 
@@ -104,7 +105,7 @@ def release(
         reason = run.paid.reason if run.paid else request.reason
         finished = replace(drawn, reason=reason, rehearsed=rehearsed)
         if target:
-            write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
+            _write(finished, target, output)
         run.released()
     return finished
 
@@ -115,7 +116,12 @@ def save(finished: Release, output: OutputRequest) -> None:
         require_sampleable(finished.plan, output.synthetic)
     target = _reserved(output, None)
     if target:
-        write_release(finished, target, answers=output.format, synthetic=output.synthetic, bins=output.bins)
+        _write(finished, target, output)
+
+
+def _write(finished: Release, target: ReleaseDirectory, output: OutputRequest) -> None:
+    form, synthetic, bins = output.format, output.synthetic, output.bins
+    write_release(finished, target, answers=form, synthetic=synthetic, bins=bins, receipt=receipt(finished))
 
 
 def _reserved(output: OutputRequest, payer: LedgerRequest | None) -> ReleaseDirectory | None:

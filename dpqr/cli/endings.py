@@ -18,7 +18,7 @@ from types import FrameType
 import click
 from click.exceptions import NoArgsIsHelpError
 
-from dpqr.cli.streams import require_output, say
+from dpqr.cli.streams import fitted, require_output, say
 from dpqr.errors import (
     NO_MEMORY,
     RESUMABLE,
@@ -119,7 +119,7 @@ def say_ending(ending: Ending, error: BaseException) -> None:
     else:
         _say(ending.text)
     for note in ending.notes:
-        say(note)
+        say(fitted(note, sys.stderr))
 
 
 def _notes(error: BaseException) -> tuple[str, ...]:
@@ -155,7 +155,8 @@ def _say_lines(lines: Sequence[str]) -> None:
     """A name that holds line ends or terminal codes is shown escaped, and a long line cut."""
     for line in filter(None, (f"dpqr: {lines[0]}", *lines[1:])):
         shown = "".join(sign if sign.isprintable() else repr(sign)[1:-1] for sign in line)
-        say(shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}")
+        cut = shown if len(shown) <= LINE else f"{shown[: LINE // 2]} ... {shown[5 - LINE // 2 :]}"
+        say(fitted(cut, sys.stderr))
 
 
 def _output_fault() -> str | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from dpqr.cli.completion import topics
-from dpqr.cli.streams import product, rendered, say, watched
+from dpqr.cli.streams import paged, product, rendered, say, watched
 
 if TYPE_CHECKING:
     from dpqr.app.guide import Hit
@@ -31,16 +31,21 @@ def command(*, topic: str | None, search: str | None, no_color: bool) -> None:
     if search is not None:
         _found(topic, search, not no_color)
     elif topic is None:
-        _listed()
+        _listed(not no_color)
     else:
         _shown(topic, not no_color)
 
 
-def _listed() -> None:
+def _listed(color: bool) -> None:
     from dpqr.app.guide import TOPICS, summary
 
-    for name in TOPICS:
-        product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
+    if watched(sys.stdout):
+        from dpqr.report.wording import facts
+
+        product(rendered(facts((name, summary(name)) for name in TOPICS), sys.stdout, color))
+    else:
+        for name in TOPICS:
+            product(f"{name:<{max(map(len, TOPICS))}}  {summary(name)}")
     say("read one: dpqr guide TOPIC; search them: dpqr guide --search WORD")
 
 
@@ -51,9 +56,9 @@ def _shown(topic: str, color: bool) -> None:
     if not watched(sys.stdout):
         product(text.rstrip("\n"))
         return
-    from rich.markdown import Markdown
+    from dpqr.report.guide_view import guide_view
 
-    product(rendered(Markdown(text, code_theme="ansi_dark", hyperlinks=False), sys.stdout, color))
+    paged(rendered(guide_view(text), sys.stdout, color))
 
 
 def _found(topic: str | None, words: str, color: bool) -> None:

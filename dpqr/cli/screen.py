@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from dpqr.cli.streams import product, product_json, rendered, require_output, say
+from dpqr.cli.streams import product, product_json, rendered, require_output, say, watched
 from dpqr.errors import UsageFault
-from dpqr.report.wording import plain
+from dpqr.report.wording import facts, plain
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from dpqr.cli.groups import Display
     from dpqr.construction.release import Release
     from dpqr.construction.resources import Resources
@@ -60,15 +63,18 @@ class Screen:
         product(rendered(explanation_view(found), sys.stdout, self.color))
 
     def release(self, release: Release, directory: str | None) -> None:
-        """Answers on stdout unless they went to a directory; receipt, certificate and trust notes on stderr."""
-        from dpqr.report.release_view import answers_view
+        """Answers on stdout unless they went to a directory; then, on stderr, what they are worth, and where they are.
 
-        self._receipt(release, directory)
-        with _paid(directory):
-            if self.as_json:
-                self._document(release)
-            elif not directory:
-                product(rendered(answers_view(release, TABLE_ROWS), sys.stdout, self.color))
+        A terminal is shown the digest last, so that no answer scrolls it away; a log is given the whole receipt.
+        """
+        try:
+            with _paid(directory):
+                if self.as_json:
+                    self._document(release)
+                elif not directory:
+                    product(rendered(self._answers(release), sys.stdout, self.color))
+        finally:
+            self._receipt(release, directory)
 
     def prediction_plan(self, plan: PredictionPlan, outlook: Outlook) -> None:
         """The plan of a prediction run, and what else its budget would buy: stdout."""
@@ -83,17 +89,17 @@ class Screen:
     def prediction_release(self, release: PredictionRelease, out: str | None) -> None:
         """Predictions on stdout unless they went to a file; the receipt on stderr."""
         from dpqr.io.outputs.prediction_document import prediction_document, release_words
-        from dpqr.report.prediction_view import prediction_receipt_view
+        from dpqr.report.prediction_view import prediction_receipt
 
         if self.lines:
             event = {"event": "released", "guarantee": release_words(release), "out": out}
             say(json.dumps(event))
         else:
-            say(rendered(prediction_receipt_view(release), sys.stderr, self.color))
+            say(rendered(facts(prediction_receipt(release)), sys.stderr, self.color))
         with _paid(out):
             if self.as_json:
                 predicted = {"predictions": release.predictions.tolist()} if release.pointwise else {}
-                product_json(prediction_document(release) | predicted)
+                product_json(prediction_document(release, prediction_receipt(release)) | predicted)
             elif release.pointwise:
                 self.predictions(release.predictions, out)
             elif not self.lines:
@@ -121,21 +127,35 @@ class Screen:
 
     def _receipt(self, release: Release, directory: str | None) -> None:
         from dpqr.construction.sentences import release_guarantee
-        from dpqr.report.release_view import receipt_view
+        from dpqr.report.receipt import receipt
 
         if self.lines:
             guarantee, trust = release_guarantee(release), list(release.trust)
             say(json.dumps({"event": "released", "guarantee": guarantee, "trust": trust, "out": directory}))
-            return
-        say(rendered(receipt_view(release), sys.stderr, self.color))
-        if directory:
-            say(f"released to {plain(directory)}")
+        elif watched(sys.stderr):
+            from dpqr.report.release_view import release_view
+
+            files = sorted(os.listdir(directory)) if directory else ()
+            say(rendered(release_view(release, directory, files), sys.stderr, self.color))
+        else:
+            say(rendered(facts(receipt(release)), sys.stderr, self.color))
+            if directory:
+                say(f"released to {plain(directory)}")
+
+    def _answers(self, release: Release) -> RenderableType:
+        from dpqr.construction.answered import answered
+        from dpqr.report.answers_view import answers_view, blocks_view
+
+        blocks = (answered(each, release.plan.problem.domain) for each in release.answers)
+        return (blocks_view if watched(sys.stdout) else answers_view)(list(blocks))
 
     def _document(self, release: Release) -> None:
         from dpqr.io.outputs.release_document import release_document
         from dpqr.io.outputs.release_files import answer_records
+        from dpqr.report.receipt import receipt
 
-        product_json(release_document(release) | {"answers": answer_records(release)})
+        record = release_document(release, receipt=receipt(release))
+        product_json(record | {"answers": answer_records(release)})
 
 
 @contextmanager

@@ -10,7 +10,9 @@ import io
 import json
 import os
 import re
+import shutil
 import sys
+import textwrap
 import threading
 import warnings
 from contextlib import suppress
@@ -33,6 +35,14 @@ def say(text: str) -> None:
     """Write a remark to stderr. Whether anybody can read it changes nothing."""
     with suppress(OSError, ValueError):
         click.echo(text, err=True)
+
+
+def fitted(line: str, stream: TextIO | None) -> str:
+    """A line broken between words where a person reads it on a narrow screen; unchanged for a pipe or a file."""
+    if not watched(stream):
+        return line
+    width = shutil.get_terminal_size().columns
+    return textwrap.fill(line, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
 
 
 def product(text: str) -> None:
@@ -95,7 +105,7 @@ def rendered(view: RenderableType, stream: TextIO | None, color: bool = True) ->
     """`view` as text for `stream`, lines without the blanks that pad a table."""
     from rich.console import Console
 
-    text = io.StringIO()
+    text = _Page(getattr(stream, "encoding", None))
     console = Console(
         file=text,
         force_terminal=watched(stream),
@@ -105,8 +115,32 @@ def rendered(view: RenderableType, stream: TextIO | None, color: bool = True) ->
         markup=False,
         emoji=False,
     )
-    console.print(view)
+    console.print(view, crop=False)
     return "\n".join(line.rstrip() for line in text.getvalue().splitlines())
+
+
+class _Page(io.StringIO):
+    """A text for a stream: views choose their signs by what its encoding can show."""
+
+    def __init__(self, encoding: str | None) -> None:
+        super().__init__()
+        self._encoding = encoding or "utf-8"
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return self._encoding
+
+
+def paged(text: str) -> None:
+    """The product, a screen at a time where it is longer than one and a person looks on who has a pager.
+
+    Neither a pipe nor a job (CI) has somebody to turn pages.
+    """
+    height = shutil.get_terminal_size().lines
+    if not watched(sys.stdout) or os.environ.get("CI") or text.count("\n") + 2 < height:
+        product(text)
+        return
+    click.echo_via_pager(text + "\n")
 
 
 def _printable(sign: re.Match[str]) -> str:

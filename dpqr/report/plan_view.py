@@ -121,7 +121,8 @@ def _typical(ranked: Sequence[BlockForecast]) -> float:
 
 
 def _block(block: BlockForecast) -> str:
-    return f"{amount(block.deviation)} in {plain(block.name)!r}"
+    figure = block.deviation if block.deviation < 10**DIGITS else float(f"{block.deviation:.{DIGITS}g}")
+    return f"{amount(figure)} in {plain(block.name)!r}"
 
 
 def _means(plan: Plan) -> Iterator[Fact]:

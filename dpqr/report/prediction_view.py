@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-
-from rich.console import RenderableType
+from typing import TYPE_CHECKING
 
 from dpqr.construction.sentences import NO_LEDGER, budget_words
 from dpqr.prediction.ensemble import Aggregate
@@ -19,15 +18,19 @@ from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.budget import upward_text
 from dpqr.report.wording import DIGITS, Fact, counted, facts, plain, price_words
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
 
 def prediction_plan_view(plan: PredictionPlan, outlook: Outlook) -> RenderableType:
     """The whole plan, for `--dry-run`. Public facts only."""
     return facts([*_promise(plan), *_means(plan), *_worth(plan), *_otherwise(plan, outlook), *_notes(plan)])
 
 
-def prediction_receipt_view(release: PredictionRelease) -> RenderableType:
-    """What the run promises, what it cost, and how noisy its predictions are."""
-    return facts([*_paid(release), *_means(release.plan), *_learned(release), *_total(release), *_notes(release.plan)])
+def prediction_receipt(release: PredictionRelease) -> tuple[Fact, ...]:
+    """What the run promises, what it cost, and how noisy its predictions are; the record keeps it."""
+    plan = release.plan
+    return (*_paid(release), *_means(plan), *_learned(release), *_total(release), *_notes(plan))
 
 
 def _promise(plan: PredictionPlan) -> Iterator[Fact]:

@@ -1,171 +1,102 @@
-"""A release as text: its receipt, and its answers."""
+"""A finished release on a screen: promise and price, warnings, a digest of the answers, and what to do next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import reduce
-from math import ceil, floor
+from collections.abc import Iterator, Sequence
+from shlex import quote
 
+import numpy as np
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
-from dpqr.construction.release import BlockAnswers, Release
-from dpqr.construction.sentences import (
-    WHOLE,
-    certainty,
-    choice_words,
-    dropped_warning,
-    dropped_words,
-    ledger_words,
-    parallel_words,
-    release_guarantee,
-)
-from dpqr.data.domain import Domain
-from dpqr.privacy.budget import Price, upward_text
-from dpqr.report.wording import DIGITS, Fact, amount, bound, counted, facts, optional, plain, price_words
-from dpqr.strategies.plan import Phase, Plan
-from dpqr.workload.naming import RowNames, row_names
+from dpqr.construction.answered import AnsweredBlock, answered
+from dpqr.construction.release import Release
+from dpqr.construction.sentences import certainty, dropped_warning, dropped_words, release_guarantee
+from dpqr.privacy.budget import upward_text
+from dpqr.report.bars import bars_view
+from dpqr.report.wording import DIGITS, Fact, amount, counted, facts
 
-ROWS_SHOWN = 40
+BARS, NOTES = 6, 3
+"""Answers and notes that a digest has room for on a screen of 24 lines."""
+MARGIN = len("Guarantee")
+COMMAND = 80 - MARGIN - 2
+"""Columns of text that a command may take: a broken one cannot be copied."""
+WARNING = "warning: "
 
 
-def receipt_view(release: Release) -> RenderableType:
-    """What the release promises, what it cost, how sure it is, and what a reader must know. ASCII but for names."""
-    trust = (("Note", plain(sentence)) for sentence in release.trust)
-    lines = [*_promise(release), *_receipt(release), *_total(release), ("Accuracy", certainty(release)), *trust]
-    return facts(lines)
+def release_view(release: Release, place: str | None, files: Sequence[str]) -> RenderableType:
+    """What a person sees of a release at its end.
 
-
-def answers_view(release: Release, limit: int = ROWS_SHOWN) -> RenderableType:
-    """The first `limit` answers as a table, and how to get the others."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    table.add_column("query", overflow="fold")
-    table.add_column("cells", overflow="fold")
-    for figure in ("estimate", "measured", "noise", "lower", "upper"):
-        table.add_column(figure, justify="right", no_wrap=True)
-    for row in _rows(release, limit):
-        table.add_row(*map(Text, row))
-    more = release.plan.problem.workload.rows - limit
-    if more <= 0:
-        return table
-    return Group(table, Text(f"... and {counted(more, 'more answer')}: --out DIR writes them all, --json prints them"))
-
-
-def _promise(release: Release) -> Iterator[Fact]:
-    """First of all what may have gone wrong."""
-    warning = dropped_warning(release)
-    if warning:
-        yield "Warning", warning
-    yield "Guarantee", release_guarantee(release)
-    if release.private:
-        yield "", ledger_words(release)
-
-
-def _receipt(release: Release) -> Iterator[Fact]:
-    """The price of every planned draw; the guarantee is that of all, wherever the loop ended."""
-    plan = release.plan
-    done = len(release.transcript.rounds) - len(plan.opening)
-    for phase in plan.phases:
-        match phase.noun:
-            case "left out" if release.dropped:
-                count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
-                unit, price = plan.problem.unit, price_words(phase.price)
-                yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
-            case "opening":
-                yield "Opening", _cost(plan, phase, "measurement")
-            case "selection" | "measurement" if not plan.named("search"):
-                yield phase.noun.capitalize(), _cost(plan, phase, "draw")
-            case "search":
-                yield _searched(release)
-    if plan.stop:
-        yield "Stop test", "costs nothing of its own: it compares what the measurements released"
-    if done < plan.rounds and not plan.named("search"):
-        ended = "by its stop test" if release.transcript.stopped else "early"
-        yield "", f"the loop ended {ended} after {counted(done, 'round')}; {WHOLE}"
-
-
-def _searched(release: Release) -> Fact:
-    """What was drawn after the opening, and all that the filter allowed for it."""
-    plan = release.plan
-    rounds = release.transcript.rounds[len(plan.opening) :]
-    draws = [phase for phase in plan.phases if phase.noun in ("stage", "selection", "measurement")]
-    whole = price_words(reduce(Price.plus, (phase.price for phase in draws for _ in range(phase.count))))
-    if plan.named("stage"):
-        return "Later", f"{counted(len(rounds), 'measurement')}, together {whole}"
-    chosen = sum(finished.choice is not None for finished in rounds)
-    words = f"{counted(chosen, 'choice')} and {counted(len(rounds), 'measurement')}"
-    return "Search", f"{words}, at prices that followed what was released, together at most {whole}"
-
-
-def _cost(plan: Plan, phase: Phase, noun: str) -> str:
-    """Each draw's price, and their sum where the accountant adds prices up."""
-    count, price = phase.count, phase.price
-    if count == 1:
-        return f"1 {noun}, {price_words(price)}"
-    each = f"{counted(count, noun)}, each {price_words(price)}"
-    if price.rho is not None:
-        return f"{each}, together {price_words(Price(rho=price.rho * count))}"
-    if price.epsilon is not None and plan.roles.accountant.name == "basic":
-        return f"{each}, together {price_words(Price(epsilon=price.epsilon * count))}"
-    return each
-
-
-def _total(release: Release) -> Iterator[Fact]:
-    """Epsilon at the plan's delta under every accountant; the guarantee is the budget, under the one charged."""
-    charged = release.plan.roles.accountant.name
-    name = "Total"
-    for accountant, spent in release.spent.items():
-        figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
-        yield (
-            name,
-            f"{accountant}: {figure}{' (charged)' if accountant == charged else ''}{_apart(release, accountant)}",
-        )
-        name = ""
-    if len(release.costs) > 1:
-        free = release.plan.named("left out") and release.plan.problem.unit.apart
-        beside = "; left out is covered by the larger price of all others" if free else ""
-        yield "", f"figures in brackets: each phase by itself; only those of basic add up to the total{beside}"
-    yield "Charged", f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
-
-
-def _apart(release: Release, accountant: str) -> str:
-    """What the phases cost by themselves: " [selection 0.1, measurement 0.2]"; nothing for a single one."""
-    prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
-    known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
-    return f" [{', '.join(known)}]" if len(prices) > 1 and known else ""
-
-
-def _rows(release: Release, limit: int) -> Iterator[tuple[str, ...]]:
-    left = limit
-    for answers in release.answers:
-        names = row_names(answers.block, left)
-        shown = min(left, answers.block.rows)
-        for row in range(shown):
-            yield _row(answers, names, release.plan.problem.domain, row)
-        left -= shown
-
-
-def _row(answers: BlockAnswers, names: RowNames, domain: Domain, row: int) -> tuple[str, ...]:
-    noisy = answers.noisy
-    deviation = noisy.deviation[row]
-    return (
-        plain(answers.block.name),
-        plain(_about(names, domain, row)),
-        amount(answers.estimate[row]),
-        optional(noisy.values[row]),
-        f"+-{amount(deviation)}" if deviation == deviation else "",
-        bound(noisy.lower[row], floor),
-        bound(noisy.upper[row], ceil),
+    place: the directory that it went to; None: nothing is kept. files: what lies there.
+    """
+    blank, block = Text(""), _largest(release)
+    return Group(
+        facts([*_promise(release), *_warnings(release, place)], MARGIN),
+        blank,
+        *_digest(release, block),
+        blank,
+        facts(_next(release, block, place, files), MARGIN),
     )
 
 
-def _about(names: RowNames, domain: Domain, row: int) -> str:
-    """Which cells a row is about: "sex=F, age=[20, 30), <= 30"; nothing where the query's name says it all."""
-    parts = []
-    for axis, codes in names.cells.items():
-        attribute = domain.attributes[axis]
-        parts.append(f"{attribute.name}={attribute.titles()[codes[row]]}")
-    if names.detail is not None:
-        parts.append(names.details[names.detail[row]])
-    return ", ".join(parts)
+def _promise(release: Release) -> Iterator[Fact]:
+    """Whom it protects, and what it cost."""
+    yield "Guarantee", release_guarantee(release)
+    charged, paid = release.plan.roles.accountant.name, release.paid
+    spent = release.spent.get(charged)
+    price = f"eps {upward_text(spent, DIGITS)} by {charged}" if spent is not None else f"charged by {charged}"
+    if paid is not None:
+        yield "Price", f"{price}, paid by the budget of {paid.dataset!r} (entry {paid.number})"
+    elif release.private:
+        yield "Price", f"{price}; no ledger: several releases of a table add up"
+
+
+def _warnings(release: Release, place: str | None) -> Iterator[Fact]:
+    """First what may have gone wrong, then what has to be taken on trust; a receipt that is kept holds all of it."""
+    warning = dropped_warning(release)
+    if warning:
+        yield "Warning", warning
+    elif release.dropped:
+        count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+        yield "Left out", f"{count} +-{noise} (noise): {dropped_words(release.plan.problem.unit)}"
+    for sentence in release.trust:
+        if sentence.startswith(WARNING):
+            yield "Warning", sentence.removeprefix(WARNING)
+    if release.plan.stop:
+        yield "Accuracy", certainty(release)
+    notes = [sentence for sentence in release.trust if not sentence.startswith(WARNING)]
+    shown = NOTES if place else len(notes)
+    yield from (("Note", sentence) for sentence in notes[:shown])
+    if notes[shown:]:
+        yield "", f"{counted(len(notes) - shown, 'more note')}: dpqr show {quote(place or '')}"
+
+
+def _largest(release: Release) -> AnsweredBlock:
+    return answered(max(release.answers, key=lambda answers: answers.block.rows), release.plan.problem.domain)
+
+
+def _digest(release: Release, block: AnsweredBlock) -> Sequence[RenderableType]:
+    """The largest answers of the largest block."""
+    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
+    return facts([("Answers", _heading(release, block))], MARGIN), bars_view(shown, shown.rows)
+
+
+def _heading(release: Release, block: AnsweredBlock) -> str:
+    workload = release.plan.problem.workload
+    whole = f"{workload.rows:,} in {counted(len(workload.blocks), 'block')}"
+    part = f"{BARS} largest of {block.rows:,}" if block.rows > BARS else f"all {block.rows}"
+    return f"{whole}; the {part} in {block.name!r}:"
+
+
+def _next(release: Release, block: AnsweredBlock, place: str | None, files: Sequence[str]) -> Iterator[Fact]:
+    if place is None:
+        yield "Kept", "nothing but this screen; --out DIR keeps answers, record and receipt"
+        return
+    show = f"dpqr show {quote(place)}"
+    one = f"{show} --query {quote(block.name)}"
+    form = f"{one} --as {'heatmap' if len(block.columns) > 1 else 'bars'}"
+    yield "Files", f"{place}: {', '.join(files)}"
+    yield "Next", f"{show}  (the full receipt, and all queries by name)"
+    yield "", form if len(form) <= COMMAND else one
+    if release.paid is not None:
+        yield "", f"dpqr budget show {quote(release.paid.dataset)}"

@@ -72,16 +72,17 @@ def counted(count: int, noun: str) -> str:
 Fact = tuple[str, str]
 
 
-def facts(lines: Iterable[Fact]) -> Table:
+def facts(lines: Iterable[Fact], margin: int = 0) -> Table:
     """A renderable with one line a fact; long texts wrap within their own column. An empty name continues the last.
 
-    Whatever a terminal would obey is shown escaped, whoever wrote it.
+    margin: the least width of the names, for several of them below each other. Whatever a terminal would obey is shown
+    escaped, whoever wrote it.
     """
     from rich.table import Table  # not needed by commands that print plain lines
     from rich.text import Text
 
     grid = Table.grid(padding=(0, 2))
-    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(no_wrap=True, style="bold", min_width=margin)
     grid.add_column(overflow="fold")
     for name, text in lines:
         grid.add_row(Text(plain(name)), Text(plain(text)))

@@ -103,7 +103,7 @@ def test_in_a_pipe_nothing_heavy_is_loaded(arguments):
     ids=["topic", "search"],
 )
 def test_on_a_terminal_it_is_rendered(desk, arguments, shown):
-    code, sent = watched(desk, *arguments, columns=90)
+    code, sent = watched(desk, *arguments, columns=90, CI="1")
     assert code == 0
     assert COLOURS.search(sent)
     plain = COLOURS.sub("", sent)
@@ -111,7 +111,7 @@ def test_on_a_terminal_it_is_rendered(desk, arguments, shown):
     assert "```" not in plain
     assert "\n## " not in plain
     assert max(map(len, plain.splitlines())) <= 90
-    code, sent = watched(desk, *arguments, "--no-color", columns=90)
+    code, sent = watched(desk, *arguments, "--no-color", columns=90, CI="1")
     assert code == 0
     assert not re.search(r"\x1b\[[0-9;]*3[0-7]m", sent)
 

@@ -29,7 +29,7 @@ def watched(desk, *arguments, columns=100, **environment):
     pid = os.posix_spawn(
         sys.executable,
         [sys.executable, "-m", "dpqr", *arguments],
-        {**env, "TERM": "xterm-256color", "PWD": str(desk.path), **environment},
+        {**env, "TERM": "xterm-256color", "PAGER": "cat", "PWD": str(desk.path), **environment},
         file_actions=[(os.POSIX_SPAWN_DUP2, outer, stream) for stream in (0, 1, 2)],
     )
     os.close(outer)
@@ -71,11 +71,11 @@ def test_no_colours(desk, options, environment):
 
 
 def test_a_narrow_window(desk):
-    code, sent = watched(desk, *RELEASE, "--progress", "none", columns=50)
+    code, sent = watched(desk, *RELEASE, "--progress", "none", columns=60)
     assert code == 0
     lines = CONTROL.sub("", sent).split("\r\n")
     assert len(lines) > 30
-    assert max(map(len, lines)) <= 50
+    assert max(map(len, lines)) <= 60
 
 
 def test_an_error_on_a_terminal(desk):

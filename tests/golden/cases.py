@@ -1,18 +1,16 @@
 """What is recorded: plans, releases from repeatable noise, helps, and a ledger's life; every output by a name."""
 
 import json
-import random
 import re
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
 from click.testing import CliRunner
+from support.repeatable_noise import repeatable_noise
 
 from dpqr.cli import main as commands
-from dpqr.noise.source import SeededNoise, SystemNoise
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_data"
 SURVEY, RECORDS = str(SAMPLE / "survey.csv"), 20_000
@@ -43,7 +41,7 @@ def recorded(desk: Path) -> Iterator[Case]:
     shutil.copy(SAMPLE / "full_time.csv", desk / "full_time.csv")
     yield from _helps()
     yield from _plans(desk)
-    with _repeatable_noise():
+    with repeatable_noise():
         yield from _releases(desk)
         yield from _ledger(desk)
 
@@ -123,15 +121,3 @@ def _content(path: Path) -> str:
 
     table = pq.read_table(path)
     return f"{table.schema}\n{table.to_pydict()}"
-
-
-@contextmanager
-def _repeatable_noise() -> Iterator[None]:
-    """The operating system's generator gives the same words in the same order, run after run."""
-    stream, sound = SeededNoise(1), SystemNoise.words
-    SystemNoise.words = lambda self, count: stream.words(count)  # type: ignore[method-assign]
-    random.seed(1)
-    try:
-        yield
-    finally:
-        SystemNoise.words = sound  # type: ignore[method-assign]

@@ -12,7 +12,8 @@ from dpqr.construction.dropped import DroppedCount
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.privacy.budget import Price
 from dpqr.report.plan_view import plan_view
-from dpqr.report.release_view import receipt_view
+from dpqr.report.receipt import receipt
+from dpqr.report.wording import facts
 from dpqr.strategies.plan import Phase
 from dpqr.strategies.schedules.dropped_count import DROPPED
 
@@ -40,12 +41,12 @@ def test_it_is_announced_and_told_with_its_noise(plan, release, unit, words) -> 
     planned = counting(plan, unit)
     assert f"Left out a noisy count of {words}, eps 0.05 First" in lines(plan_view(planned))
     count = DroppedCount(measurement=measured((DROPPED, [-1234])), charge=0)
-    told = lines(receipt_view(replace(release, plan=planned, dropped=count)))
+    told = lines(facts(receipt(replace(release, plan=planned, dropped=count))))
     assert f"Left out -1,234 +-1.36 (noise): {words}; eps 0.05 Opening" in told
 
 
 def test_nothing_is_said_where_none_was_bought(plan, release) -> None:
-    assert "Left out" not in printed(plan_view(plan)) + printed(receipt_view(release))
+    assert "Left out" not in printed(plan_view(plan)) + printed(facts(receipt(release)))
 
 
 def test_the_declared_number_of_persons_is_shown(plan) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from fractions import Fraction
 from typing import Any
@@ -78,8 +79,8 @@ def outlook_part(outlook: Outlook) -> dict[str, Any]:
     }
 
 
-def prediction_document(release: PredictionRelease) -> dict[str, Any]:
-    """The record of a run."""
+def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
+    """The record of a run. receipt: in words, lines of a name and a text, as `dpqr show` prints them."""
     paid = release.paid
     return {
         "dpqr": RELEASE_FORMAT,
@@ -95,13 +96,14 @@ def prediction_document(release: PredictionRelease) -> dict[str, Any]:
         "lambda": _exact(release.penalty),
         "sensitivity": _exact(release.bound),
         "noise_deviation": deviation(release.plan, release.records),
+        "receipt": [list(line) for line in receipt],
         "plan": prediction_plan_document(release.plan),
     }
 
 
-def model_document(release: PredictionRelease, domain: str) -> dict[str, Any]:
+def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
     """A released function. domain: the text of the domain file, so that the model can be applied without it."""
-    record = prediction_document(release)
+    record = prediction_document(release, receipt)
     return record | {
         "dpqr": MODEL_FORMAT,
         "domain_file": domain,

@@ -194,6 +194,16 @@ def _release_record(directory: Path) -> dict[str, Any] | None:
     return found if found and str(found.get("dpqr")).startswith(RECORD_KIND) else None
 
 
+def prediction_record(place: str) -> dict[str, Any] | None:
+    """The record beside a file of predictions, or the one that this file is, as a model is; None where there is none.
+
+    Raises: DocumentError for one that cannot be read.
+    """
+    own = (place,) if place.endswith(".json") else ()
+    found = (_prediction_record(Path(path)) for path in (record_path(place), *own))
+    return next((record for record in found if record), None)
+
+
 def _prediction_record(path: Path) -> dict[str, Any] | None:
     found = _record(path.parent, path.name)
     return found if found and found.get("dpqr") in (RELEASE_FORMAT, MODEL_FORMAT) else None

@@ -74,9 +74,14 @@ def plan_document(plan: Plan) -> dict[str, Any]:
 
 
 def release_document(
-    release: Release, *, files: Sequence[str] = (), synthetic: dict[str, Any] | None = None
+    release: Release,
+    *,
+    files: Sequence[str] = (),
+    synthetic: dict[str, Any] | None = None,
+    receipt: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn.
+    """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn; receipt:
+    the whole receipt in words, lines of a name and a text, as `dpqr show` prints them.
 
     events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
     ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
@@ -99,6 +104,7 @@ def release_document(
         "events": events_part(release.events or plan.events),
         "spent": _spent(release),
         "certainty": certainty(release),
+        "receipt": [list(line) for line in receipt],
         "certificate": _certificate(release.certificate),
         "intervals": {"level": float(LEVEL), "words": INTERVALS},
         "dropped": _dropped(release),

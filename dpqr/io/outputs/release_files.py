@@ -143,11 +143,16 @@ def write_release(
     answers: TableFormat = "csv",
     synthetic: Form | None = None,
     bins: BinText = "title",
+    receipt: Sequence[tuple[str, str]] = (),
 ) -> None:
-    """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault."""
+    """Write every file of `release` into `target`; they appear together or not at all. Raises: UsageFault.
+
+    receipt: in words, for the record.
+    """
     drawn = synthesise(release, synthetic, bins) if synthetic else None
     files = file_names(answers, synthetic, rehearsal=release.rehearsal)
-    record = release_document(release, files=files, synthetic=drawn.record if drawn else None)
+    synthesis = drawn.record if drawn else None
+    record = release_document(release, files=files, synthetic=synthesis, receipt=receipt)
     with target.filled() as place:
         write_tables(answer_tables(release), place / files[0], answers)
         if drawn:

@@ -188,6 +188,7 @@ def test_the_whole_release(release):
             },
         },
         "certainty": document["certainty"],
+        "receipt": [],
         "certificate": None,
         "intervals": document["intervals"],
         "dropped": None,

@@ -1,0 +1,64 @@
+"""Show: a release looked at again, from its files alone."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from dpqr.construction.answered import AnsweredBlock
+from dpqr.errors import UsageFault
+from dpqr.io.outputs.read_answers import BlockEntry, block_entries, read_answers
+from dpqr.io.outputs.read_release import ReleaseFiles, prediction_record, read_release, release_around
+from dpqr.report.wording import Fact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """What lies on disk of a run. entries: the blocks that it answered; of a prediction run, none."""
+
+    record: dict[str, Any]
+    receipt: tuple[Fact, ...]
+    entries: tuple[BlockEntry, ...]
+
+
+def show(place: str) -> Kept:
+    """The record of a release, or of predictions or a model, by any of its files.
+
+    Raises: UsageFault where there is none; DocumentError where it is damaged. Privacy: public files only.
+    """
+    found = _found(place)
+    if isinstance(found, dict):
+        return Kept(record=found, receipt=kept_receipt(found), entries=())
+    return Kept(record=found.record, receipt=kept_receipt(found.record), entries=block_entries(found))
+
+
+def show_answers(place: str, query: str) -> AnsweredBlock:
+    """The answers of one block of a release. Raises: as `show`, and UsageFault where it has no such block."""
+    found = _found(place)
+    if isinstance(found, dict):
+        raise UsageFault(f"{place}: predictions answer no queries; leave out --query")
+    return read_answers(found, query)
+
+
+def _found(place: str) -> ReleaseFiles | dict[str, Any]:
+    around = release_around(place)
+    record = None if around else prediction_record(place)
+    if around is None and record is None:
+        raise UsageFault(f"{place}: is no release; give the directory or file that dpqr release or predict has made")
+    return record or read_release(place if os.path.isdir(place) else around or place)
+
+
+def kept_receipt(record: dict[str, Any]) -> tuple[Fact, ...]:
+    """As it was printed; of a record that keeps none, what it says in words."""
+    lines, trust = record.get("receipt"), record.get("trust")
+    if isinstance(lines, list) and lines and all(_is_line(line) for line in lines):
+        return tuple((name, text) for name, text in lines)
+    notes = trust if isinstance(trust, list) else []
+    words = [("Warning", record.get("warning")), ("Guarantee", record.get("guarantee"))]
+    words += [("Accuracy", record.get("certainty")), *(("Note", note) for note in notes)]
+    return tuple((name, text) for name, text in words if isinstance(text, str))
+
+
+def _is_line(line: object) -> bool:
+    return isinstance(line, list) and len(line) == 2 and all(isinstance(text, str) for text in line)

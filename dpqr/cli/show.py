@@ -1,0 +1,84 @@
+"""`dpqr show`: a release looked at again, whole or one query of it."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from dpqr.cli import options
+from dpqr.cli.options import Whole
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    from dpqr.report.show_view import Form
+
+_forms = click.Choice(["table", "bars", "heatmap", "curve"])
+_say = options.under("Screen")
+
+
+def query_names(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+    """The queries of the release that is named before, for a shell that completes."""
+    from dpqr.app.show import show
+    from dpqr.errors import DpqrError
+
+    try:
+        kept = show(context.params["release"])
+    except (KeyError, DpqrError):
+        return []
+    return [entry.name for entry in kept.entries if entry.name.startswith(begun)]
+
+
+@click.command("show", cls=options.Sectioned)
+@click.argument("release", metavar="RELEASE", callback=options.named)
+@_say("--query", metavar="NAME", shell_complete=query_names, help="Its answers. [default: the receipt, and all names]")
+@_say("--as", "form", type=_forms, help="Form of the answers; heatmap: of two columns. [default: table]")
+@_say("--rows", metavar="N", type=Whole(min=1), help="How many answers to show. [default: all]")
+@_say("--json", "as_json", is_flag=True, help="JSON on stdout, all digits.")
+@_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
+def command(
+    release: str, *, query: str | None, form: Form | None, rows: int | None, as_json: bool, no_color: bool
+) -> None:
+    """Show a release again: its receipt, or the answers of one query.
+
+    RELEASE is the directory that `dpqr release` has made, or the file of `dpqr predict`. Nothing else is opened.
+
+    \b
+    dpqr show release/
+    dpqr show release/ --query 'education by income'
+    dpqr show release/ --query 'education by income' --as heatmap
+    dpqr show predictions.csv
+    """
+    if query is not None:
+        _answers(release, query, form or "table", rows, as_json=as_json, color=not no_color)
+        return
+    if form is not None or rows is not None:
+        raise UsageFault(f"--{'as' if form else 'rows'} is about the answers of a query; add --query NAME")
+    _receipt(release, as_json=as_json, color=not no_color)
+
+
+def _receipt(release: str, *, as_json: bool, color: bool) -> None:
+    from dpqr.app.show import show
+    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.report.show_view import kept_view
+
+    kept = show(release)
+    if as_json:
+        product_json(kept.record)
+        return
+    asked = [(entry.name, entry.rows, entry.columns) for entry in kept.entries]
+    paged(rendered(kept_view(kept.receipt, asked), sys.stdout, color))
+
+
+def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json: bool, color: bool) -> None:
+    from dpqr.app.show import show_answers
+    from dpqr.cli.streams import paged, product_json, rendered
+    from dpqr.io.outputs.read_answers import block_records
+    from dpqr.report.show_view import shown_view
+
+    block = show_answers(release, query)
+    if as_json:
+        product_json(block_records(block.first(rows or block.rows)))
+        return
+    paged(rendered(shown_view(block, form, rows or block.rows), sys.stdout, color))

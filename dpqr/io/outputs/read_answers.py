@@ -1,0 +1,144 @@
+"""The answers of a release, read back from its directory block by block."""
+
+from __future__ import annotations
+
+import csv as text_csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv, parquet
+
+from dpqr.construction.answered import DETAIL, AnsweredBlock, CellColumn
+from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.outputs.read_release import FORMS, ReleaseFiles
+from dpqr.io.outputs.record import RECORD
+from dpqr.io.outputs.release_files import FIGURES, OWN_COLUMNS
+from dpqr.io.outputs.table_files import inert
+from dpqr.io.outputs.tidy import beside
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockEntry:
+    """A block of the workload, as the record lists it. start: the place of its first answer."""
+
+    name: str
+    start: int
+    rows: int
+    columns: tuple[str, ...]
+
+
+def block_entries(files: ReleaseFiles) -> tuple[BlockEntry, ...]:
+    """The blocks of a release, in workload order. DocumentError where the record does not list them."""
+    try:
+        return tuple(_entries(files))
+    except (KeyError, TypeError, ValueError):
+        raise DocumentError(f"{files.path / RECORD}: lists no queries; restore it, or release again") from None
+
+
+def _entries(files: ReleaseFiles) -> Iterator[BlockEntry]:
+    start = 0
+    for block in files.record["plan"]["workload"]["blocks"]:
+        name, rows, columns = str(block["name"]), int(block["queries"]), tuple(map(str, block["columns"]))
+        yield BlockEntry(name=name, start=start, rows=rows, columns=columns)
+        start += rows
+
+
+def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
+    """The answers of the block called `query`.
+
+    Raises: UsageFault where there is no such block, with the nearest names; DocumentError where the files are damaged.
+    """
+    entries = block_entries(files)
+    entry = next((each for each in entries if each.name == query), None)
+    if entry is None:
+        raise UsageFault(f"{files.path}: has no query {query!r}; {_nearest(query, [each.name for each in entries])}")
+    name = next((f"answers.{form}" for form in FORMS if f"answers.{form}" in files.record["files"]), None)
+    if name is None:
+        raise DocumentError(f"{files.path / RECORD}: lists no answers; give a directory that dpqr release has made")
+    path = files.path / name
+    try:
+        table = _table(path)
+        if table.num_rows != sum(each.rows for each in entries):
+            raise ValueError("another number of answers than the record states")
+        return _block(table.slice(entry.start, entry.rows), entry, files)
+    except (OSError, ValueError, KeyError, TypeError, text_csv.Error, pa.ArrowException):
+        raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
+
+
+def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:
+    """A plain dict for each answer, with all digits, named as in the files; None where there is nothing."""
+    columns = [column.name if column.name == DETAIL else beside(OWN_COLUMNS, column.name) for column in block.columns]
+    figures = (block.estimate, block.measured, block.deviation, block.lower, block.upper)
+    values = ([None if value != value else value for value in each.tolist()] for each in figures)
+    return [
+        {
+            "query": block.name,
+            **dict(zip(columns, block.cells(row), strict=True)),
+            **dict(zip(FIGURES, each, strict=True)),
+        }
+        for row, each in enumerate(zip(*values, strict=True))
+    ]
+
+
+def _nearest(query: str, names: list[str]) -> str:
+    held = [name for name in names if query.casefold() in name.casefold()]
+    near = (get_close_matches(query, names, n=3, cutoff=0.5) or held)[:3]
+    return f"did you mean {' or '.join(map(repr, near))}?" if near else "dpqr show lists them"
+
+
+def _table(path: Path) -> pa.Table:
+    """Figures as numbers, everything else as text."""
+    if not path.is_file():  # a pipe would let the command wait for ever
+        raise OSError
+    if path.suffix == ".json":
+        return pa.Table.from_pylist(json.loads(path.read_bytes()))
+    if path.suffix == ".parquet":
+        return parquet.read_table(path)
+    with path.open(encoding="utf-8", newline="") as file:
+        names = next(text_csv.reader(file), [])
+    kinds = {name: pa.float64() if name in FIGURES else pa.string() for name in names}
+    empty = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True, quoted_strings_can_be_null=False)
+    return csv.read_csv(path, convert_options=empty)
+
+
+def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles) -> AnsweredBlock:
+    known = {beside(OWN_COLUMNS, each["name"]): each for each in files.record["plan"]["domain"]["columns"]}
+    names = [*(name for name in table.column_names if name not in OWN_COLUMNS), DETAIL]
+    texts = {name: table[name].cast(pa.string()).combine_chunks() for name in ("query", *names)}
+    if set(_bare(texts.pop("query").unique())) != {entry.name}:
+        raise ValueError("answers another query")
+    columns = (_column(name, cells, known.get(name)) for name, cells in texts.items() if cells.null_count < len(cells))
+    figures = (np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64) for name in FIGURES)
+    estimate, measured, deviation, lower, upper = figures
+    return AnsweredBlock(
+        name=entry.name,
+        columns=tuple(columns),
+        estimate=estimate,
+        measured=measured,
+        deviation=deviation,
+        lower=lower,
+        upper=upper,
+    )
+
+
+def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) -> CellColumn:
+    """Texts in the order in which they appear, which is that of the cells."""
+    encoded = cells.dictionary_encode()
+    return CellColumn(
+        name=attribute["name"] if attribute else name,
+        texts=tuple(_bare(encoded.dictionary)),
+        places=np.asarray(encoded.indices.to_numpy(), dtype=np.int64),
+        ordered=attribute is not None and attribute["kind"] != "labels",
+        own=len(attribute["own_cells"]) if attribute else 0,
+    )
+
+
+def _bare(texts: pa.StringArray) -> list[str]:
+    """Without the apostrophe that keeps a CSV cell from being run by a spreadsheet."""
+    return [text[1:] if text.startswith("'") and inert(text[1:]) == text else text for text in texts.to_pylist()]

@@ -1,0 +1,111 @@
+"""The receipt of a release: what it promises, what each draw cost, what a reader must know. ASCII but for names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+
+from dpqr.construction.release import Release
+from dpqr.construction.sentences import (
+    WHOLE,
+    certainty,
+    choice_words,
+    dropped_warning,
+    dropped_words,
+    ledger_words,
+    parallel_words,
+    release_guarantee,
+)
+from dpqr.privacy.budget import Price, upward_text
+from dpqr.report.wording import DIGITS, Fact, amount, counted, price_words
+from dpqr.strategies.plan import Phase, Plan
+
+
+def receipt(release: Release) -> tuple[Fact, ...]:
+    """The full receipt, as release.json keeps it and `dpqr show` prints it."""
+    trust = (("Note", sentence) for sentence in release.trust)
+    return (*_promise(release), *_draws(release), *_total(release), ("Accuracy", certainty(release)), *trust)
+
+
+def _promise(release: Release) -> Iterator[Fact]:
+    """First of all what may have gone wrong."""
+    warning = dropped_warning(release)
+    if warning:
+        yield "Warning", warning
+    yield "Guarantee", release_guarantee(release)
+    if release.private:
+        yield "", ledger_words(release)
+
+
+def _draws(release: Release) -> Iterator[Fact]:
+    """The price of every planned draw; the guarantee is that of all, wherever the loop ended."""
+    plan = release.plan
+    done = len(release.transcript.rounds) - len(plan.opening)
+    for phase in plan.phases:
+        match phase.noun:
+            case "left out" if release.dropped:
+                count, noise = amount(release.dropped.estimate), amount(release.dropped.deviation)
+                unit, price = plan.problem.unit, price_words(phase.price)
+                yield "Left out", f"{count} +-{noise} (noise): {dropped_words(unit)}; {price}{parallel_words(unit)}"
+            case "opening":
+                yield "Opening", _cost(plan, phase, "measurement")
+            case "selection" | "measurement" if not plan.named("search"):
+                yield phase.noun.capitalize(), _cost(plan, phase, "draw")
+            case "search":
+                yield _searched(release)
+    if plan.stop:
+        yield "Stop test", "costs nothing of its own: it compares what the measurements released"
+    if done < plan.rounds and not plan.named("search"):
+        ended = "by its stop test" if release.transcript.stopped else "early"
+        yield "", f"the loop ended {ended} after {counted(done, 'round')}; {WHOLE}"
+
+
+def _searched(release: Release) -> Fact:
+    """What was drawn after the opening, and all that the filter allowed for it."""
+    plan = release.plan
+    rounds = release.transcript.rounds[len(plan.opening) :]
+    draws = [phase for phase in plan.phases if phase.noun in ("stage", "selection", "measurement")]
+    whole = price_words(reduce(Price.plus, (phase.price for phase in draws for _ in range(phase.count))))
+    if plan.named("stage"):
+        return "Later", f"{counted(len(rounds), 'measurement')}, together {whole}"
+    chosen = sum(finished.choice is not None for finished in rounds)
+    words = f"{counted(chosen, 'choice')} and {counted(len(rounds), 'measurement')}"
+    return "Search", f"{words}, at prices that followed what was released, together at most {whole}"
+
+
+def _cost(plan: Plan, phase: Phase, noun: str) -> str:
+    """Each draw's price, and their sum where the accountant adds prices up."""
+    count, price = phase.count, phase.price
+    if count == 1:
+        return f"1 {noun}, {price_words(price)}"
+    each = f"{counted(count, noun)}, each {price_words(price)}"
+    if price.rho is not None:
+        return f"{each}, together {price_words(Price(rho=price.rho * count))}"
+    if price.epsilon is not None and plan.roles.accountant.name == "basic":
+        return f"{each}, together {price_words(Price(epsilon=price.epsilon * count))}"
+    return each
+
+
+def _total(release: Release) -> Iterator[Fact]:
+    """Epsilon at the plan's delta under every accountant; the guarantee is the budget, under the one charged."""
+    charged = release.plan.roles.accountant.name
+    name = "Total"
+    for accountant, spent in release.spent.items():
+        figure = "does not cover this run" if spent is None else f"eps {upward_text(spent, DIGITS)}"
+        yield (
+            name,
+            f"{accountant}: {figure}{' (charged)' if accountant == charged else ''}{_apart(release, accountant)}",
+        )
+        name = ""
+    if len(release.costs) > 1:
+        free = release.plan.named("left out") and release.plan.problem.unit.apart
+        beside = "; left out is covered by the larger price of all others" if free else ""
+        yield "", f"figures in brackets: each phase by itself; only those of basic add up to the total{beside}"
+    yield "Charged", f"by {charged}: {choice_words(release.plan)}; the others are shown for comparison"
+
+
+def _apart(release: Release, accountant: str) -> str:
+    """What the phases cost by themselves: " [selection 0.1, measurement 0.2]"; nothing for a single one."""
+    prices = {phase: costs.get(accountant) for phase, costs in release.costs.items()}
+    known = [f"{phase} {upward_text(price, DIGITS)}" for phase, price in prices.items() if price is not None]
+    return f" [{', '.join(known)}]" if len(prices) > 1 and known else ""

@@ -1,0 +1,48 @@
+"""A kept release on a screen: its receipt and what it answers; and one block in the form that is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpqr.construction.answered import AnsweredBlock
+from dpqr.report.answers_view import add_texts, block_view, heading, plain_table
+from dpqr.report.bars import bars_view
+from dpqr.report.curve import curve_view
+from dpqr.report.heat_map import heat_map_view
+from dpqr.report.wording import Fact, facts, plain
+
+Form = Literal["table", "bars", "heatmap", "curve"]
+FORMS: dict[Form, Callable[[AnsweredBlock, int], RenderableType]] = {
+    "table": block_view,
+    "bars": bars_view,
+    "heatmap": heat_map_view,
+    "curve": curve_view,
+}
+
+NAME = 52
+"""Columns of text in which a name is shown whole, so that it can be copied."""
+Asked = tuple[str, int, Sequence[str]]
+"""A block: its name, its number of answers, and the columns that it asks about."""
+
+
+def kept_view(receipt: Sequence[Fact], asked: Sequence[Asked]) -> RenderableType:
+    """The whole receipt, and the queries by name."""
+    if not asked:
+        return facts(receipt)
+    table = plain_table()
+    longest = max(len(plain(name)) for name, _, _ in asked)
+    table.add_column("query", min_width=min(longest, NAME), overflow="fold")
+    table.add_column("answers", justify="right", no_wrap=True)
+    add_texts(table, "columns", (plain(name) for _, _, columns in asked for name in columns))
+    for name, rows, columns in asked:
+        table.add_row(Text(plain(name)), Text(f"{rows:,}"), Text(plain(", ".join(columns))))
+    return Group(facts(receipt), Text(""), table)
+
+
+def shown_view(block: AnsweredBlock, form: Form, rows: int) -> RenderableType:
+    """One block of answers. Raises: UsageFault where this form cannot show it."""
+    return Group(heading(block), FORMS[form](block, rows))

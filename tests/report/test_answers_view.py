@@ -1,0 +1,91 @@
+from dataclasses import replace
+
+import pytest
+from support.plain_screen import printed
+
+from dpqr.construction.answered import answered
+from dpqr.report.answers_view import answers_view, block_view, blocks_view
+
+ANSWERS = """\
+query        cells                     estimate  measured  noise  lower  upper
+sex by age   sex=F, age=[0, 20)             5.0        -4  +-7.1    -19     11
+sex by age   sex=F, age=[20, 40)            4.5        -3  +-7.1    -18     12
+sex by age   sex=F, age=[40, 60]            4.0        -2  +-7.1    -17     13
+sex by age   sex=M, age=[0, 20)             5.0        -1  +-7.1    -16     14
+sex by age   sex=M, age=[20, 40)            0.0         0  +-7.1    -15     15
+sex by age   sex=M, age=[40, 60]            7.0         1  +-7.1    -14     16
+sex by age   sex=(null), age=[0, 20)        1.0         2  +-7.1    -13     17
+sex by age   sex=(null), age=[20, 40)       0.0         3  +-7.1    -12     18
+sex by age   sex=(null), age=[40, 60]       0.0         4  +-7.1    -11     19
+cdf          < 20                          11.0
+cdf          < 40                          15.5
+cdf          <= 60                         26.5
+young women                                 9.5
+years        sex=F, sum of age              385       3.5  +-2.2   -1.0    8.0
+years        sex=M, sum of age              400      -1.0  +-2.2   -5.5    3.5
+years        sex=(null), sum of age          10       0.0  +-2.2   -4.5    4.5
+boxes        age < 20, region 0            10.0
+boxes        age >= 20, any region         15.5
+all                                        26.5
+"""
+BLOCK = """\
+sex  age       estimate  measured  noise  lower  upper
+F    [0, 20)        5.0        -4  +-7.1    -19     11
+F    [20, 40)       4.5        -3  +-7.1    -18     12
+... and 7 more answers; --rows N
+noise: standard deviation of what was measured; lower, upper: 95% interval
+"""
+NARROW = """\
+cells         estimate  measured  noise  lower  upper
+sex=F,             5.0        -4  +-7.1    -19     11
+age=[0, 20)
+sex=F,             4.5        -3  +-7.1    -18     12
+age=[20, 40)
+"""
+
+
+@pytest.fixture
+def blocks(release):
+    return [answered(each, release.plan.problem.domain) for each in release.answers]
+
+
+def test_all_answers_as_one_table(blocks):
+    assert printed(answers_view(blocks)) == ANSWERS
+
+
+def test_all_answers_block_by_block(blocks):
+    shown = printed(blocks_view([blocks[1], blocks[0].first(2)]), 80).splitlines()
+    assert shown[:3] == ["cdf: 3 answers", "detail  estimate", "< 20        11.0"]
+    assert shown[6:10] == ["sex by age: 2 answers", *BLOCK.splitlines()[:3]]
+
+
+def test_the_first_answers_of_a_block(blocks):
+    assert printed(block_view(blocks[0], 2), 80) == BLOCK
+
+
+def test_one_answer_is_left(blocks):
+    assert "... and 1 more answer; --rows N" in printed(block_view(blocks[0], 8))
+    assert "more" not in printed(block_view(blocks[0], 9))
+
+
+@pytest.mark.parametrize("width", [46, 20])
+def test_where_columns_do_not_fit_they_share_one_and_no_figure_is_cut_off(blocks, width):
+    assert printed(block_view(blocks[0], 2), 48).startswith(NARROW)
+
+
+def test_what_was_not_measured_says_so(blocks):
+    assert printed(block_view(blocks[2], 1)) == (
+        "estimate\n     9.5\nno error is known: these answers come from the model alone\n"
+    )
+
+
+def test_labels_can_neither_draw_nor_colour(blocks):
+    column = replace(blocks[0].columns[0], texts=("[red]q\x1b[0m", "M", "(null)"))
+    block = replace(blocks[0], name="\x1b[2J", columns=(column, *blocks[0].columns[1:]))
+    for view in (answers_view([block]), blocks_view([block]), block_view(block, 9)):
+        assert "[red]q\\x1b[0m" in printed(view)
+        assert "\x1b" not in printed(view)
+
+
+def test_every_terminal_can_show_it(blocks):
+    assert printed(answers_view(blocks)).isascii()

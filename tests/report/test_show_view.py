@@ -1,0 +1,24 @@
+import pytest
+from support.plain_screen import printed
+
+from dpqr.construction.answered import answered
+from dpqr.report.show_view import FORMS, kept_view, shown_view
+
+
+def test_the_receipt_and_the_queries_by_name():
+    asked = [("a query", 1200, ("sex", "age")), ("all\x1b[0m", 1, ())]
+    assert printed(kept_view([("Guarantee", "much")], asked)) == (
+        "Guarantee  much\n\nquery       answers  columns\na query       1,200  sex, age\nall\\x1b[0m        1\n"
+    )
+
+
+def test_predictions_answer_no_queries():
+    assert printed(kept_view([("Guarantee", "much")], [])) == "Guarantee  much\n"
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form_is_headed_by_the_block(release, form):
+    block = answered(release.answers[0], release.plan.problem.domain)
+    lines = printed(shown_view(block, form, 9), 80).splitlines()
+    assert lines[0] == "sex by age: 9 answers"
+    assert len(lines) > 4

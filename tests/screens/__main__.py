@@ -1,0 +1,68 @@
+"""The kept screens made again: `PYTHONPATH=tests python -m screens` types every command in tmux and keeps what stands
+there. `python -m screens dpqr ...` is dpqr with the same noise every time."""
+
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from screens.cases import CASES, SIZES, kept, prepare
+from support.repeatable_noise import repeatable_noise
+
+TMUX = ("tmux", "-L", f"screens-{os.getpid()}")
+END, SECONDS = "the-end-of-the-screen", 60
+LEFT_OUT = ("CI", "COLUMNS", "LINES", "DPQR_LEDGER", "DPQR_ANCHOR")
+
+
+def main() -> None:
+    if sys.argv[1:2] == ["dpqr"]:
+        from dpqr.cli.main import main as commands
+
+        with repeatable_noise():
+            commands(sys.argv[2:])
+    tmux("-u", "new-session", "-d", "-s", "server", f"sleep {SECONDS * len(CASES) * len(SIZES)}")
+    try:
+        keep()
+    finally:
+        tmux("kill-server")
+
+
+def keep() -> None:
+    for columns, lines in SIZES:
+        with tempfile.TemporaryDirectory() as desk:
+            prepare(Path(desk))
+            for name, arguments in CASES.items():
+                target = kept(name, columns)
+                target.parent.mkdir(exist_ok=True)
+                target.write_text(typed(arguments, columns, lines, desk), encoding="utf-8")
+
+
+def typed(arguments: tuple[str, ...], columns: int, lines: int, desk: str) -> str:
+    """All that a terminal of that size shows of one command, what has scrolled away included."""
+    path = os.pathsep.join(os.path.abspath(each) for each in sys.path if each)
+    given = {"PYTHONPATH": path, "PAGER": "cat", "LC_ALL": "C.UTF-8"}
+    environment = ["env", *(f"-u{name}" for name in LEFT_OUT), *(f"{name}={value}" for name, value in given.items())]
+    command = shlex.join([*environment, sys.executable, "-m", "screens", "dpqr", *arguments])
+    waiting = f"cd {shlex.quote(desk)}; {command}; echo {END}; sleep {SECONDS}"
+    size = ("-x", str(columns), "-y", str(lines))
+    tmux("new-session", "-d", "-s", "screen", *size, waiting)
+    try:
+        for _ in range(SECONDS * 5):
+            shown = tmux("capture-pane", "-p", "-S", "-", "-t", "screen")
+            if f"\n{END}" in f"\n{shown}":
+                break
+            time.sleep(0.2)
+        return "".join(f"{line.rstrip()}\n" for line in f"\n{shown}".partition(f"\n{END}")[0][1:].splitlines())
+    finally:
+        tmux("kill-session", "-t", "screen")
+
+
+def tmux(*arguments: str) -> str:
+    return subprocess.run([*TMUX, *arguments], check=True, capture_output=True, text=True).stdout
+
+
+if __name__ == "__main__":
+    main()
