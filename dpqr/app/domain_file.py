@@ -132,7 +132,8 @@ def _delimiter_hint(header: Codebook) -> Iterator[str]:
     names = [column.name for column in header.outline.fields]
     sign = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
     if sign is not None:
-        yield f"the table has one column, whose name holds {sign!r}; if that stands between columns: --delimiter {sign!r}"
+        held = f"the table has one column, whose name holds {sign!r}"
+        yield f"{held}; if that stands between columns: --delimiter {sign!r}"
 
 
 def _renamed(source: Codebook, header: Codebook) -> Codebook:
