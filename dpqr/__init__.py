@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from dpqr.api.shown import Receipt
     from dpqr.api.sweep import sweep
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 __all__ = [
     "AlreadyThere",
     "Budget",

@@ -48,8 +48,8 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
             is read, and nothing is written to it.
     """
     plan, held = _checked(request)
-    require_resources(plan, request.output)
     _reserved(request.output, request.payer)
+    require_resources(plan, request.output)
     require_affordable(request.payer, release_bill(plan, held.policy))
     return plan, resources(plan, request.output)
 
@@ -94,8 +94,8 @@ def release(
     plan, held = _checked(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
-    require_resources(plan, output)
     target, prices = _reserved(output, payer), _prices(plan)
+    require_resources(plan, output)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:

@@ -79,7 +79,12 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
 @_SOURCES("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is.")
-@_SOURCES("--max-rows", metavar="K", type=click.IntRange(min=1), help="Rows of each person that a run may use.")
+@_SOURCES(
+    "--max-rows",
+    metavar="K",
+    type=options.Whole(1, options.MOST_RECORDS),
+    help="Rows of each person that a run may use.",
+)
 @options.delimiter(_SOURCES)
 @options.encoding(_SOURCES)
 @_RESULT(

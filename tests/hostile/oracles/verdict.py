@@ -88,7 +88,8 @@ def _planned(attempt: Attempt, path: Path) -> str:
     """What the first command says as a dry run, of a table that is not there."""
     os.chdir(path)
     first = next(step for step in attempt.steps if not callable(step))
-    return Desk(path).run(*("absent.csv" if word == "DATA" else word for word in first), "--dry-run").out
+    again = ("--if-exists", "replace") if "--out" in first else ()  # the attempt has made it
+    return Desk(path).run(*("absent.csv" if word == "DATA" else word for word in first), "--dry-run", *again).out
 
 
 def _words(text: str) -> str:
