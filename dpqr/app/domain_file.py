@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from dpqr.app.units import unit_of
 from dpqr.errors import UsageFault
 from dpqr.io.codebooks.arrow import typed_columns
 from dpqr.io.codebooks.column import Codebook, Column, Outline, document, overlaid, stated
@@ -20,6 +21,7 @@ from dpqr.io.codebooks.written import Written
 from dpqr.io.documents.decoding import decode, spoken
 from dpqr.io.documents.document_text import read_document, written_in
 from dpqr.io.documents.domain import PLACEHOLDER
+from dpqr.io.documents.forms import UnitForm
 from dpqr.io.documents.identifiers import identifier_hint
 from dpqr.io.documents.proposals import filled as with_queries
 from dpqr.io.tables.source import TableSource
@@ -37,6 +39,7 @@ class DomainRequest:
     codebooks: files, of which later ones win. form: theirs, None: by content. table: which of those they describe.
     types: columns as the command line states them; they win over all. queries: a file of queries, whose values fill in
     the labels and edges that no source states.
+    unit, max_rows: the column that says whose row it is, and the rows of each person that a run may use; both or none.
     to: the form to write, None: a domain file.
     """
 
@@ -48,6 +51,8 @@ class DomainRequest:
     table: str | None = None
     types: tuple[str, ...] = ()
     queries: str | None = None
+    unit: str | None = None
+    max_rows: int | None = None
     to: str | None = None
 
 
@@ -57,7 +62,7 @@ def domain_file(request: DomainRequest) -> Written:
     The table's header says which columns there are, and in which order. Names that differ in case only are joined.
 
     Raises:
-        UsageFault: there is no source; one cannot be read; `types` names a column that the table lacks.
+        UsageFault: there is no source; one cannot be read; `types` or `unit` names a column that the table lacks.
         DocumentError: a codebook is of no known form, or the sources contradict themselves.
         DataError: the table has no header.
 
@@ -76,9 +81,11 @@ def domain_file(request: DomainRequest) -> Written:
         header = typed_columns(
             column_types(TableSource(paths=(data,), delimiter=request.delimiter, encoding=request.encoding))
         )
+        remarks += _delimiter_hint(header)
         sources = [_renamed(each, header) for each in sources]
-        remarks += _differences([header, *sources])
+        remarks += _differences([header, *sources], request.unit)
         sources = [header, *(_kept(each, header) for each in sources)]
+    sources += _stated_unit(request, [column.name for column in sources[0].outline.fields] if data else None)
     named = next((each.name for each in codebooks if each.name), "")
     outline = _asked_for(_joined(sources), request.queries)
     remarks += _unit_hint(outline)
@@ -96,10 +103,37 @@ def _asked_for(outline: Outline, queries: str | None) -> Outline:
     return decode(with_queries(document(outline), asked), Outline, location)
 
 
+def _stated_unit(request: DomainRequest, header: list[str] | None) -> Iterator[Codebook]:
+    """The unit that the options state, as a source of its own. Raises: UsageFault.
+
+    header: the table's columns; None: there is no table.
+    """
+    unit = unit_of("add-remove", request.unit, request.max_rows)
+    if unit.column is None:
+        return
+    if header is not None and unit.column not in header:
+        raise UsageFault(f"--unit: the table has no column {unit.column!r}; {_nearest(unit.column, header)}")
+    yield Codebook(outline=Outline(unit=UnitForm(column=unit.column, max_rows=unit.rows)))
+
+
+def _nearest(name: str, header: list[str]) -> str:
+    near = get_close_matches(name, header, n=1)
+    return f"did you mean {near[0]!r}?" if near else f"its columns: {', '.join(header[:20])}"
+
+
 def _unit_hint(outline: Outline) -> Iterator[str]:
     hint = identifier_hint(column.name for column in outline.fields) if outline.unit is UNSET else None
     if hint is not None:
         yield hint
+
+
+def _delimiter_hint(header: Codebook) -> Iterator[str]:
+    """Where the whole first line is one column's name, though it holds what other files have between columns."""
+    names = [column.name for column in header.outline.fields]
+    sign = next((sign for sign in (";", "\t", "|") if len(names) == 1 and sign in names[0]), None)
+    if sign is not None:
+        held = f"the table has one column, whose name holds {sign!r}"
+        yield f"{held}; if that stands between columns: --delimiter {sign!r}"
 
 
 def _renamed(source: Codebook, header: Codebook) -> Codebook:
@@ -122,18 +156,16 @@ def _kept(source: Codebook, header: Codebook) -> Codebook:
     return Codebook(name=source.name, outline=msgspec.structs.replace(source.outline, fields=fields))
 
 
-def _differences(sources: Sequence[Codebook]) -> Iterator[str]:
+def _differences(sources: Sequence[Codebook], unit: str | None) -> Iterator[str]:
     """Columns that are not in the header, the first source, or in the header alone. Raises: UsageFault for --types."""
     header, *described = [[column.name for column in each.outline.fields] for each in sources]
     for name in described[-1]:
         if name not in header:
-            near = get_close_matches(name, header, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"its columns: {', '.join(header[:20])}"
-            raise UsageFault(f"--types: the table has no column {name!r}; {hint}")
+            raise UsageFault(f"--types: the table has no column {name!r}; {_nearest(name, header)}")
     known = list(dict.fromkeys(name for names in described for name in names))
     if foreign := [name for name in known if name not in header]:
         yield f"left out, for the table has no such column: {', '.join(foreign)}"
-    if known and (alone := [name for name in header if name not in known]):
+    if known and (alone := [name for name in header if name not in (*known, unit)]):
         yield f"in the table, and described by no codebook: {', '.join(alone)}"
 
 

@@ -10,6 +10,7 @@ from importlib.resources import files
 from dpqr.errors import UsageFault
 
 TOPICS = (
+    "start",
     "privacy",
     "domain",
     "queries",

@@ -99,7 +99,8 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
 def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
     _dropped_share(request)
-    return chosen_schedule(request), chosen_wishes(request), foreign_notes(request)
+    notes = foreign_notes(request)
+    return chosen_schedule(request), chosen_wishes(request), notes
 
 
 def _of_persons(unit: PrivacyUnit) -> bool:

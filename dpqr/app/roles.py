@@ -114,7 +114,8 @@ def foreign_notes(request: PlanRequest) -> tuple[str, ...]:
             )
     idle = [name for name in request.trust if name not in trusted]
     if idle:
-        raise UsageFault(f"--trust {idle[0]}: no third party's code of that name is used here; leave it out")
+        meant = next((f"did you mean --trust {name}?" for name in trusted if name not in request.trust), "leave it out")
+        raise UsageFault(f"--trust {idle[0]}: no third party's code of that name is used here; {meant}")
     return tuple(notes)
 
 

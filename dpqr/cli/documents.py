@@ -78,6 +78,8 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
     callback=options.named,
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
+@_SOURCES("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is.")
+@_SOURCES("--max-rows", metavar="K", type=click.IntRange(min=1), help="Rows of each person that a run may use.")
 @options.delimiter(_SOURCES)
 @options.encoding(_SOURCES)
 @_RESULT(
@@ -86,18 +88,7 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
     help="Write a codebook of this form instead of a domain file.",
 )
 @_RESULT("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
-def domain_command(
-    data: str | None,
-    codebooks: tuple[str, ...],
-    form: str | None,
-    table: str | None,
-    types: tuple[str, ...],
-    queries: str | None,
-    delimiter: str | None,
-    encoding: str | None,
-    to: str | None,
-    out: str | None,
-) -> None:
+def domain_command(out: str | None, to: str | None, **sources: Any) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
     Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
@@ -108,18 +99,7 @@ def domain_command(
     from dpqr.app.domain_file import DomainRequest, domain_file
     from dpqr.report.wording import plain
 
-    request = DomainRequest(
-        data=data,
-        delimiter=delimiter,
-        encoding=encoding,
-        codebooks=codebooks,
-        form=form,
-        table=table,
-        types=types,
-        queries=queries,
-        to=to,
-    )
-    made = domain_file(request)
+    made = domain_file(DomainRequest(to=to, **sources))
     if out is not None:
         write_new(out, made.text)
     elif isinstance(made.content, str):

@@ -61,23 +61,26 @@ class Forgiving:
 
 
 class Bars:
-    """Bars on a terminal, from the moment that the table is read."""
+    """Bars on a terminal, from the moment that the table is read; a rehearsal reads none, and begins to measure."""
 
     def __init__(self, display: Progress) -> None:
         self.display = display
-        self.tasks: list[TaskID] = []
+        self.tasks: dict[str, TaskID] = {}
 
     def read(self, percent: int) -> None:
-        if not self.tasks:
-            self.tasks.append(self.display.add_task("reading", total=100))
-            self.display.start()
-        self.display.update(self.tasks[0], completed=percent)
+        self._show("reading", percent, 100)
 
     def finished(self, rounds: int, planned: int) -> None:
-        if len(self.tasks) == 1:
-            self.display.remove_task(self.tasks[0])
-            self.tasks.append(self.display.add_task("measuring", total=planned))
-        self.display.update(self.tasks[1], completed=rounds)
+        self._show("measuring", rounds, planned)
+
+    def _show(self, phase: str, done: int, total: int) -> None:
+        """One bar at a time."""
+        if phase not in self.tasks:
+            for past in self.tasks.values():
+                self.display.remove_task(past)
+            self.tasks = {phase: self.display.add_task(phase, total=total)}
+            self.display.start()
+        self.display.update(self.tasks[phase], completed=done)
 
     def close(self) -> None:
         if self.tasks:

@@ -100,5 +100,5 @@ def _called(rule: UpdateRule[Any], method: Callable[..., Any], *given: Any) -> A
 def _failed(rule: str, words: str) -> HypothesisFailed:
     return HypothesisFailed(
         f"update rule {rule!r}: its hypothesis {words}, so nothing was released\n"
-        "fix the rule, or take another --update, which is a new release; what was reserved stays spent"
+        "fix the rule, or take another --update, which is a new release; if a budget paid for this one, it stays spent"
     )

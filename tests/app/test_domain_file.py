@@ -106,3 +106,35 @@ def test_a_domain_file_in_other_forms(form):
 def test_the_written_form_has_the_codebook_s_table_name():
     assert 'CREATE TABLE "clinic"' in domain_file(DomainRequest(codebooks=(SQL,), to="ddl")).text
     assert 'CREATE TABLE "data"' in domain_file(DomainRequest(types=("a=boolean",), to="ddl")).text
+
+
+def test_the_unit_is_written_and_its_column_is_not(table):
+    request = DomainRequest(data=table, codebooks=(SQL,), unit="weight", max_rows=3)
+    written = domain_file(request)
+    assert written.content["unit"] == {"column": "weight", "max_rows": 3}
+    assert [field["name"] for field in written.content["fields"]] == ["AGE", "sex", "insured"]
+    assert "weight" not in str(written.remarks)
+
+
+@pytest.mark.parametrize(
+    ("unit", "max_rows", "says"),
+    [
+        ("wieght", 3, "--unit: the table has no column 'wieght'; did you mean 'weight'?"),
+        ("weight", None, "--unit needs a bound on the rows of each person that are used: add --max-rows K"),
+        (None, 3, "--max-rows bounds the rows of each person: add --unit COLUMN"),
+    ],
+)
+def test_half_a_unit_is_refused(table, unit, max_rows, says):
+    with pytest.raises(UsageFault) as refused:
+        made(data=table, unit=unit, max_rows=max_rows)
+    assert says in str(refused.value)
+
+
+def test_a_table_with_another_delimiter_has_a_hint(tmp_path):
+    (tmp_path / "t.csv").write_text("age;sex\n987654321;f\n")
+    _, remarks = made(data=str(tmp_path / "t.csv"))
+    assert remarks[0] == (
+        "the table has one column, whose name holds ';'; if that stands between columns: --delimiter ';'"
+    )
+    _, remarks = made(data=str(tmp_path / "t.csv"), delimiter=";")
+    assert not any("--delimiter" in remark for remark in remarks)

@@ -48,8 +48,8 @@ def test_a_topic_in_a_pipe_is_its_markdown(desk, name):
     [
         ("domian", "no topic 'domian' in the guide; did you mean 'domain'?"),
         ("Ledgers", "did you mean 'ledger'?"),
-        ("strategy", "did you mean 'strategies'?"),
-        ("qqq", "topics: privacy, domain, queries"),
+        ("strategy", "did you mean 'strategies' or 'start'?"),
+        ("qqq", "topics: start, privacy, domain, queries"),
         ("../../pyproject", "no topic '../../pyproject' in the guide"),
     ],
 )

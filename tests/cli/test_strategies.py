@@ -179,6 +179,8 @@ def test_a_foreign_update_rule_runs_by_trust_only_and_is_named(foreign):
     before = foreign.everything()
     refused = foreign.release("--update", "hedge", "--out", "out", *ROUNDS)
     assert_refusal(refused, 2, "comes from fake-rules 1.5 and would run where the private data is; add --trust hedge")
+    misspelt = foreign.release("--update", "hedge", "--trust", "hegde", *ROUNDS)
+    assert_refusal(misspelt, 2, "no third party's code of that name is used here; did you mean --trust hedge?")
     assert foreign.everything() == before
     ended = foreign.release("--json", "--update", "hedge", "--trust", "hedge", *ROUNDS)
     assert ended.code == 0, ended.err
@@ -228,7 +230,7 @@ def test_a_rule_that_fails_ends_the_run_at_once(foreign, name, says):
     ended = foreign.release("--update", name, "--trust", name, "--out", "out", "--rounds", "3")
     assert ended.code == 6
     assert f"update rule '{name}': {says}" in " ".join(ended.err.split())
-    assert "stays spent" in ended.err
+    assert "if a budget paid for this one, it stays spent" in ended.err
     assert not (foreign.path / "out").exists()
 
 

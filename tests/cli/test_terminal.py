@@ -94,3 +94,11 @@ def test_a_terminal_that_is_closed_does_not_stop_a_release(desk, mode):
     os.close(inner)
     assert run.wait(timeout=50) == 0
     assert (desk.path / "out" / "release.json").exists()
+
+
+def test_a_rehearsal_reads_no_table_and_shows_its_measurements(desk):
+    given = ("release", "no.csv", "--queries", "q.json", "--eps", "1", "--rehearse")
+    code, sent = watched(desk, *given)
+    assert code == 0, sent
+    assert "measuring" in sent
+    assert "reading" not in sent

@@ -185,3 +185,10 @@ def test_explained_strategies_follow_the_domain_file_s_unit(contract, people) ->
     persons = noise()
     people.write(q__json=QUERIES)
     assert persons > noise()
+
+
+def test_a_misspelt_unit_is_corrected_where_it_is_stated(people) -> None:
+    ended = people.release("--unit", "hwo", "--max-rows", "2")
+    assert ended.code == 5
+    assert "has no column 'hwo' in its first line" in ended.err
+    assert "correct it where it is stated (domain file, --unit, --counts)" in ended.err

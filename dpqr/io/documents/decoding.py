@@ -224,11 +224,20 @@ def _renamed(
         meant = obvious(key, known)
         meant = None if meant in value else meant
         place = location.key(key).path
-        hint = f"did you mean {meant!r}?" if meant else nearest(key, known)
+        hint = f"did you mean {meant!r}?" if meant else _inner(key, known) or nearest(key, known)
         fix = Fix(path=place, text=json.dumps(meant), key=True) if meant else None
         faults.keep(location.fault(f"unknown key {key!r}; {hint}", place=place, fix=fix))
         if meant:
             yield meant, part
+
+
+def _inner(key: str, known: dict[str, FieldInfo]) -> str | None:
+    """Where the key belongs, if a part of this object has it."""
+    for name, field in known.items():
+        parts = (one for one in _options(field.type) if isinstance(one, type) and issubclass(one, msgspec.Struct))
+        if any(key == inner.encode_name for part in parts for inner in fields(part)):
+            return f"it belongs in {name!r}"
+    return None
 
 
 def _options(form: Any) -> list[Any]:

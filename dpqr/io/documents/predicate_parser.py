@@ -32,6 +32,7 @@ _PATTERN = re.compile(
       | '(?P<text>(?:[^']|'')*)'
       | "(?P<double>(?:[^"]|"")+)"
       | `(?P<tick>[^`]+)`
+      | (?P<date>\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}\b)
       | (?P<number>[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)
       | (?P<symbol><=|>=|!=|<>|==|[=<>(),])
       | (?P<word>[^\W\d][\w.-]*)""",
@@ -61,6 +62,8 @@ def tokens(text: str, location: Location) -> list[Token]:
         if match is None:
             raise location.fault(f"at character {position + 1}: {_unreadable(text[position])}")
         group = str(match.lastgroup)
+        if group == "date":
+            raise location.fault(f"at character {position + 1}: a date stands in single quotes, as '2024-12-31'")
         if group != "space":
             found.append(_token(group, match[group], position + 1))
         position = match.end()
@@ -82,9 +85,15 @@ def _token(group: str, text: str, start: int) -> Token:
     return Token("symbol", {"==": "=", "<>": "!="}.get(text, text), start)
 
 
+_SIGNS = {"&": "and", "|": "or", "!": "not"}
+"""Signs of other languages, and the words for them."""
+
+
 def _unreadable(character: str) -> str:
     if character in "'\"`":
         return f"the quote {character} is never closed; close it (double it to have it inside)"
+    if character in _SIGNS:
+        return f"{character!r} has no meaning here; write `{_SIGNS[character]}`, or quote column names that hold it"
     return f"{character!r} has no meaning here; quote column names that hold it"
 
 

@@ -45,6 +45,8 @@ def field(**parts: Any) -> dict[str, Any]:
     [
         (field(dqpr={}), "d.json: $.fields[0]: unknown key 'dqpr'; did you mean 'dpqr'?"),
         (field(dpqr={"edge": []}), "d.json: $.fields[0].dpqr: unknown key 'edge'; did you mean 'edges'?"),
+        (field(otherwise="cell"), "d.json: $.fields[0]: unknown key 'otherwise'; it belongs in 'dpqr'"),
+        (field(minimum=0), "d.json: $.fields[0]: unknown key 'minimum'; it belongs in 'constraints'"),
         (field(type="text"), "d.json: $.fields[0].type: unknown value 'text'; allowed: 'boolean', 'date'"),
         (field(name=3), "d.json: $.fields[0].name: expected text, got a whole number"),
         (field(missingValues="x"), "d.json: $.fields[0].missingValues: expected a list, got text"),

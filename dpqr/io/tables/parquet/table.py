@@ -239,7 +239,10 @@ def check_columns(
     times = Counter(names)
     for name, accepts in columns.items():
         if not times[name]:
-            raise DataError(f"{file.path} has no column {name!r}; correct its name in the domain file or in the table")
+            raise DataError(
+                f"{file.path} has no column {name!r}; correct its name in the table, or where it is stated (domain "
+                "file, --unit, --counts)"
+            )
         if times[name] > 1:
             raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")
         found = kind(name)

@@ -206,7 +206,8 @@ def _header(rows: CsvRows, file: TableFile, columns: Sequence[str], limits: Limi
         if not times[name]:
             raise DataError(
                 f"{where} has no column {name!r} in its first line, read as {file.encoding} with the delimiter "
-                f"{file.delimiter!r}\nname another with --delimiter or --encoding, or correct it in the domain file"
+                f"{file.delimiter!r}\nname another with --delimiter or --encoding, or correct it where it is stated "
+                "(domain file, --unit, --counts)"
             )
         if times[name] > 1:
             raise DataError(f"{where} has the column {name!r} twice; keep one of them")
