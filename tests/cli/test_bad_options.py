@@ -142,7 +142,7 @@ def test_option_is_refused(desk, case):
         (("release", "table.csv", "--eps", "1"), "missing option '--queries'"),
         (("release", "table.csv", "--queries", "q.json"), "missing option '--eps'"),
         (("check",), "missing option '--queries'"),
-        (("domain",), "name a table, or a codebook by --from, or columns by --types"),
+        (("domain",), "name a table, or a codebook by --from"),
         (("schema", "data"), "'data' is not one of 'domain', 'queries'"),
         (("strategies", "all"), "unexpected extra argument"),
         (("domain", "table.csv", "--out", "no/such/place.json"), "No such file or directory"),
