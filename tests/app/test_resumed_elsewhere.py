@@ -73,7 +73,7 @@ def test_other_arithmetic_goes_on_or_is_refused_and_the_release_waits(tmp_path, 
     assert (tmp_path / "out" / "release.json").exists()
 
 
-@pytest.mark.parametrize("schedule", ["strategy", *slowly("ordered")])
+@pytest.mark.parametrize("schedule", slowly("strategy", "ordered"))
 def test_another_tuning_is_refused_whatever_this_machine_is(tmp_path, schedule):
     assert job(tmp_path, schedule).returncode == -signal.SIGKILL
     ended = job(tmp_path, schedule, steps="3")

@@ -35,6 +35,7 @@ def asked(monkeypatch):
     return calls
 
 
+@pytest.mark.slow
 def test_a_real_attack_prints_a_table_and_ends_well():
     done = run("--case", "laplace-marginal-loose", "--runs", "400")
     assert done.exit_code == 0, done.output

@@ -137,6 +137,7 @@ def test_a_reader_that_leaves_is_no_error(desk, arguments):
         assert word not in err
 
 
+@pytest.mark.slow
 def test_a_closed_standard_error_does_not_stop_a_release(desk):
     command = " ".join([*DPQR, *RELEASE, "--out", "out", "--progress", "json", "2>&-"])
     assert subprocess.run(command, cwd=desk.path, shell=True).returncode == 0
@@ -241,6 +242,7 @@ def test_a_help_text_that_cannot_be_written_is_no_bug(desk):
         assert (ended.returncode, ended.stderr.count("\n")) == (2, 1)
 
 
+@pytest.mark.slow
 def test_without_a_product_there_standard_output_may_be_closed(survey):
     assert in_shell(survey, "0<&- 1>&- 2>&-", *RELEASE, "--out", "out").returncode == 0
     assert (survey.path / "out" / "release.json").exists()
@@ -320,6 +322,7 @@ def test_predicted_labels_are_shown_escaped(desk):
         assert ended.out.strip() in {"[red]F", "\\x1b[2J"}
 
 
+@pytest.mark.slow
 def test_a_label_that_the_encoding_lacks_does_not_stop_a_release(desk):
     domain = {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["F", "\u03a9"]}}]}
     desk.write(q__json={"domain": domain, "queries": [{"name": "\u03a9", "marginal": ["sex"]}]})

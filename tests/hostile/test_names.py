@@ -56,6 +56,7 @@ def in_c(desk, *arguments):
     return subprocess.run(command, cwd=desk.path, env=C_LOCALE, capture_output=True, text=True, encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_the_c_locale_releases_and_refuses(odd):
     sex = {"name": "sex", "type": "string", "constraints": {"enum": ["F", "\u03a9"]}}
     odd.write(q__json={"domain": {"fields": [sex]}, "queries": [{"name": "\u03a9", "marginal": ["sex"]}]})

@@ -85,6 +85,7 @@ def test_one_row_more_is_one_record_more_and_no_other_changes(text, place, row) 
 
 
 @given(cells=st.lists(st.tuples(*[st.text('ab,"\né', max_size=4)] * 2), max_size=9), piece=st.integers(1, 9))
+@pytest.mark.slow
 def test_what_the_standard_library_writes_is_read(cells, piece) -> None:
     for quoting in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL):
         written = io.StringIO(newline="")
