@@ -37,7 +37,7 @@ from dpqr.io.outputs.document_parts import (
     reason_part,
     workload_part,
 )
-from dpqr.mechanisms.block_errors import error_unit
+from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
@@ -207,16 +207,16 @@ def _dropped(release: Release) -> dict[str, Any] | None:
 
 
 def _errors(found: BlockErrors) -> dict[str, Any]:
-    """The draws of L1 errors, in their order: noisy integers, each of a group of blocks. units: how far one record
-    moves the L1 error of a block, in units of its grid; an error was divided by that, and rounded down."""
-    draws = [found.sums, *([found.largest] if found.largest else [])]
-    blocks = [block for group in found.sums.groups for block in group]
+    """The draws of L1 errors, in their order: noisy integers, each the sum or the largest over a group of blocks of its
+    errors, in units of 1 / fineness of what one record moves (units: by block, in its grid) and rounded down."""
+    draws, unit = [found.sums, *([found.largest] if found.largest else [])], found.sums.errors.unit
     return {
-        "units": {block.name: error_unit(block, found.unit) for block in blocks},
+        "fineness": FINENESS,
+        "units": {block.name: error_unit(block, unit) for block in found.sums.errors.blocks},
         "draws": [
             {
-                "of": "largest" if drawn.largest else "sum",
-                "groups": [[block.name for block in group] for group in drawn.groups],
+                "of": "largest" if drawn.errors.largest else "sum",
+                "groups": [[block.name for block in group] for group in drawn.errors.groups],
                 "values": drawn.values.tolist(),
                 "law": law_part(drawn.law),
                 "charge": drawn.charge,
