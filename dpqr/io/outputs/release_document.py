@@ -12,7 +12,7 @@ from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.block_errors import BlockErrors
-from dpqr.construction.certificate import Certificate
+from dpqr.construction.certificate import Certificate, ErrorBounds
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import (
@@ -111,6 +111,7 @@ def release_document(
         "intervals": {"level": float(LEVEL), "words": INTERVALS},
         "dropped": _dropped(release),
         "errors": None if release.errors is None else _errors(release.errors),
+        "bounds": None if release.bounds is None else _bounds(release.bounds),
         "trust": list(release.trust),
         "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
         "synthetic": synthetic,
@@ -223,6 +224,16 @@ def _errors(found: BlockErrors) -> dict[str, Any]:
             }
             for drawn in draws
         ],
+    }
+
+
+def _bounds(bounds: ErrorBounds) -> dict[str, Any]:
+    """All hold at once with probability `confidence`; L1 errors in records."""
+    return {
+        "mean": bounds.mean,
+        "fraction": bounds.fraction,
+        "confidence": bounds.confidence,
+        "blocks": [{"name": name, "records": records} for name, records in bounds.blocks.items()],
     }
 
 
