@@ -128,7 +128,7 @@ def certainty(release: Release) -> str:
         return " ".join(sentences)
     if release.plan.stop is None:
         return (
-            "No certificate: no bound on the errors was bought (--certify SHARE buys one). "
+            "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
             "Noise deviation and interval speak of the measured value beside them, not of the estimate."
         )
     return (
