@@ -3,8 +3,10 @@ it left unmeasured, for error bars, or of all blocks, for bounds that are proved
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -65,27 +67,24 @@ class WithErrorBars:
         whole = self.schedule.plan(problem, budget, roles)
         if self.free:
             return whole
+        bought = partial(self._bought, problem, budget, roles)
         if self.share is None:
-            return self._by_default(whole)
-        if not leaves_unmeasured(whole):
-            return _noted(whole, "every block is measured")
-        return self._bought(whole, self.share)
+            return _by_default(whole, bought)
+        return bought(self.share) if leaves_unmeasured(whole) else _noted(whole, "every block is measured")
 
-    def _by_default(self, whole: Plan) -> Plan:
-        if whole.stop is not None or not leaves_unmeasured(whole):
-            return whole
-        share = DEFAULT_SHARES["rho" if whole.roles.accountant.concentrated else "epsilon"]
-        try:
-            return self._bought(whole, share)
-        except InfeasiblePlan as failure:
-            return _noted(whole, str(failure))
-
-    def _bought(self, whole: Plan, share: Fraction) -> Plan:
-        """Planned anew with what is left of the budget."""
-        problem = whole.problem
-        plan, price = set_aside(self.schedule, problem, whole.budget, whole.roles, share, "--error-bars")
+    def _bought(self, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction) -> Plan:
+        plan, price = set_aside(self.schedule, problem, budget, roles, share, "--error-bars")
         phase = Phase(noun="errors", count=1, price=price, events=((_event(problem, price), 1),))
         return with_phases(plan, (*plan.phases, phase))
+
+
+def _by_default(whole: Plan, bought: Callable[[Fraction], Plan]) -> Plan:
+    if whole.stop is not None or not leaves_unmeasured(whole):
+        return whole
+    try:
+        return bought(DEFAULT_SHARES["rho" if whole.roles.accountant.concentrated else "epsilon"])
+    except InfeasiblePlan as failure:
+        return _noted(whole, str(failure))
 
 
 def leaves_unmeasured(plan: Plan) -> bool:
