@@ -136,7 +136,10 @@ def _error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | Non
     certify = fraction(request.certify, "--certify")
     if request.error_bars in UNPAID:
         return None, certify
-    share = fraction(request.error_bars, "--error-bars")
+    try:
+        share = fraction(request.error_bars, "--error-bars")
+    except UsageFault as fault:
+        raise UsageFault(f"{fault}; --error-bars takes a share, free or none") from None
     if share is not None and certify is not None:
         raise UsageFault("--certify buys the errors of all blocks, for error bars too; leave --error-bars out")
     return share, certify
