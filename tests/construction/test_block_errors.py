@@ -143,6 +143,7 @@ def test_in_epsilon_bounds_take_two_draws_and_in_rho_one() -> None:
     found, charged = drawn(make_plan("bounds", HUGE), measured(PAIRS[2]))
     assert [[block.name for block in group] for group in found.sums.errors.groups] == [["12"], ["01", "02"]]
     assert [[block.name for block in group] for group in found.largest.errors.groups] == [["12"], ["01"], ["02"]]
+    assert (found.sums.errors.largest, found.largest.errors.largest) == (False, True)
     assert [pure_epsilon(event) for event in charged] == [HUGE.epsilon] * 2
     few, _ = drawn(make_plan("bounds", Price(epsilon=Fraction(1, 1000))), measured())
     assert len(few.largest.errors.groups) == 1
