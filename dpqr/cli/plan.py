@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from dpqr.cli import groups, options
-from dpqr.cli.release import plan_request
 from dpqr.cli.settings import settings_notes
-
-if TYPE_CHECKING:
-    from dpqr.app.requests import ReleaseRequest
 
 
 @click.command("plan", cls=options.Sectioned)
@@ -39,30 +34,10 @@ def command(
     \b
     dpqr plan --queries q.json --eps 1
     """
+    from dpqr.api.requests import release_request
     from dpqr.app.release import dry_run
     from dpqr.cli.screen import Screen
 
-    request = release_request(documents, eps, guarantee, dropped, strategies, table, payer)
+    asked = groups.keywords(documents, guarantee, dropped, strategies, table, payer)
+    request = release_request(None, eps=eps, notes=settings_notes(), **asked)
     Screen.of(display).plan(*dry_run(request))
-
-
-def release_request(
-    documents: groups.Asked,
-    eps: str,
-    guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
-    strategies: groups.Strategies,
-    table: groups.Table,
-    payer: groups.Payer,
-) -> ReleaseRequest:
-    """The release that is planned, of a table that is not named."""
-    from dpqr.app.requests import ReleaseRequest
-    from dpqr.io.tables.source import STDIN
-
-    return ReleaseRequest(
-        source=table.source((STDIN,)),
-        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
-        limits=table.limits,
-        payer=payer.request(),
-        notes=settings_notes(),
-    )
