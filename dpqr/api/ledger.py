@@ -228,7 +228,9 @@ class Ledger:
                 each.dataset,
                 _up(each.cost.amount),
                 each.settles,
-                *_why(each),
+                each.reason.purpose,
+                each.reason.by,
+                each.note,
                 each.hash,
             )
             for each in self.entries(dataset)
@@ -296,7 +298,3 @@ def _up(value: Fraction | None) -> float:
 
 def _down(value: Fraction) -> float:
     return 0.0 - _up(-value)
-
-
-def _why(entry: Entry) -> tuple[str, str, str]:
-    return entry.reason.purpose, entry.reason.by, entry.note

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from dpqr.api.checks import Figure, Path
-from dpqr.api.predict_options import PredictOptions, model_request, prediction_request
+from dpqr.api.predict_options import PredictionRun, model_request, prediction_request
 from dpqr.api.release import Unwatched
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
@@ -16,9 +14,7 @@ from dpqr.api.withheld import withheld
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.api.ledger import Ledger
-    from dpqr.api.queries import Document
-    from dpqr.app.requests import PredictionRequest
+    from dpqr.app.requests import ModelRequest, PredictionRequest
     from dpqr.io.outputs.tidy import Tidy
     from dpqr.report.wording import Fact
 
@@ -93,20 +89,6 @@ class PredictionPlan:
         return self.text._repr_html_()
 
 
-class PredictionRun(PredictOptions, total=False):
-    """All options of `dpqr predict`."""
-
-    target: str | None
-    points: object
-    domain: Document | None
-    eps: Figure | None
-    model: Path | None
-    dataset: str | None
-    ledger: Path | Ledger | None
-    anchor: Path | None
-    out: Path | None
-
-
 @overload
 def predict(
     table: object = None, *, dry_run: Literal[False] = False, **options: Unpack[PredictionRun]
@@ -133,26 +115,17 @@ def predict(
         (eps, delta)-differential privacy for the unit that the record names; `model` costs nothing. How many points
         there are is shown, so they must be public.
     """
-    learning = {name: value for name, value in options.items() if name not in RUN}
     if options.get("model") is not None:
-        given = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset")}
-        idle = {"DATA": table is not None, **given, "--dry-run": dry_run}
-        return _applied(options["model"] or "", options.get("points"), options.get("out"), learning, idle)
-    run: dict[str, Any] = {name: value for name, value in options.items() if name in RUN and name != "model"}
-    request = prediction_request(table, dry_run=dry_run, options=learning, **run)
+        named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset")}
+        return _applied(model_request(options, {"DATA": table is not None, **named, "--dry-run": dry_run}))
+    request = prediction_request(table, options, dry_run=dry_run)
     return _planned(request) if dry_run else _learned(request)
 
 
-RUN = frozenset(PredictionRun.__optional_keys__ - PredictOptions.__optional_keys__)
-
-
-def _applied(
-    model: Path, points: object, out: Path | None, learning: Mapping[str, Any], idle: Mapping[str, object]
-) -> Predictions:
+def _applied(request: ModelRequest) -> Predictions:
     from dpqr.app.predict import apply_model
     from dpqr.app.show import kept_receipt
 
-    request = model_request(model, points, out, learning, idle)
     applied = withheld(lambda: apply_model(request))
     return Predictions(applied.record, kept_receipt(applied.record), applied.table)
 

@@ -66,6 +66,21 @@ class PredictOptions(TypedDict, total=False):
     by: str | None
 
 
+class PredictionRun(PredictOptions, total=False):
+    """All options of `dpqr predict`."""
+
+    target: str | None
+    points: object
+    domain: Document | None
+    eps: Figure | None
+    model: Path | None
+    dataset: str | None
+    ledger: Path | Ledger | None
+    anchor: Path | None
+    out: Path | None
+
+
+RUN = frozenset(PredictionRun.__optional_keys__ - PredictOptions.__optional_keys__)
 SHARED = ("delta", "neighbours", "n", "unit", "max_rows", "counts", "accountant", "trust", "seed")
 LEARNING: Mapping[str, Check] = {
     "learner": text,
@@ -80,41 +95,31 @@ KNOWN = {**LEARNING, **READING, "purpose": RELEASING["purpose"], "by": RELEASING
 
 
 def prediction_request(
-    table: object,
-    *,
-    target: str | None = None,
-    eps: Figure | None = None,
-    domain: Document | None = None,
-    points: object = None,
-    out: Path | None = None,
-    dataset: str | None = None,
-    ledger: Path | Ledger | None = None,
-    anchor: Path | None = None,
-    dry_run: bool = False,
-    notes: tuple[str, ...] = (),
-    options: Mapping[str, Any],
+    table: object, given: Mapping[str, Any], *, dry_run: bool = False, notes: tuple[str, ...] = ()
 ) -> PredictionRequest:
     """The run that `dpqr.predict` and `dpqr predict` ask of the use cases.
 
     Args:
         table: None, or no path: a plan, which opens none.
+        given: options as `PredictionRun` names them.
         notes: what the plan shall say of the request itself.
 
     Raises:
         UsageFault: a value that no option may have, or target or epsilon is missing.
         TypeError: a name that is no option.
     """
+    points, out, dataset = given.get("points"), given.get("out"), given.get("dataset")
     if points is not None and points is table and not isinstance(points, str | os.PathLike):
         raise UsageFault("points: are the private table, and how many points there are is shown; give public rows")
-    held = stated(options, KNOWN)
-    who = payer(dataset, ledger, anchor) if dataset or not dry_run else None
+    held = _learning(given)
+    who = payer(dataset, given.get("ledger"), given.get("anchor")) if dataset or not dry_run else None
     if held.get("predictions") is not None and not dry_run:
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
     if dry_run and points is None and held.get("form") != "function":
         held = {"predictions": USUAL_PREDICTIONS, **held}
     return PredictionRequest(
         table=_private(table, held, dry_run),
-        plan=_plan_request(target, eps, domain, held),
+        plan=_plan_request(given, held),
         points=None if points is None else points_source(points, held),
         out=None if out is None else os.fspath(out),
         limits=limits(held),
@@ -124,18 +129,25 @@ def prediction_request(
     )
 
 
-def model_request(
-    model: Path, points: object, out: Path | None, options: Mapping[str, Any], idle: Mapping[str, object]
-) -> ModelRequest:
+def model_request(given: Mapping[str, Any], idle: Mapping[str, object]) -> ModelRequest:
     """A released function, applied. idle: what else was given, by name, and is of no use. Raises: UsageFault."""
     needless = next((name for name, value in idle.items() if value), None)
     if needless:
         raise UsageFault(f"--model applies a released function, which costs nothing; leave {needless} out")
+    points, out, held = given.get("points"), given.get("out"), _learning(given)
     if points is None:
         raise UsageFault("--model says what to predict with; --points FILE says for which rows")
-    held = stated(options, KNOWN)
-    target = None if out is None else os.fspath(out)
-    return ModelRequest(model=os.fspath(model), points=points_source(points, held), out=target, limits=limits(held))
+    return ModelRequest(
+        model=os.fspath(given["model"]),
+        points=points_source(points, held),
+        out=None if out is None else os.fspath(out),
+        limits=limits(held),
+    )
+
+
+def _learning(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The checked options of the learner and of reading tables."""
+    return stated({name: value for name, value in given.items() if name not in RUN}, KNOWN)
 
 
 def points_source(points: object, held: Mapping[str, Any]) -> TableSource:
@@ -150,17 +162,14 @@ def _private(table: object, held: Mapping[str, Any], dry_run: bool) -> TableSour
     return table_source((None if dry_run else ()) if missing else table, held)
 
 
-def _plan_request(
-    target: str | None, eps: Figure | None, domain: Document | None, held: Mapping[str, Any]
-) -> PredictionPlanRequest:
-    for name, given in (("--target", target), ("--eps", eps)):
-        if given is None:
-            raise UsageFault(f"{name} is needed to learn; only --model FILE goes without it")
-    assert target is not None
-    assert eps is not None
+def _plan_request(given: Mapping[str, Any], held: Mapping[str, Any]) -> PredictionPlanRequest:
+    for name in ("target", "eps"):
+        if given.get(name) is None:
+            raise UsageFault(f"--{name} is needed to learn; only --model FILE goes without it")
+    domain = given.get("domain")
     return PredictionPlanRequest(
-        target=text("target", target),
-        epsilon=figure("eps", eps),
+        target=text("target", given["target"]),
+        epsilon=figure("eps", given["eps"]),
         domain=None if domain is None else document("domain", domain),
         **{name: value for name, value in held.items() if name in LEARNING},
     )

@@ -56,30 +56,12 @@ def command(
     from dpqr.cli.screen import Screen
 
     screen = Screen.of(display)
+    given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps, "out": out}
     if asked.model:
-        stated = {
-            "DATA": data,
-            "--target": asked.target,
-            "--eps": eps,
-            "--delta": is_typed("delta"),
-            "--dataset": is_typed("dataset"),
-            "--dry-run": dry_run,
-        }
-        _apply(model_request(asked.model, asked.points, out, groups.keywords(table), stated), screen)
+        typed = {"--delta": is_typed("delta"), "--dataset": is_typed("dataset"), "--dry-run": dry_run}
+        _apply(model_request(given, {"DATA": data, "--target": asked.target, "--eps": eps, **typed}), screen)
         return
-    request = prediction_request(
-        data,
-        target=asked.target,
-        eps=eps,
-        domain=asked.domain,
-        points=asked.points,
-        out=out,
-        dry_run=dry_run,
-        notes=settings_notes(),
-        options=groups.keywords(guarantee, learner, table, asker)
-        | {"form": asked.form, "predictions": asked.predictions},
-        **groups.keywords(payer),
-    )
+    request = prediction_request(data, given, dry_run=dry_run, notes=settings_notes())
     if dry_run:
         _plan(request, screen)
     else:
