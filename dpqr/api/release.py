@@ -29,6 +29,7 @@ MEASURED = ("measured", "noise_deviation", "lower", "upper")
 class Origin(Protocol):
     """Where the parts of a release come from."""
 
+    def directory(self) -> str | None: ...
     def answers(self) -> pd.DataFrame: ...
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
@@ -66,6 +67,11 @@ class Release:
         held = self.answers[self.answers["measured"].notna()]
         named = [name for name in held.columns if name in MEASURED or name != "estimate"]
         return held[named].reset_index(drop=True)
+
+    @property
+    def directory(self) -> str | None:
+        """Where its files lie; None: in memory."""
+        return self._origin.directory()
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -154,6 +160,9 @@ class Made:
     def __init__(self, finished: FinishedRun) -> None:
         self.finished = finished
 
+    def directory(self) -> str | None:
+        return None
+
     def answers(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import answers_frame
         from dpqr.io.outputs.release_files import answers_table
@@ -184,6 +193,9 @@ class Kept:
 
     def __init__(self, files: ReleaseFiles) -> None:
         self.files = files
+
+    def directory(self) -> str | None:
+        return str(self.files.path)
 
     def answers(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import read_answers_frame
