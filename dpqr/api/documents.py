@@ -43,7 +43,8 @@ class Checked:
         """One row a column: its cells, and its rule for each fault that a cell of it can have."""
         import pandas as pd
 
-        return pd.DataFrame([{**each, **each["rules"]} for each in self.record["columns"]]).drop(columns="rules")
+        listed = ({"column": each["name"], "cells": each["cells"], **each["rules"]} for each in self.record["columns"])
+        return pd.DataFrame(listed)
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The command line is built on the Python interface: behind each command stands a public name, and both call the same."""
+"""Behind each command stands a public name of the Python interface, and both doors call the same function."""
 
 from __future__ import annotations
 
