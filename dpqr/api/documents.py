@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
 
-from dpqr.api.checks import Path, text, texts, truth, whole
+from dpqr.api.checks import Check, Path, stated, text, texts, truth, whole
 from dpqr.api.options import document
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from dpqr.io.documents.fixing import Fixed
 
 CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
-_ONE = (str, os.PathLike)
 WrittenForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi"]
 
 
@@ -92,32 +91,50 @@ def schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
     return document_schema(document)
 
 
+class DomainSources(TypedDict, total=False):
+    """What a domain file is made from, beside a table.
+
+    codebooks, form: files, of which later ones win (`--from`), and their form; None: by their content.
+    name: which table of a codebook that describes several (`--table`).
+    types: columns as `--types` states them, such as "age=integer:0..99"; they win over codebooks.
+    queries: a queries file, whose thresholds and labels fill in what no codebook states.
+    unit, max_rows: whose row it is, and the rows of each person that a run may use.
+    """
+
+    codebooks: Path | Sequence[Path]
+    form: CodebookForm | None
+    name: str | None
+    types: str | Sequence[str]
+    queries: Path | None
+    unit: str | None
+    max_rows: int | None
+    delimiter: str | None
+    encoding: str | None
+
+
+_SOURCES: Mapping[str, Check] = {
+    **dict.fromkeys(("form", "name", "unit", "delimiter", "encoding"), text),
+    "codebooks": lambda _, given: tuple(map(str, [given] if isinstance(given, str | os.PathLike) else given)),
+    "types": texts,
+    "queries": lambda _, given: os.fspath(given),
+    "max_rows": whole,
+}
+
+
 def domain_file(
     table: Path | None = None,
     *,
-    codebooks: Path | Sequence[Path] = (),
-    form: CodebookForm | None = None,
-    name: str | None = None,
-    types: str | Sequence[str] = (),
-    queries: Path | None = None,
-    unit: str | None = None,
-    max_rows: int | None = None,
-    delimiter: str | None = None,
-    encoding: str | None = None,
     to: WrittenForm | None = None,
     out: Path | None = None,
+    **sources: Unpack[DomainSources],
 ) -> Written:
     """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
 
     Args:
         table: a table, of which only column names and types are read; or a codebook, by its ending.
-        codebooks, form: files, of which later ones win (`--from`), and their form; None: by their content.
-        name: which table of a codebook that describes several (`--table`).
-        types: columns as `--types` states them, such as "age=integer:0..99"; they win over codebooks.
-        queries: a queries file, whose thresholds and labels fill in what no codebook states.
-        unit, max_rows: whose row it is, and the rows of each person that a run may use.
         to: a codebook of this form in place of a domain file.
         out: a new file.
+        sources: `DomainSources`.
 
     Returns:
         `document`, a dict that `domain=` takes; `text`, the file's; `remarks`, on what is open or left out.
@@ -131,19 +148,8 @@ def domain_file(
     from dpqr.app.domain_file import DomainRequest
     from dpqr.app.domain_file import domain_file as made_from
 
-    request = DomainRequest(
-        data=_path(table),
-        delimiter=delimiter,
-        encoding=encoding,
-        codebooks=tuple(os.fspath(each) for each in ([codebooks] if isinstance(codebooks, _ONE) else codebooks)),
-        form=form,
-        table=name,
-        types=texts("types", types),
-        queries=_path(queries),
-        unit=unit,
-        max_rows=None if max_rows is None else whole("max_rows", max_rows),
-        to=to,
-    )
+    held = stated(sources, _SOURCES)
+    request = DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)
     made = withheld(lambda: made_from(request))
     if out is not None:
         write_new(os.fspath(out), made.text)

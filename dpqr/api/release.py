@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 from dpqr.api.checks import Figure, Path
 from dpqr.api.options import ReleaseOptions, output
 from dpqr.api.pivots import pivot
-from dpqr.api.requests import release_request
+from dpqr.api.requests import Unwatched, release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -290,13 +290,3 @@ def read_release(directory: Path) -> Release:
     from dpqr.io.outputs.read_release import read_release as files_of
 
     return Release(Kept(files_of(os.fspath(directory))))
-
-
-class Unwatched:
-    """Watches a run and says nothing."""
-
-    def read(self, percent: int) -> None:
-        """Nothing."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
