@@ -169,11 +169,6 @@ FAULTS = (
     *planted_in(
         "construction/block_errors.py",
         (' or (phase.noun == "errors" and not missed)', "", "errors of no block are drawn"),
-        (
-            "not (_named(block, names) or _inside(block, tables))",
-            "not _named(block, names)",
-            "a wider table is forgotten",
-        ),
         ("draw(parts, largest=True)", "draw(parts)", "a bound from the sum of a group"),
         ("each * int(value) / len(group)", "int(value) / len(group)", "an error in parts of what a record moves"),
     ),
