@@ -85,12 +85,13 @@ class Frame:
     def identities(self, axes: Axes) -> tuple[Factor, ...]:
         return tuple(Factor.identity(axis, self.domain.attributes[axis].size) for axis in axes)
 
-    def ordered(self, axis: int, location: Location) -> tuple[Attribute, Bins]:
-        """The column at `axis` as bins; labels are refused."""
+    def ordered(self, axis: int, location: Location) -> tuple[Attribute, Bins | Labels]:
+        """The column at `axis` and its scale; labels without an order are refused."""
         attribute = self.domain.attributes[axis]
-        if isinstance(attribute.axis, Labels):
+        if not attribute.ordered:
             raise location.fault(
-                f"column {attribute.name!r} holds labels, which have no order; only binned columns have one"
+                f"column {attribute.name!r} holds labels, which have no order; list them in their order and state "
+                "categoriesOrdered, or ask for its marginal"
             )
         return attribute, code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
 
