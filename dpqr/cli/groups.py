@@ -12,6 +12,7 @@ import click
 from dpqr.cli import completion
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
 from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, encoding, gathered, named, under
+from dpqr.cli.settings import is_typed
 
 if TYPE_CHECKING:
     from dpqr.app.requests import LedgerRequest
@@ -226,6 +227,12 @@ class Payer:
         from dpqr.app.paid_run import ledger_request
 
         return ledger_request(self.dataset, self.ledger, self.anchor, resume)
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The options of the ledger's files that stand on the command line."""
+        given = {"ledger": self.ledger, "anchor": self.anchor}
+        return tuple(part for name, file in given.items() if file and is_typed(name) for part in (f"--{name}", file))
 
 
 def payer(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from support.command_desk import DOMAIN
 
@@ -44,6 +46,17 @@ def test_what_is_typed_comes_first_and_the_environment_before_the_file(project):
     named = {"DPQR_LEDGER": "m.sqlite"}
     assert project.run("budget", "show", "--json", env=named).json[0]["dataset"] == "other"
     assert project.run("release", "table.csv", "--eps", "1", env=named).code == 2
+
+
+def test_the_next_command_names_a_ledger_that_was_typed(project, monkeypatch):
+    """On a terminal; a ledger of dpqr.toml needs no option there either."""
+    monkeypatch.setattr("dpqr.cli.screen.watched", lambda stream: stream is sys.stderr)
+    wanted = "release", "table.csv", "--eps", "1", "--out"
+    assert project.run(*wanted, "one").err.endswith("dpqr budget show survey\n")
+    typed = "--ledger", "./l.sqlite", "--anchor", "none"
+    assert project.run(*wanted, "two", *typed).err.endswith(
+        "dpqr budget show survey --ledger ./l.sqlite --anchor none\n"
+    )
 
 
 def test_a_refusal_says_that_settings_are_in_use(project):
