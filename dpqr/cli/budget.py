@@ -32,9 +32,10 @@ class Files:
     anchor: str | None
 
     def opened(self) -> SqliteLedger:
-        """The ledger. Nothing is read or made yet."""
+        """The ledger. Nothing is read or made yet; what dpqr.toml states of the command is said."""
         from dpqr.app.budget import configured_ledger
 
+        say_settings()
         return configured_ledger(self.ledger, self.anchor)
 
 
@@ -171,7 +172,6 @@ def init(
         policy=reading.policy(counts, fail),
         reason=asker.reason,
     )
-    say_settings()
     opened = open_budget(files.opened(), asked)
     _show((opened,), opened.document() if as_json else None)
 

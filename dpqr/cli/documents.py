@@ -12,6 +12,7 @@ from typing import Any, Literal
 import click
 
 from dpqr.cli import groups, options
+from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
 
 
@@ -28,6 +29,7 @@ def check_command(documents: groups.Asked, fix: bool, as_json: bool) -> None:
     from dpqr.app.documents import check_documents, fix_documents
     from dpqr.report.fault_view import fixed_line
 
+    say_settings()
     for fixed in fix_documents(documents.queries, documents.domain) if fix else ():
         say(fixed_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
     found = check_documents(documents.queries, documents.domain, strict=documents.strict)

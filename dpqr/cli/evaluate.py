@@ -11,6 +11,7 @@ import click
 
 from dpqr.cli import groups, options
 from dpqr.cli.options import Positive, Whole
+from dpqr.cli.settings import say_settings
 
 if TYPE_CHECKING:
     from dpqr.evaluation import Accuracy
@@ -75,6 +76,7 @@ def command(
         most_error=max_error,
         most_l1=max_l1,
     )
+    say_settings()
     found = evaluate(request)
     _show(found, top, as_json=as_json, color=not no_color)
     require_goals(request, found)
