@@ -32,6 +32,9 @@ USUAL_PREDICTIONS = 100
 @options.under("Output")(
     "--out", metavar="FILE", help="Write predictions (.csv, .parquet, .json), or the model, into this new file."
 )
+@options.under("Output")(
+    "--rehearse", is_flag=True, help="Learn from rows drawn from the domain: free, stamped; the data is not opened."
+)
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
 @groups.display
 def command(
@@ -45,6 +48,7 @@ def command(
     payer: groups.Payer,
     asker: groups.Asker,
     out: str | None,
+    rehearse: bool,
     dry_run: bool,
     display: groups.Display,
 ) -> None:
@@ -71,6 +75,7 @@ def command(
         payer=payer,
         asker=asker,
         out=out,
+        rehearse=rehearse,
         dry_run=dry_run,
     )
     if asked.model:
@@ -94,6 +99,7 @@ class Given:
     payer: groups.Payer
     asker: groups.Asker
     out: str | None
+    rehearse: bool
     dry_run: bool
 
     @property
@@ -106,12 +112,12 @@ class Given:
         return TableSource(paths=(path,), delimiter=table.delimiter, encoding=table.encoding) if path else None
 
     def request(self, predictions: int | None, payer: LedgerRequest | None) -> PredictionRequest:
-        """The run. For a plan alone no table is needed: standard input stands for any."""
+        """The run. For a plan and a rehearsal no table is needed: standard input stands for any."""
         from dpqr.app.requests import PredictionRequest
         from dpqr.io.tables.source import STDIN
 
         return PredictionRequest(
-            table=self.table.source(self.data or ((STDIN,) if self.dry_run else ())),
+            table=self.table.source(self.data or ((STDIN,) if self.dry_run or self.rehearse else ())),
             plan=plan_request(self, predictions),
             points=self.points,
             out=self.out,
@@ -119,6 +125,7 @@ class Given:
             payer=payer,
             reason=self.asker.reason,
             notes=settings_notes(),
+            rehearse=self.rehearse,
         )
 
 
@@ -133,6 +140,7 @@ def _apply(given: Given, model: str, screen: Screen) -> None:
         "--delta": is_typed("delta"),
         "--dataset": is_typed("dataset"),
         "--dry-run": given.dry_run,
+        "--rehearse": given.rehearse,
     }
     idle = next((name for name, value in stated.items() if value), None)
     if idle:
@@ -167,7 +175,7 @@ def _learned(given: Given, screen: Screen, display: groups.Display) -> None:
         screen.require_output(given.out)
     with progress(display.progress, color=screen.color) as observer:
         finished = predict(request, observer)
-    screen.prediction_release(finished, given.out)
+    screen.prediction_release(finished, request.place)
 
 
 def plan_request(given: Given, predictions: int | None) -> PredictionPlanRequest:

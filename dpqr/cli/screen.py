@@ -102,6 +102,8 @@ class Screen:
                 predicted = {"predictions": release.predictions.tolist()} if release.pointwise else {}
                 product_json(prediction_document(release, prediction_receipt(release)) | predicted)
             elif release.pointwise:
+                if release.rehearsed is not None and not out:
+                    product(release_words(release))
                 self.predictions(release.predictions, out)
             elif not self.lines:
                 say(f"model written to {plain(out or '')}")
