@@ -42,8 +42,8 @@ def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
 
     Privacy: public, a function of the plan. The rows repeat with the seed; the noise of the run does not.
     """
-    codes = _codes(problem, public_generator(problem.seed))
-    return _loaded(problem.domain.shape, codes, limits)
+    shape = problem.domain.shape
+    return _loaded(shape, _codes(problem, shape), limits)
 
 
 def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
@@ -51,21 +51,19 @@ def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
 
     Privacy: public, a function of the plan.
     """
-    problem, generator = plan.problem, public_generator(plan.problem.seed)
-    codes = _codes(problem, generator)
+    problem = plan.problem
+    shape = problem.domain.shape
     if plan.ordered:
         slots = (problem.records or 0) * problem.unit.rows
-        return _loaded((*problem.domain.shape, slots), [*codes, np.arange(len(codes[0]))], limits)
-    if plan.parts is not None:
-        parts = generator.integers(plan.parts, size=len(codes[0]))
-        return _loaded((*problem.domain.shape, plan.parts), [*codes, parts], limits)
-    return _loaded(problem.domain.shape, codes, limits)
+        return _loaded((*shape, slots), [*_codes(problem, shape), np.arange(rehearsed_rows(problem))], limits)
+    shape = shape if plan.parts is None else (*shape, plan.parts)
+    return _loaded(shape, _codes(problem, shape), limits)
 
 
-def _codes(problem: Problem | PredictionProblem, generator: np.random.Generator) -> list[AnyArray]:
-    """A code of each row for every column of the domain."""
-    rows = rehearsed_rows(problem)
-    codes: list[AnyArray] = [generator.integers(size, size=rows) for size in problem.domain.shape]
+def _codes(problem: Problem | PredictionProblem, shape: tuple[int, ...]) -> list[AnyArray]:
+    """A code of each row for every column of the domain, and for what axes the shape has beyond them."""
+    rows, generator = rehearsed_rows(problem), public_generator(problem.seed)
+    codes: list[AnyArray] = [generator.integers(size, size=rows) for size in shape]
     possible = np.flatnonzero(~_impossible(problem.domain, codes))
     if 0 < len(possible) < rows:
         chosen = generator.choice(possible, size=rows)

@@ -62,9 +62,6 @@ def command(
     dpqr predict --model model.json --points new.csv --out p.csv
     dpqr predict --dry-run --target income --domain domain.json --eps 1 --n 30000 --predictions 100
     """
-    from dpqr.cli.screen import Screen
-
-    screen = Screen.of(display)
     given = Given(
         data=data,
         asked=asked,
@@ -77,18 +74,19 @@ def command(
         out=out,
         rehearse=rehearse,
         dry_run=dry_run,
+        display=display,
     )
     if asked.model:
-        _apply(given, asked.model, screen)
+        _apply(given, asked.model)
     elif dry_run:
-        _plan(given, screen)
+        _plan(given)
     else:
-        _learned(given, screen, display)
+        _learned(given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """Everything that the command was given but for its display."""
+    """Everything that the command was given."""
 
     data: tuple[str, ...]
     asked: predict_options.Prediction
@@ -101,6 +99,13 @@ class Given:
     out: str | None
     rehearse: bool
     dry_run: bool
+    display: groups.Display
+
+    @property
+    def screen(self) -> Screen:
+        from dpqr.cli.screen import Screen
+
+        return Screen.of(self.display)
 
     @property
     def points(self) -> TableSource | None:
@@ -129,7 +134,7 @@ class Given:
         )
 
 
-def _apply(given: Given, model: str, screen: Screen) -> None:
+def _apply(given: Given, model: str) -> None:
     from dpqr.app.predict import apply_model
     from dpqr.app.requests import ModelRequest
 
@@ -149,10 +154,10 @@ def _apply(given: Given, model: str, screen: Screen) -> None:
     if points is None:
         raise UsageFault("--model says what to predict with; --points FILE says for which rows")
     request = ModelRequest(model=model, points=points, out=given.out, limits=given.table.limits)
-    screen.predictions(apply_model(request), given.out)
+    given.screen.predictions(apply_model(request), given.out)
 
 
-def _plan(given: Given, screen: Screen) -> None:
+def _plan(given: Given) -> None:
     from dpqr.app.predict import planned_prediction
 
     asked = given.asked
@@ -160,20 +165,20 @@ def _plan(given: Given, screen: Screen) -> None:
     request = given.request(asked.predictions or usual, None)
     if given.payer.dataset:
         request = replace(request, payer=given.payer.request())
-    screen.prediction_plan(*planned_prediction(request))
+    given.screen.prediction_plan(*planned_prediction(request))
 
 
-def _learned(given: Given, screen: Screen, display: groups.Display) -> None:
+def _learned(given: Given) -> None:
     from dpqr.app.predict import predict
     from dpqr.cli.progress import progress
 
-    payer = given.payer.request()
+    screen, payer = given.screen, given.payer.request()
     if given.asked.predictions is not None:
         raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
     request = given.request(None, payer)
-    if given.asked.form == "predictions" or display.as_json:
+    if given.asked.form == "predictions" or given.display.as_json:
         screen.require_output(given.out)
-    with progress(display.progress, color=screen.color) as observer:
+    with progress(given.display.progress, color=screen.color) as observer:
         finished = predict(request, observer)
     screen.prediction_release(finished, request.place)
 
