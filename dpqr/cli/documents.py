@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import click
@@ -56,46 +57,55 @@ FORMS = (*WRITTEN, "arrow")
 _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
 
 
+def sources(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What says which columns a table has, beside the table itself."""
+    return options.added(
+        command,
+        _SOURCES(
+            "--from",
+            "codebooks",
+            metavar="FILE",
+            multiple=True,
+            callback=options.named,
+            help="A codebook of the table's columns; may be repeated, later ones win.",
+        ),
+        _SOURCES("--form", type=click.Choice(FORMS), help="The codebooks' form. [default: by their content]"),
+        _SOURCES("--table", metavar="NAME", help="Which table of a codebook that describes several."),
+        _SOURCES(
+            "--types",
+            metavar="COLUMN=TYPE...",
+            multiple=True,
+            help="Columns: age=integer:0..99,pay=number:0..9e4:bins=9,sex=string:f|m for example; they win over "
+            "codebooks.",
+        ),
+        _SOURCES("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is."),
+        _SOURCES(
+            "--max-rows",
+            metavar="K",
+            type=options.Whole(1, options.MOST_RECORDS),
+            help="Rows of each person that a run may use.",
+        ),
+        options.delimiter(_SOURCES),
+        options.encoding(_SOURCES),
+    )
+
+
 @click.command("domain", cls=options.Sectioned)
 @click.argument("data", metavar="[DATA]", required=False, callback=options.named)
-@_SOURCES(
-    "--from",
-    "codebooks",
-    metavar="FILE",
-    multiple=True,
-    callback=options.named,
-    help="A codebook of the table's columns; may be repeated, later ones win.",
-)
-@_SOURCES("--form", type=click.Choice(FORMS), help="The codebooks' form. [default: by their content]")
-@_SOURCES("--table", metavar="NAME", help="Which table of a codebook that describes several.")
-@_SOURCES(
-    "--types",
-    metavar="COLUMN=TYPE...",
-    multiple=True,
-    help="Columns: age=integer:0..99,pay=number:0..9e4:bins=9,sex=string:f|m for example; they win over codebooks.",
-)
+@sources
 @_SOURCES(
     "--queries",
     metavar="FILE",
     callback=options.named,
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
-@_SOURCES("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is.")
-@_SOURCES(
-    "--max-rows",
-    metavar="K",
-    type=options.Whole(1, options.MOST_RECORDS),
-    help="Rows of each person that a run may use.",
-)
-@options.delimiter(_SOURCES)
-@options.encoding(_SOURCES)
 @_RESULT(
     "--to",
     type=click.Choice(WRITTEN),
     help="Write a codebook of this form instead of a domain file.",
 )
 @_RESULT("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
-def domain_command(out: str | None, to: str | None, **sources: Any) -> None:
+def domain_command(out: str | None, to: str | None, **stated: Any) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
     Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
@@ -106,7 +116,7 @@ def domain_command(out: str | None, to: str | None, **sources: Any) -> None:
     from dpqr.app.domain_file import DomainRequest, domain_file
     from dpqr.report.wording import plain
 
-    made = domain_file(DomainRequest(to=to, **sources))
+    made = domain_file(DomainRequest(to=to, **stated))
     if out is not None:
         write_new(out, made.text)
     elif isinstance(made.content, str):
