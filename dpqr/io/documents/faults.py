@@ -11,6 +11,7 @@ from pathlib import Path
 
 from dpqr.errors import DocumentError, Fault
 from dpqr.io.documents.positions import line_of, spans
+from dpqr.io.documents.yaml_text import YAML_ENDINGS, yaml_as_json
 
 LIMIT = 20
 """Faults that one error names."""
@@ -75,9 +76,11 @@ def _in_order(found: list[Fault]) -> tuple[Fault, ...]:
 
 
 def _lined(found: list[Fault], file: Path | None) -> Iterable[Fault]:
-    """With their lines, where the document is a JSON file."""
+    """With their lines, where the document is a JSON or YAML file."""
     with suppress(OSError, ValueError, RecursionError):
         text = "" if file is None else file.read_text(encoding="utf-8-sig")
+        if file is not None and file.suffix.lower() in YAML_ENDINGS:
+            text = yaml_as_json(text)
         json.loads(text)
         wanted = {path for fault in found for path in _upwards(fault)}
         lines = {path: line_of(text, span.start) for path, span in spans(text) if path in wanted}
