@@ -18,6 +18,7 @@ from dpqr.data.attribute import Attribute, Bins, Labels
 from dpqr.io.documents.bins import code_bins, moment
 from dpqr.io.documents.decoding import Location, nearest, number, spoken
 from dpqr.io.documents.entry import Compiled, Frame, called, coarsest_grid
+from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import PrefixEntry, RangesEntry, SumEntry
 from dpqr.io.documents.predicate_cells import edges_around, range_end, side
 from dpqr.noise.public import public_generator
@@ -100,13 +101,18 @@ def _listed(entry: RangesEntry, columns: Sequence[_Ends], location: Location) ->
     where = location.key("between")
     rows = [] if entry.between is UNSET else entry.between
     spans = np.empty((len(columns), len(rows), 2), dtype=np.int64)
+    faults = Faults()
     for index, row in enumerate(rows):
         at = where.item(index)
         pairs = [row] if isinstance(entry.ranges, str) else row
         if not isinstance(pairs, list) or len(pairs) != len(columns):
             raise at.fault(f"expected a list of {len(columns)} pairs [low, high], one a column")
         for nth, (column, pair) in enumerate(zip(columns, pairs, strict=True)):
-            spans[nth, index] = column.span(pair, at if isinstance(entry.ranges, str) else at.item(nth))
+            with faults.kept():
+                spans[nth, index] = column.span(pair, at if isinstance(entry.ranges, str) else at.item(nth))
+        if faults.full:
+            break
+    faults.pass_on()
     return list(spans)
 
 
