@@ -5,6 +5,7 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -180,6 +181,15 @@ class PredictionRequest:
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
     notes: tuple[str, ...] = ()
+    rehearse: bool = False
+
+    @property
+    def place(self) -> str | None:
+        """Where the product goes. That of a rehearsal is none by its name."""
+        if self.out is None or not self.rehearse:
+            return self.out
+        folder, name = os.path.split(self.out)
+        return os.path.join(folder, f"rehearsal-{name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,9 +32,10 @@ class Files:
     anchor: str | None
 
     def opened(self) -> Ledger:
-        """The ledger. Nothing is read or made yet."""
+        """The ledger. Nothing is read or made yet; what dpqr.toml states of the command is said."""
         from dpqr.api.ledger import Ledger
 
+        say_settings()
         return Ledger(self.ledger, self.anchor)
 
 
@@ -143,7 +144,6 @@ def init(
     Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
     """
     require_output()
-    say_settings()
     opened = files.opened().init(
         dataset,
         neighbours=neighbours,
