@@ -13,7 +13,7 @@ from dpqr.cli.settings import settings_notes
 @click.command("plan", cls=options.Sectioned)
 @groups.asked
 @partial(groups.guarantee, required=True)
-@groups.dropped_count
+@groups.bought
 @groups.strategies
 @groups.table
 @groups.payer
@@ -23,7 +23,7 @@ def command(
     documents: groups.Asked,
     eps: str,
     guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
@@ -38,6 +38,6 @@ def command(
     from dpqr.app.release import dry_run
     from dpqr.cli.screen import Screen
 
-    asked = groups.keywords(documents, guarantee, dropped, strategies, table, payer)
+    asked = groups.keywords(documents, guarantee, bought, strategies, table, payer)
     request = release_request(None, eps=eps, notes=settings_notes(), **asked)
     Screen.of(display).plan(*dry_run(request))

@@ -51,7 +51,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @groups.asked
 @partial(groups.guarantee, required=True)
-@groups.dropped_count
+@groups.bought
 @groups.strategies
 @groups.table
 @groups.payer
@@ -71,7 +71,7 @@ def command(
     documents: groups.Asked,
     eps: str,
     guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
@@ -100,7 +100,7 @@ def command(
         resume=resume,
         rehearse=rehearse,
         notes=settings_notes(),
-        **groups.keywords(documents, guarantee, dropped, strategies, table, payer, asker, output),
+        **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, output),
     )
     if already_released(request):
         _skipped(display, output.out or "")

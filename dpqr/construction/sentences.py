@@ -10,7 +10,7 @@ from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import PrivacyBudget, downward_text, upward_text
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Phase, Plan
 
 FEW, DOUBT = 1 / 20, 1 / 100
 """Part of the records that may be left out without a warning; and how often noise may show as many, either way."""
@@ -52,6 +52,14 @@ def dropped_words(unit: PrivacyUnit) -> str:
 def parallel_words(unit: PrivacyUnit) -> str:
     """Why the count adds nothing to what the run costs; empty where it has a price of its own."""
     return "; free, for a record is either kept or left out, and the larger price covers both" if unit.apart else ""
+
+
+def errors_words(phase: Phase) -> str:
+    """What the draws after the loop are of."""
+    drawn = "noisy L1 errors" if phase.count == 1 else f"{phase.count} draws of noisy L1 errors"
+    if phase.noun == "errors":
+        return f"{drawn} of the blocks that were left unmeasured, after the last refit, for error bars"
+    return f"{drawn} of all blocks, after the last refit, for bounds that are proved, and error bars"
 
 
 def dropped_warning(release: Release) -> str | None:
@@ -117,9 +125,13 @@ def release_guarantee(release: Release) -> str:
 
 
 def certainty(release: Release) -> str:
-    """What is known of the largest error over the workload: the certificate, or why there is none."""
-    if release.certificate:
-        return _certified(release.certificate, release.plan.problem.workload.rows)
+    """What is proved of the errors over the workload: certificate and bounds, or why there are none."""
+    known = (
+        release.certificate and _certified(release.certificate, release.plan.problem.workload.rows),
+        _bounded(release),
+    )
+    if sentences := [sentence for sentence in known if sentence]:
+        return " ".join(sentences)
     if release.plan.stop is None:
         return (
             "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
@@ -131,15 +143,33 @@ def certainty(release: Release) -> str:
     )
 
 
+def _bounded(release: Release) -> str | None:
+    """The bounds that --certify has bought, rounded up; why there are none, where a crash has lost them."""
+    found, plan = release.bounds, release.plan
+    if found is None:
+        return "The bounds that --certify bought were lost in a crash." if plan.phase("bounds") else None
+    share = "" if found.fraction is None else f" ({upward_text(Fraction(found.fraction), 4)} of the declared n)"
+    return (
+        f"Certificate: with probability at least {_confidence(found.confidence)}, over the noise of this run, the mean "
+        f"L1 error of the {len(found.blocks):,} blocks is at most {_records(found.mean)} records{share}, and that of "
+        "each of them at most its own bound in release.json, all at once."
+    )
+
+
 def _certified(certificate: Certificate, queries: int) -> str:
     """Both figures are rounded up, and the probability down: no more is promised than was planned."""
-    bound = certificate.records
-    records = f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
-    confidence = downward_text(Fraction(str(min(certificate.confidence, math.nextafter(1, 0)))), 9)
     share = (
         "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
     )
     return (
-        f"Certificate: with probability at least {confidence}, over the noise of this run, none of the "
-        f"{queries:,} estimates is off by more than {records} records{share}."
+        f"Certificate: with probability at least {_confidence(certificate.confidence)}, over the noise of this run, "
+        f"none of the {queries:,} estimates is off by more than {_records(certificate.records)} records{share}."
     )
+
+
+def _records(bound: float) -> str:
+    return f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
+
+
+def _confidence(probability: float) -> str:
+    return downward_text(Fraction(str(min(probability, math.nextafter(1, 0)))), 9)

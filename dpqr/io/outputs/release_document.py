@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr import __version__
-from dpqr.construction.certificate import Certificate
+from dpqr.construction.block_errors import BlockErrors
+from dpqr.construction.certificate import Certificate, ErrorBounds
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import (
@@ -36,6 +37,7 @@ from dpqr.io.outputs.document_parts import (
     reason_part,
     workload_part,
 )
+from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
@@ -108,6 +110,8 @@ def release_document(
         "certificate": _certificate(release.certificate),
         "intervals": {"level": float(LEVEL), "words": INTERVALS},
         "dropped": _dropped(release),
+        "errors": None if release.errors is None else _errors(release.errors),
+        "bounds": None if release.bounds is None else _bounds(release.bounds),
         "trust": list(release.trust),
         "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
         "synthetic": synthetic,
@@ -152,10 +156,13 @@ def _schedule(plan: Plan) -> dict[str, Any]:
             "selection": price_part(plan.price("selection")),
             "measurement": price_part(plan.price("measurement")),
             "stages": [price_part(phase.price) for phase in plan.named("stage")],
+            "errors": price_part(plan.price("errors")),
+            "bounds": price_part(plan.price("bounds")),
         },
+        "error_bars": plan.error_bars,
         "alpha": None if problem.alpha is None else rational(problem.alpha),
         "promise": None if stop is None else stop.promise,
-        "beta": None if stop is None else rational(problem.beta),
+        "beta": None if stop is None and not plan.named("bounds") else rational(problem.beta),
         "level": None if problem.level is None else rational(problem.level.value),
         "variant": problem.level.variant if problem.level else None,
         "threshold": None if stop is None else rational(stop.threshold),
@@ -198,6 +205,36 @@ def _dropped(release: Release) -> dict[str, Any] | None:
         "law": law_part(found.measurement.law),
         "charge": found.charge,
         "parallel": release.plan.problem.unit.apart,
+    }
+
+
+def _errors(found: BlockErrors) -> dict[str, Any]:
+    """The draws of L1 errors, in their order: noisy integers, each the sum or the largest over a group of blocks of its
+    errors, in units of 1 / fineness of what one record moves (units: by block, in its grid) and rounded down."""
+    draws, unit = [found.sums, *([found.largest] if found.largest else [])], found.sums.errors.unit
+    return {
+        "fineness": FINENESS,
+        "units": {block.name: error_unit(block, unit) for block in found.sums.errors.blocks},
+        "draws": [
+            {
+                "of": "largest" if drawn.errors.largest else "sum",
+                "groups": [[block.name for block in group] for group in drawn.errors.groups],
+                "values": drawn.values.tolist(),
+                "law": law_part(drawn.law),
+                "charge": drawn.charge,
+            }
+            for drawn in draws
+        ],
+    }
+
+
+def _bounds(bounds: ErrorBounds) -> dict[str, Any]:
+    """All hold at once with probability `confidence`; L1 errors in records."""
+    return {
+        "mean": bounds.mean,
+        "fraction": bounds.fraction,
+        "confidence": bounds.confidence,
+        "blocks": [{"name": name, "records": records} for name, records in bounds.blocks.items()],
     }
 
 
