@@ -115,6 +115,28 @@ def dropped_count(command: Decorated) -> Decorated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorBars:
+    """What the errors of the answers may cost."""
+
+    error_bars: str | None
+    certify: str | None
+
+
+def error_bars(command: Decorated) -> Decorated:
+    """--error-bars and --certify, as `errors`."""
+    option = under("Guarantee")
+    return added(
+        gathered(ErrorBars, "errors")(command),
+        option(
+            "--error-bars",
+            metavar="SHARE|free|none",
+            help="Share of the budget for the errors of blocks left unmeasured. [default: 0.01 where some may be]",
+        ),
+        option("--certify", metavar="SHARE", help="Share of the budget for bounds on all L1 errors, such as 0.05."),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Strategies:
     """The roles by name, and their parameters."""
 
@@ -152,7 +174,7 @@ def strategies(command: Decorated) -> Decorated:
         option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
         option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
         option("--alpha", metavar="A", help="theory: accuracy, a fraction of n. [default: smallest feasible]"),
-        option("--beta", metavar="B", help="theory: failure probability. [default: 0.05]"),
+        option("--beta", metavar="B", help="theory, --certify: failure probability. [default: 0.05]"),
         option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
         option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
         option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),

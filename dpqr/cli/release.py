@@ -52,6 +52,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.asked
 @partial(groups.guarantee, required=True)
 @groups.dropped_count
+@groups.error_bars
 @groups.strategies
 @groups.table
 @groups.payer
@@ -72,6 +73,7 @@ def command(
     eps: str,
     guarantee: groups.Guarantee,
     dropped: groups.DroppedCount,
+    errors: groups.ErrorBars,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
@@ -96,7 +98,7 @@ def command(
 
     request = ReleaseRequest(
         source=table.source(data),
-        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
+        plan=plan_request(documents, eps, guarantee, dropped, errors, strategies, table),
         output=output_request(output),
         limits=table.limits,
         payer=payer.request(resume),
@@ -139,6 +141,7 @@ def plan_request(
     epsilon: str,
     guarantee: groups.Guarantee,
     dropped: groups.DroppedCount,
+    errors: groups.ErrorBars,
     strategies: groups.Strategies,
     table: groups.Table,
 ) -> PlanRequest:
@@ -158,6 +161,8 @@ def plan_request(
         counts=table.counts,
         count_dropped=dropped.count_dropped,
         no_count_dropped=dropped.no_count_dropped,
+        error_bars=errors.error_bars,
+        certify=errors.certify,
         schedule=strategies.schedule,
         distinguisher=strategies.distinguisher,
         check=strategies.checks,
