@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +12,7 @@ from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, certify
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
+from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.intervals import Intervals
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
@@ -108,6 +109,7 @@ class Release:
     events: Composition = ()
     dropped: DroppedCount | None = None
     errors: BlockErrors | None = None
+    bars: ErrorBars = field(default_factory=ErrorBars)
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
@@ -136,6 +138,9 @@ def assemble(
     answers = tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks)
     for each in answers:
         require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
+    unknown = [each.block for each in answers if np.isnan(each.error).any()]
+    bars = error_bars(plan, outcome, shown, unknown)
+    answers = tuple(replace(each, error=bars.each.get(each.block.name, each.error)) for each in answers)
     return Release(
         plan=plan,
         answers=answers,
@@ -148,6 +153,7 @@ def assemble(
         events=events,
         dropped=dropped,
         errors=outcome.errors,
+        bars=bars,
         costs=costs or {},
         paid=paid,
     )
