@@ -26,6 +26,7 @@ from dpqr.workload.block import QueryBlock
 class Tuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
+    deviations: float = 0.6  # posterior deviations that are added to a mean
     spread: float = 0.3  # relative spread of blocks that share one bought figure
     alike: float = 0.1  # least relative spread of the blocks of one kind
     last: int = 3  # selections that tell how far off an unselected block may be
@@ -54,7 +55,7 @@ class _Ratios:
 
 
 def bought_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dict[str, float]:
-    """f = max(1, observed over predicted + one posterior deviation), by the block's name.
+    """f = max(1, observed over predicted + a part of its posterior deviation), by the block's name.
 
     The ratio of each block, or group of blocks that share a figure, is shrunk towards the mean of its kind: blocks of
     as many attributes.
@@ -87,7 +88,7 @@ def _factors(
     means, deviations = ratios.shrunk()
     for group, mean, deviation in zip(groups, means.tolist(), deviations.tolist(), strict=True):
         shared = TUNING.spread * max(mean, 1.0) if len(group) > 1 else 0.0
-        factor = max(1.0, mean + (deviation**2 + shared**2) ** 0.5)
+        factor = max(1.0, mean + TUNING.deviations * (deviation**2 + shared**2) ** 0.5)
         yield from ((block.name, factor) for block in group)
 
 

@@ -30,7 +30,7 @@ from dpqr.workload.workload import Measurement, rounded
 class Tuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
-    most: int = 10  # refits
+    most: int = 6  # refits
     fewest: int = 2  # refits of a large workload: many answers of a size make up for few refits
     work: int = 2**21  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
