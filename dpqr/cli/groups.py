@@ -97,42 +97,25 @@ def guarantee(command: Decorated, *, required: bool = False) -> Decorated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedCount:
-    """The noisy count of rows that are left out."""
+class Bought:
+    """What a share of the budget buys beside the answers: a count of rows left out, and the answers' errors."""
 
     count_dropped: str | None
     no_count_dropped: bool
-
-
-def dropped_count(command: Decorated) -> Decorated:
-    """--count-dropped and --no-count-dropped, as `dropped`."""
-    option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
-    return added(
-        gathered(DroppedCount, "dropped")(command),
-        option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]"),
-        option("--no-count-dropped", is_flag=True, help="Do not count the rows that are left out."),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorBars:
-    """What the errors of the answers may cost."""
-
     error_bars: str | None
     certify: str | None
 
 
-def error_bars(command: Decorated) -> Decorated:
-    """--error-bars and --certify, as `errors`."""
-    option = under("Guarantee")
+def bought(command: Decorated) -> Decorated:
+    """--count-dropped, --no-count-dropped, --error-bars and --certify, as `bought`."""
+    option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
+    errors = "Share of the budget for the errors of unmeasured blocks. [default: 0.01 where there may be any]"
     return added(
-        gathered(ErrorBars, "errors")(command),
-        option(
-            "--error-bars",
-            metavar="SHARE|free|none",
-            help="Share of the budget for the errors of blocks left unmeasured. [default: 0.01 where some may be]",
-        ),
-        option("--certify", metavar="SHARE", help="Share of the budget for bounds on all L1 errors, such as 0.05."),
+        gathered(Bought, "bought")(command),
+        option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]"),
+        option("--no-count-dropped", is_flag=True, help="Do not count the rows that are left out."),
+        option("--error-bars", metavar="SHARE|free|none", help=errors),
+        option("--certify", metavar="SHARE", help="Share of the budget for proved bounds on L1 errors, such as 0.05."),
     )
 
 

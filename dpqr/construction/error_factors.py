@@ -68,7 +68,7 @@ def bought_factors(errors: BlockErrors, predicted: Mapping[str, float]) -> dict[
         Post-processing of released values.
     """
     kinds: dict[int, list[tuple[QueryBlock, ...]]] = {}
-    for group in errors.sums.groups:
+    for group in errors.sums.errors.groups:
         held = tuple(block for block in group if predicted.get(block.name, 0.0) > 0.0)
         if held:
             kinds.setdefault(len(held[0].axes), []).append(held)
