@@ -287,8 +287,6 @@ def read_release(directory: Path) -> Release:
 class Unwatched:
     """Watches a run and says nothing."""
 
-    def read(self, percent: int) -> None:
-        """Nothing."""
+    def read(self, percent: int) -> None: ...
 
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""
+    def finished(self, rounds: int, planned: int) -> None: ...
