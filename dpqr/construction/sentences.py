@@ -25,9 +25,9 @@ INTERVALS = (
 )
 
 SOURCES = {
-    "bought": "noisy L1 errors that were bought",
-    "rule of thumb": "a rule of thumb from the last selections",
-    "refits alone": "nothing else, and may be too small",
+    "bought": "rest on noisy L1 errors that were bought too",
+    "rule of thumb": "rest on a rule of thumb from the last selections too",
+    "refits alone": "may be larger, for nothing measured shows them",
 }
 """What the errors of unmeasured blocks rest on beside refits."""
 
@@ -153,7 +153,7 @@ def bars_words(bars: ErrorBars) -> str:
         return "Noise deviation and interval speak of the measured value beside them."
     sentence = f"The errors of the estimates are estimated from {bars.refits} refits with new noise"
     left = len(bars.factors)
-    blocks = f"; those of {left:,} unmeasured {'block' if left == 1 else 'blocks'} rest on {SOURCES[bars.source]} too"
+    blocks = f"; those of {left:,} unmeasured {'block' if left == 1 else 'blocks'} {SOURCES[bars.source]}"
     return f"{sentence}{blocks if left else ''}."
 
 
