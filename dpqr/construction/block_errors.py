@@ -9,8 +9,8 @@ from functools import cached_property, partial
 from itertools import pairwise
 
 from dpqr.construction.draws import Draws
-from dpqr.data.arrays import IntArray
-from dpqr.data.unit import PrivacyUnit
+from dpqr.construction.soundness import require_answers
+from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, error_unit, fine_answers, noisy_errors
@@ -113,7 +113,7 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
     missed = unmeasured(blocks, transcript)
     if phase is None or (phase.noun == "errors" and not missed):
         return None
-    price, draw = phase.price, partial(_drawn, draws, plan.problem.unit, released, phase.price)
+    price, draw = phase.price, partial(_drawn, draws, plan, released, phase.price)
     if phase.noun == "errors":
         return _of_sums(draw(_groups(missed, released.total, price)))
     if price.rho is not None:
@@ -183,14 +183,24 @@ def _parts(ranked: tuple[QueryBlock, ...], count: int) -> Groups:
 
 
 def _drawn(
-    draws: Draws, unit: PrivacyUnit, released: Hypothesis, price: Price, groups: Groups, *, largest: bool = False
+    draws: Draws, plan: Plan, released: Hypothesis, price: Price, groups: Groups, *, largest: bool = False
 ) -> ErrorDraw | None:
-    """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold."""
+    """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold.
+
+    Raises:
+        HypothesisFailed: they are no answers; nothing was drawn.
+    """
+
+    def answers(block: QueryBlock) -> FloatArray:
+        found = released.answer(block)
+        require_answers(released, found, plan.roles.update.name, block)
+        return found
+
     blocks = tuple(block for group in groups for block in group)
     prepare(released, blocks)
+    expected = fine_answers(all_answers(blocks, answers))
     try:
-        expected = fine_answers(all_answers(blocks, released.answer))
-        errors = GroupErrors(groups=groups, expected=expected, unit=unit, largest=largest)
+        errors = GroupErrors(groups=groups, expected=expected, unit=plan.problem.unit, largest=largest)
         mechanism = noisy_errors(errors, price)
     except InfeasiblePlan:
         return None

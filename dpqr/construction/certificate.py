@@ -108,10 +108,11 @@ def error_bounds(plan: Plan, errors: BlockErrors | None, estimates: Mapping[str,
         return None
     apart = _apart(errors.sums, estimates) | ({} if errors.largest is None else _apart(errors.largest, estimates))
     mean = _mean(errors.sums, apart, float(problem.beta))
+    each = _each(errors.largest or errors.sums, apart, float(problem.beta))
     return ErrorBounds(
         mean=mean,
         fraction=mean / problem.n if problem.n and problem.unit.rows_public else None,
-        blocks=_each(errors.largest or errors.sums, apart, float(problem.beta)),
+        blocks={block.name: each[block.name] for block in problem.workload.blocks},
         confidence=float(1 - problem.beta),
     )
 

@@ -16,6 +16,7 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.errors import HypothesisFailed
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
@@ -142,6 +143,7 @@ def test_in_epsilon_bounds_take_two_draws_and_in_rho_one() -> None:
     found, charged = drawn(make_plan("bounds", HUGE), measured(PAIRS[2]))
     assert [[block.name for block in group] for group in found.sums.errors.groups] == [["12"], ["01", "02"]]
     assert [[block.name for block in group] for group in found.largest.errors.groups] == [["12"], ["01"], ["02"]]
+    assert (found.sums.errors.largest, found.largest.errors.largest) == (False, True)
     assert [pure_epsilon(event) for event in charged] == [HUGE.epsilon] * 2
     few, _ = drawn(make_plan("bounds", Price(epsilon=Fraction(1, 1000))), measured())
     assert len(few.largest.errors.groups) == 1
@@ -149,12 +151,13 @@ def test_in_epsilon_bounds_take_two_draws_and_in_rho_one() -> None:
     assert (one.largest, len(charged)) == (None, 1)
 
 
-def test_what_no_integer_holds_buys_nothing() -> None:
+def test_answers_beyond_all_integers_are_clipped_and_no_answers_are_refused() -> None:
     beyond = Says({block.name: 1e300 for block in PAIRS}, total=10.0)
-    unit = PrivacyUnit(column="who", rows=2)
-    found, charged = drawn(make_plan("errors", HUGE, unit), measured(), beyond)
-    assert found is not None  # answers are clipped, and errors are those of what was clipped
+    found, charged = drawn(make_plan("errors", HUGE), measured(), beyond)
+    assert found is not None
     assert len(charged) == 1
+    with pytest.raises(HypothesisFailed):
+        drawn(make_plan("errors", HUGE), measured(), Says({block.name: np.nan for block in PAIRS}))
 
 
 def release(plan, tape):

@@ -88,9 +88,12 @@ def _by_default(whole: Plan, bought: Callable[[Fraction], Plan]) -> Plan:
 
 
 def leaves_unmeasured(plan: Plan) -> bool:
-    """Whether some block of the workload may end without a measurement: it is left to choices, and to no opening."""
+    """Whether some block of the workload may end without a measurement: no opening measures it, and choices may pass it
+    over. As many rounds as there are such blocks, in a schedule that measures none twice, reach all of them."""
     opened = {block.name for blocks in plan.opening for block in blocks}
-    return plan.rounds > 0 and any(block.name not in opened for block in plan.problem.workload.blocks)
+    left = sum(block.name not in opened for block in plan.problem.workload.blocks)
+    by_block = not plan.schedule.adaptive and not any(phase.single for phase in plan.named("selection"))
+    return left > (plan.rounds if by_block else 0) and plan.rounds > 0
 
 
 def _bounds(problem: Problem, price: Price) -> Phase:

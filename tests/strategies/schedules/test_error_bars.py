@@ -43,11 +43,16 @@ def draws(plan):
         (CHOOSING, PROBLEM_OF_PAIRS, True),
         (WHOLE, PROBLEM_OF_PAIRS, False),
         (CHOOSING, PROBLEM, False),
+        (
+            Rounds(rounds=5),
+            Problem(domain=PROBLEM.domain, workload=Workload((*BLOCKS[1:], *PAIRS[:5])), unit=PROBLEM.unit),
+            False,
+        ),
         (Marginals(table=0), PROBLEM_OF_PAIRS, True),
         (Marginals(), PROBLEM_OF_PAIRS, False),
         (Strategy(), PROBLEM, False),
     ],
-    ids=["rounds", "all blocks", "the opening is all", "search", "whole table", "strategy"],
+    ids=["rounds", "all blocks", "the opening is all", "as many rounds", "search", "whole table", "strategy"],
 )
 def test_errors_are_bought_by_default_where_a_block_may_end_unmeasured(schedule, problem, may) -> None:
     plain = schedule.plan(problem, BUDGET, roles("basic"))
