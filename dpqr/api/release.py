@@ -287,6 +287,8 @@ def read_release(directory: Path) -> Release:
 class Unwatched:
     """Watches a run and says nothing."""
 
-    def read(self, percent: int) -> None: ...
+    def read(self, percent: int) -> None:
+        """Nothing."""
 
-    def finished(self, rounds: int, planned: int) -> None: ...
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""
