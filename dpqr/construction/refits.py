@@ -33,7 +33,7 @@ class Tuning:
 
     most: int = 6  # refits
     fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
-    work: int = 2**21  # answers that all refits give and measure together, about
+    work: int = 3 * 2**19  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
     own: int = 5  # refits from which an answer's own error is looked at beside that of its size
     doubt: float = 2.0  # deviations by which residuals exceed the refits' before that counts
