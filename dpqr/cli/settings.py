@@ -12,9 +12,11 @@ from click.core import ParameterSource
 from dpqr.cli.streams import say
 
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
+_ERRORS = ("error-bars", "certify")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
-    "release": ("queries", *_RUN, "error-bars", "certify"),
+    "release": ("queries", *_RUN, *_ERRORS),
+    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
     "predict": _RUN,
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),

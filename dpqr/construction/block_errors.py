@@ -17,6 +17,7 @@ from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, error_un
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.schedules import error_bars
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.stacking import all_answers
@@ -132,21 +133,8 @@ def _of_sums(sums: ErrorDraw | None) -> BlockErrors | None:
 
 
 def unmeasured(blocks: Sequence[QueryBlock], transcript: Transcript) -> tuple[QueryBlock, ...]:
-    """The blocks that no measurement answers: neither they themselves were measured, nor all of their rows, nor a
-    marginal over all of their attributes. Public."""
-    measured = [block for one in transcript.measurements for block in one.blocks]
-    names = {block.name for block in measured}
-    tables = {frozenset(block.axes) for block in measured if block.is_marginal}
-    return tuple(block for block in blocks if not (_named(block, names) or _inside(block, tables)))
-
-
-def _named(block: QueryBlock, names: set[str]) -> bool:
-    return block.name in names or (block.rows > 1 and all(f"{block.name}[{row}]" in names for row in range(block.rows)))
-
-
-def _inside(block: QueryBlock, tables: set[frozenset[int]]) -> bool:
-    axes = frozenset(block.axes)
-    return any(axes <= table for table in tables)
+    """The blocks that no measurement of the run answers. Public."""
+    return error_bars.unmeasured(blocks, [block for one in transcript.measurements for block in one.blocks])
 
 
 def _groups(blocks: tuple[QueryBlock, ...], records: float, price: Price) -> Groups:

@@ -3,7 +3,7 @@ it left unmeasured, for error bars, or of all blocks, for bounds that are proved
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
@@ -17,6 +17,7 @@ from dpqr.privacy.events import PrivacyEvent
 from dpqr.strategies.plan import Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.set_aside import set_aside, with_phases
+from dpqr.workload.block import QueryBlock
 
 DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
 """Of the budget, for error bars, where the user states none: either takes half a percent of noise."""
@@ -88,12 +89,29 @@ def _by_default(whole: Plan, bought: Callable[[Fraction], Plan]) -> Plan:
 
 
 def leaves_unmeasured(plan: Plan) -> bool:
-    """Whether some block of the workload may end without a measurement: no opening measures it, and choices may pass it
+    """Whether some block of the workload may end without a measurement: no opening answers it, and choices may pass it
     over. As many rounds as there are such blocks, in a schedule that measures none twice, reach all of them."""
-    opened = {block.name for blocks in plan.opening for block in blocks}
-    left = sum(block.name not in opened for block in plan.problem.workload.blocks)
+    opened = [block for blocks in plan.opening for block in blocks]
+    left = len(unmeasured(plan.problem.workload.blocks, opened))
     by_block = not plan.schedule.adaptive and not any(phase.single for phase in plan.named("selection"))
     return left > (plan.rounds if by_block else 0) and plan.rounds > 0
+
+
+def unmeasured(blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
+    """The blocks that no measurement answers: neither they themselves were measured, nor all of their rows, nor a
+    marginal over all of their attributes."""
+    names = {block.name for block in measured}
+    tables = {frozenset(block.axes) for block in measured if block.is_marginal}
+    return tuple(block for block in blocks if not (_named(block, names) or _inside(block, tables)))
+
+
+def _named(block: QueryBlock, names: set[str]) -> bool:
+    return block.name in names or (block.rows > 1 and all(f"{block.name}[{row}]" in names for row in range(block.rows)))
+
+
+def _inside(block: QueryBlock, tables: set[frozenset[int]]) -> bool:
+    axes = frozenset(block.axes)
+    return any(axes <= table for table in tables)
 
 
 def _bounds(problem: Problem, price: Price) -> Phase:

@@ -131,6 +131,11 @@ FAULTS = (
     *planted_in(
         "strategies/schedules/error_bars.py",
         ("each = price.times(Fraction(1, count))", "each = price", "two draws at the price of one"),
+        (
+            "not (_named(block, names) or _inside(block, tables))",
+            "not _named(block, names)",
+            "a wider table is forgotten",
+        ),
         ("whole.stop is not None or ", "", "a plan with a stop test buys errors unasked"),
         ("events=((_event(problem, price), 1),)", "events=()", "errors are not paid"),
     ),
