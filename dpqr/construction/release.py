@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +12,8 @@ from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
+from dpqr.construction.error_bars import ErrorBars, error_bars
+from dpqr.construction.intervals import Intervals
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
@@ -30,13 +32,19 @@ from dpqr.workload.workload import Measurement
 class BlockAnswers:
     """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
 
-    estimate: the final hypothesis' answers. noisy: the last unbiased noisy answers (the estimates themselves, where
-    these are unbiased with a known spread), with their noise and intervals; NaN where nothing was measured.
+    estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
+    noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
+    with their noise and intervals; NaN where nothing was measured.
     """
 
     block: QueryBlock
     estimate: FloatArray
+    error: FloatArray
     noisy: Noisy
+
+    @property
+    def intervals(self) -> Intervals:
+        return Intervals.of(self.estimate, self.error, self.noisy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,6 +110,7 @@ class Release:
     events: Composition = ()
     dropped: DroppedCount | None = None
     errors: BlockErrors | None = None
+    bars: ErrorBars = field(default_factory=ErrorBars)
     bounds: ErrorBounds | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
@@ -132,6 +141,9 @@ def assemble(
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
+    unknown = [each.block for each in answers if np.isnan(each.error).any()]
+    bars = error_bars(plan, outcome, shown, unknown)
+    answers = tuple(replace(each, error=bars.each.get(each.block.name, each.error)) for each in answers)
     return Release(
         plan=plan,
         answers=answers,
@@ -144,6 +156,7 @@ def assemble(
         events=events,
         dropped=dropped,
         errors=outcome.errors,
+        bars=bars,
         bounds=error_bounds(plan, outcome.errors, estimates),
         costs=costs or {},
         paid=paid,
@@ -154,8 +167,10 @@ def _answers(
     block: QueryBlock, hypothesis: Hypothesis, measured: dict[str, Noisy], history: Sequence[Measurement]
 ) -> BlockAnswers:
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
-    noisy = measured.get(block.name) or unbiased_answers(block, hypothesis, estimate, history)
-    return BlockAnswers(block=block, estimate=estimate, noisy=noisy or Noisy.absent(block.rows))
+    unbiased = unbiased_answers(block, hypothesis, estimate, history)
+    noisy = measured.get(block.name) or unbiased or Noisy.absent(block.rows)
+    error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))
+    return BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy)
 
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ class Tuning:
     """For each cell of the table that is read."""
     program: int = 200_000_000
     """Bytes of memory of a run over a table of few cells."""
-    figures: int = 45
+    figures: int = 65
     """Bytes of the figures of one answer, as text."""
     record: int = 400
     """Bytes of release.json for each draw and each block."""
