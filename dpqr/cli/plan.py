@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @groups.table
 @groups.payer
 @groups.display
+@options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
 def command(
     *,
     documents: groups.Asked,
@@ -33,17 +34,25 @@ def command(
     table: groups.Table,
     payer: groups.Payer,
     display: groups.Display,
+    out: str | None,
 ) -> None:
     """Plan a release; no table is named, and none is opened.
 
     \b
     dpqr plan --queries q.json --eps 1
+    dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
+    from dpqr.app.locked_plan import plan_file, save_plan
     from dpqr.app.release import dry_run
     from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import say
 
+    target = plan_file(out) if out else None
     request = release_request(documents, eps, guarantee, dropped, strategies, table, payer)
-    Screen.of(display).plan(*dry_run(request))
+    plan, taken = dry_run(request)
+    Screen.of(display).plan(plan, taken)
+    if target:
+        say(f"planned into {target.given}, sha256 {save_plan(plan, target)}")
 
 
 def release_request(

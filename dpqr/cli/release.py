@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from dpqr.cli import groups, options
-from dpqr.cli.completion import TABLES
+from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
@@ -47,10 +47,32 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The plan that was reviewed, who approved it, and whose release it is."""
+
+    locked: str | None
+    approved_by: str | None
+    publisher: str | None
+
+
+def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--plan, --approved-by and --publisher, as `review`."""
+    option = options.under("Review")
+    file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
+    return options.added(
+        options.gathered(Review, "review")(command),
+        option("--plan", "locked", **file, help="Follow this plan (dpqr plan --out); refused where anything differs."),
+        option("--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."),
+        option("--publisher", metavar="NAME", help="Whose release it is: one line, kept in the record."),
+    )
+
+
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
-@groups.asked
-@partial(groups.guarantee, required=True)
+@partial(groups.asked, required=False)
+@groups.guarantee
+@review_options
 @groups.dropped_count
 @groups.strategies
 @groups.table
@@ -69,8 +91,9 @@ def command(
     data: tuple[str, ...],
     *,
     documents: groups.Asked,
-    eps: str,
+    eps: str | None,
     guarantee: groups.Guarantee,
+    review: Review,
     dropped: groups.DroppedCount,
     strategies: groups.Strategies,
     table: groups.Table,
@@ -90,26 +113,41 @@ def command(
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
     dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/ --dry-run
+    dpqr release data.csv --plan plan.json --dataset survey --out release/
     """
     from dpqr.app.finished import already_released
+    from dpqr.app.locked_plan import following
     from dpqr.app.requests import ReleaseRequest
 
+    if not review.locked:
+        _require_stated("queries", "eps")
     request = ReleaseRequest(
         source=table.source(data),
         plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
         output=output_request(output),
         limits=table.limits,
         payer=payer.request(resume),
-        reason=asker.reason,
+        reason=replace(asker.reason, approved_by=review.approved_by or ""),
+        publisher=review.publisher or "",
         notes=settings_notes(),
         rehearse=rehearse,
     )
+    if review.locked:
+        request = following(request, review.locked)
     if already_released(request):
         _skipped(display, output.out or "")
     elif dry_run:
         _plan(request, display)
     else:
         _release(request, display)
+
+
+def _require_stated(*names: str) -> None:
+    """The usage error of a required option, for options that a locked plan would state."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and context.params[parameter.name] is None:
+            raise click.MissingParameter(ctx=context, param=parameter)
 
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
@@ -136,7 +174,7 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
 
 def plan_request(
     documents: groups.Asked,
-    epsilon: str,
+    epsilon: str | None,
     guarantee: groups.Guarantee,
     dropped: groups.DroppedCount,
     strategies: groups.Strategies,
@@ -146,8 +184,8 @@ def plan_request(
     from dpqr.app.requests import PlanRequest
 
     return PlanRequest(
-        queries=documents.queries,
-        epsilon=epsilon,
+        queries=documents.queries or "",
+        epsilon=epsilon or "",
         delta=guarantee.delta,
         domain=documents.domain,
         strict=documents.strict,
