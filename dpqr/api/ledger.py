@@ -31,6 +31,7 @@ class PolicyOptions(TypedDict, total=False):
     max_memory: int | None
     delimiter: str | None
     encoding: str | None
+    require_approval: bool
 
 
 _POLICY: Mapping[str, Check] = {
@@ -39,6 +40,7 @@ _POLICY: Mapping[str, Check] = {
     "max_memory": partial(whole, least=2**28),
     "delimiter": text,
     "encoding": text,
+    "require_approval": truth,
 }
 
 
@@ -137,7 +139,6 @@ class Ledger:
         from dpqr.privacy.policy import Policy
         from dpqr.privacy.reason import Reason
 
-        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
         asked = BudgetRequest(
             dataset=text("dataset", dataset),
             epsilon=figure("eps", eps),
@@ -149,7 +150,7 @@ class Ledger:
             unit=unit,
             kind=text("kind", kind, among=("private", "public", "synthetic")),
             reason=Reason(purpose=purpose, by=by),
-            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **limits),
+            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **_reading(reading)),
         )
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
 
@@ -162,9 +163,21 @@ class Ledger:
         from dpqr.app.budget import restrict
         from dpqr.privacy.policy import PolicyChange
 
-        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
-        change = PolicyChange(fail=fail, **limits)
+        change = PolicyChange(fail=fail, **_reading(reading))
         return Budget.of(withheld(lambda: restrict(self._opened(), dataset, change)))
+
+    def approve(self, dataset: str, plan: Path, *, by: str, purpose: str = "") -> str:
+        """Approve one release by the plan in a file; its hash. by: who approves, and is not who will ask.
+
+        Raises:
+            DocumentError: the plan is not what would be planned now.
+        """
+        from dpqr.app.approval import approve
+        from dpqr.app.requests import LedgerRequest
+        from dpqr.privacy.reason import Reason
+
+        payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
+        return withheld(lambda: approve(payer, os.fspath(plan), Reason(purpose=purpose, by=text("by", by))))
 
     def budget(self, dataset: str) -> Budget:
         """What one dataset has spent and has left.
@@ -251,6 +264,12 @@ class Ledger:
         return Receipt.of(
             lambda: accounts_view(account_view(each.account, each.prices, each.delta) for each in found)
         )._repr_html_()
+
+
+def _reading(given: Mapping[str, object]) -> dict[str, Any]:
+    """The options of a policy by the names of its fields."""
+    named = stated(given, _POLICY).items()
+    return {name.removeprefix("max_").removeprefix("require_"): value for name, value in named}
 
 
 def _row(budget: Budget) -> dict[str, Any]:

@@ -83,6 +83,8 @@ class ReleaseOptions(PlanOptions, total=False):
     if_exists: ExistingForm | None
     purpose: str | None
     by: str | None
+    approved_by: str | None
+    publisher: str | None
 
 
 def figure(name: str, value: object) -> str:
@@ -172,6 +174,8 @@ RELEASING: Mapping[str, Check] = {
     "if_exists": partial(text, among=get_args(ExistingForm)),
     "purpose": text,
     "by": text,
+    "approved_by": text,
+    "publisher": text,
 }
 ALL: Mapping[str, Check] = {**PLANNING, **READING, **RELEASING}
 
@@ -188,8 +192,10 @@ def stated(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str,
     return {name: known[name](name, value) for name, value in given.items() if value is not None}
 
 
-def plan_request(queries: object, epsilon: Figure, domain: object, given: Mapping[str, object]) -> PlanRequest:
-    """What a release is planned from.
+def plan_request(
+    queries: object, epsilon: Figure | None, domain: object, given: Mapping[str, object], *, locked: bool = False
+) -> PlanRequest:
+    """What a release is planned from. locked: a locked plan states what is not given.
 
     Raises:
         UsageFault: a value that no option may have.
@@ -197,9 +203,11 @@ def plan_request(queries: object, epsilon: Figure, domain: object, given: Mappin
     """
     options = stated(given, ALL)
     planned = {name: value for name, value in options.items() if name in PLANNING}
+    if not locked and (queries is None or epsilon is None):
+        raise UsageFault("give queries and eps, or the plan that states them")
     return PlanRequest(
-        queries=document("queries", queries),
-        epsilon=figure("eps", epsilon),
+        queries="" if queries is None else document("queries", queries),
+        epsilon="" if epsilon is None else figure("eps", epsilon),
         domain=None if domain is None else document("domain", domain),
         cells=options.get("max_cells"),
         **planned,
@@ -231,9 +239,9 @@ def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest
 
 
 def reason(given: Mapping[str, object]) -> Reason:
-    """Why a budget is opened or charged, and who asks."""
+    """Why a budget is charged, who asks, and who approved."""
     held = stated(given, ALL)
-    return Reason(purpose=held.get("purpose", ""), by=held.get("by", ""))
+    return Reason(**{name: held.get(name, "") for name in ("purpose", "by", "approved_by")})
 
 
 def limits(given: Mapping[str, object]) -> Limits:

@@ -217,9 +217,10 @@ class Kept:
 def release(
     table: object,
     *,
-    queries: Document,
-    eps: Figure,
+    queries: Document | None = None,
+    eps: Figure | None = None,
     domain: Document | None = None,
+    plan: Path | None = None,
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
@@ -233,6 +234,8 @@ def release(
     Args:
         table: a pandas DataFrame, anything with Arrow's C stream interface, a path, or a list of paths; only read.
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
+        plan: the file of a plan (`Plan.save`, `dpqr plan --out`), which states what is not given. The run follows it,
+            or is refused where anything public has changed.
         dataset: whose budget pays, in `ledger`.
         out: a new directory for the files. With a ledger, a run that is killed can then be continued with `resume`.
         rehearse: run on rows of the public domain, free of charge; no table is opened, and None will do.
@@ -249,14 +252,21 @@ def release(
 
     request = ReleaseRequest(
         source=table_source(_some(table, rehearse), options),
-        plan=plan_request(queries, eps, domain, options),
+        plan=plan_request(queries, eps, domain, options, locked=plan is not None),
         output=output(out, options),
         limits=limits(options),
         payer=payer(dataset, ledger, anchor, truth("resume", resume)),
         reason=reason(options),
+        publisher=str(options.get("publisher") or ""),
         rehearse=truth("rehearse", rehearse),
     )
-    return _released(request)
+    return _released(request if plan is None else _following(request, os.fspath(plan)))
+
+
+def _following(request: ReleaseRequest, plan: str) -> ReleaseRequest:
+    from dpqr.app.locked_plan import following
+
+    return withheld(lambda: following(request, plan))
 
 
 def _some(table: object, rehearse: bool) -> object:

@@ -15,7 +15,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reason import UNSTATED, Reason, require_line
 
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
@@ -130,6 +130,9 @@ class ReleaseRequest:
     notes: tuple[str, ...] = ()
     rehearse: bool = False
     locked: LockedPlan | None = None
+
+    def __post_init__(self) -> None:
+        require_line("--publisher", self.publisher)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

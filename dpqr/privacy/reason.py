@@ -9,6 +9,12 @@ from dpqr.errors import UsageFault
 LONGEST_REASON = 200
 
 
+def require_line(option: str, text: str) -> None:
+    """Raise UsageFault unless a text is one line of a record."""
+    if len(text) > LONGEST_REASON or not text.isprintable():
+        raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
     """Why a budget is opened or charged, who asks, and who approved: public words of the user's own, which nobody has
@@ -28,8 +34,7 @@ class Reason:
     def __post_init__(self) -> None:
         stated = {"--purpose": self.purpose, "--by": self.by, "--approved-by": self.approved_by}
         for option, text in stated.items():
-            if len(text) > LONGEST_REASON or not text.isprintable():
-                raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
+            require_line(option, text)
 
     @property
     def words(self) -> str:
