@@ -6,19 +6,10 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
-from dpqr.api.options import (
-    Figure,
-    Path,
-    ReleaseOptions,
-    limits,
-    output,
-    payer,
-    plan_request,
-    reason,
-    table_source,
-    truth,
-)
+from dpqr.api.checks import Figure, Path
+from dpqr.api.options import ReleaseOptions, output
 from dpqr.api.pivots import pivot
+from dpqr.api.requests import release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -248,25 +239,21 @@ def release(
         (eps, delta)-differential privacy for the unit that the release names. Names and types of columns are looked at
         before the budget pays, rows afterwards; nothing seeds the noise.
     """
-    from dpqr.app.requests import ReleaseRequest
-
-    request = ReleaseRequest(
-        source=table_source(_some(table, rehearse), options),
-        plan=plan_request(queries, eps, domain, options, locked=plan is not None),
-        output=output(out, options),
-        limits=limits(options),
-        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
-        reason=reason(options),
-        publisher=str(options.get("publisher") or ""),
-        rehearse=truth("rehearse", rehearse),
+    request = release_request(
+        _some(table, rehearse),
+        queries=queries,
+        eps=eps,
+        domain=domain,
+        plan=plan,
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        out=out,
+        resume=resume,
+        rehearse=rehearse,
+        **options,
     )
-    return _released(request if plan is None else _following(request, os.fspath(plan)))
-
-
-def _following(request: ReleaseRequest, plan: str) -> ReleaseRequest:
-    from dpqr.app.locked_plan import following
-
-    return withheld(lambda: following(request, plan))
+    return _released(request)
 
 
 def _some(table: object, rehearse: bool) -> object:

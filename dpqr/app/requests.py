@@ -139,12 +139,13 @@ class ReleaseRequest:
 class PredictionPlanRequest:
     """What a prediction run is planned from: every field is one option of the same name.
 
-    penalty: --lambda. predictions: how many, where no points are read. form: --release.
+    domain: a path, or an already parsed document. penalty: --lambda. predictions: how many, where no points are read.
+    form: --release.
     """
 
     target: str
     epsilon: str
-    domain: str | None
+    domain: str | dict[str, Any] | None
     learner: str = "logistic"
     delta: str | None = None
     neighbours: str = "add-remove"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -12,6 +12,9 @@ from dpqr.cli.budget_options import Amount, Files, Reading, amount, files, readi
 from dpqr.cli.completion import DOCUMENTS, datasets
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
+
+if TYPE_CHECKING:
+    from dpqr.api.ledger import Budget
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
@@ -46,13 +49,13 @@ def init(
     dataset: str,
     *,
     amount: Amount,
-    neighbours: str,
+    neighbours: Literal["add-remove", "replace"],
     unit: str | None,
     counts: str | None,
     reading: Reading,
     fail: bool,
     asker: groups.Asker,
-    kind: str,
+    kind: Literal["private", "public", "synthetic"],
     files: Files,
     as_json: bool,
 ) -> None:
@@ -60,26 +63,18 @@ def init(
 
     Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
     """
-    from dpqr.app.budget import open_budget
-    from dpqr.app.requests import BudgetRequest
-
     require_output()
-    asked = BudgetRequest(
-        dataset=dataset,
-        epsilon=amount.eps,
-        delta=amount.delta,
-        accountant=amount.accountant,
-        cap=amount.cap,
-        cap_delta=amount.cap_delta,
+    say_settings()
+    opened = files.opened().init(
+        dataset,
         neighbours=neighbours,
         unit=unit,
+        counts=counts,
+        allow_fail=fail,
         kind=kind,
-        policy=reading.policy(counts, fail),
-        reason=asker.reason,
+        **groups.keywords(amount, reading, asker),
     )
-    say_settings()
-    opened = open_budget(files.opened(), asked)
-    _show((opened,), opened.document() if as_json else None)
+    _show((opened,), opened.record if as_json else None)
 
 
 @command.command("policy")
@@ -95,10 +90,8 @@ def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, a
     release then follows a plan that somebody else than who asks has approved. A budget that was opened before policies
     existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
     """
-    from dpqr.app.budget import restrict
-
-    changed = restrict(files.opened(), dataset, reading.change(fail))
-    _show((changed,), changed.document() if as_json else None)
+    changed = files.opened().policy(dataset, fail=fail, **groups.keywords(reading))
+    _show((changed,), changed.record if as_json else None)
 
 
 @command.command("approve")
@@ -111,12 +104,8 @@ def approve(dataset: str, plan: str, *, asker: groups.Asker, files: Files) -> No
 
     --by says who approves. The plan is made again from the documents that it holds, and refused where it differs.
     """
-    from dpqr.app.approval import approve as approved
-    from dpqr.app.requests import LedgerRequest
-
     say_settings()
-    payer = LedgerRequest(dataset=dataset, ledger=files.ledger, anchor=files.anchor)
-    digest = approved(payer, plan, asker.reason)
+    digest = files.opened().approve(dataset, plan, **groups.keywords(asker))
     say(f"approved one release of {dataset} by plan {digest}")
 
 
@@ -130,10 +119,8 @@ def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool)
 
     The history is priced under every accountant; the one that the budget was opened with is charged.
     """
-    from dpqr.app.budget import budgets
-
-    shown = budgets(files.opened(), dataset, delta)
-    _show(shown, [one.document() for one in shown] if as_json else None)
+    shown = files.opened().budgets(dataset, delta=delta)
+    _show(shown, [one.record for one in shown] if as_json else None)
 
 
 @command.command("history")
@@ -142,15 +129,15 @@ def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool)
 @as_json
 def history(dataset: str | None, *, files: Files, as_json: bool) -> None:
     """List the entries of DATASET, or all: budgets, reservations, settlements."""
-    from dpqr.app import budget
-
-    opened = files.opened()
+    entries = files.opened().entries(dataset)
     if as_json:
-        product_json(budget.history_documents(opened, dataset))
+        from dpqr.io.ledger.documents import entry_document
+
+        product_json([entry_document(entry) for entry in entries])
         return
     from dpqr.report.budget_view import history_view
 
-    _print(history_view(budget.history(opened, dataset)))
+    _print(history_view(entries))
 
 
 @command.command("verify")
@@ -158,9 +145,7 @@ def history(dataset: str | None, *, files: Files, as_json: bool) -> None:
 @as_json
 def verify(*, files: Files, as_json: bool) -> None:
     """Walk the whole ledger: structure, chain, anchor, rules, prices. Exit code 7 at the first fault."""
-    from dpqr.app.budget import verify as walk
-
-    found = walk(files.opened())
+    found = files.opened().verify()
     if as_json:
         product_json(found)
         return
@@ -174,9 +159,7 @@ def verify(*, files: Files, as_json: bool) -> None:
 @files
 def export(*, files: Files) -> None:
     """Print the record as JSON lines, from which anybody can check the chain."""
-    from dpqr.app.budget import export as lines
-
-    for line in lines(files.opened()):
+    for line in files.opened().export():
         product(line)
 
 
@@ -191,13 +174,14 @@ def anchor(*, files: Files) -> None:
     say(f"anchored at {mark.entries} entries, seal {mark.seal}")
 
 
-def _show(shown: tuple[Any, ...], document: Any) -> None:
+def _show(shown: tuple[Budget, ...], document: Any) -> None:
     if document is not None:
         product_json(document)
         return
     from dpqr.report.budget_view import account_view, accounts_view
 
-    _print(accounts_view(account_view(one.account, one.prices, one.delta) for one in shown))
+    priced = (one.priced for one in shown)
+    _print(accounts_view(account_view(one.account, one.prices, one.delta) for one in priced))
 
 
 def _print(view: Any) -> None:

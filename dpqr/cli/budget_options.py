@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, encoding, gathered
+from dpqr.api.checks import MOST_RECORDS
+from dpqr.cli.options import Whole, added, delimiter, encoding, gathered
 
 if TYPE_CHECKING:
-    from dpqr.io.ledger.sqlite_ledger import SqliteLedger
-    from dpqr.privacy.policy import Policy, PolicyChange
+    from dpqr.api.ledger import Ledger
 
 MEMORY = 2**28
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -26,11 +26,11 @@ class Files:
     ledger: str | None
     anchor: str | None
 
-    def opened(self) -> SqliteLedger:
+    def opened(self) -> Ledger:
         """The ledger. Nothing is read or made yet."""
-        from dpqr.app.budget import configured_ledger
+        from dpqr.api.ledger import Ledger
 
-        return configured_ledger(self.ledger, self.anchor)
+        return Ledger(self.ledger, self.anchor)
 
 
 def files(command: Decorated) -> Decorated:
@@ -47,25 +47,12 @@ def files(command: Decorated) -> Decorated:
 class Reading:
     """How every run reads the table: the options of the budget's policy that may be changed later."""
 
-    records: int | None
-    bytes: int | None
-    memory: int | None
+    max_records: int | None
+    max_bytes: int | None
+    max_memory: int | None
     delimiter: str | None
     encoding: str | None
-
-    approval: bool
-
-    def policy(self, counts: str | None, fail: bool) -> Policy:
-        """The policy of a new budget."""
-        from dpqr.privacy.policy import Policy
-
-        return Policy(counts=counts, fail=fail, **asdict(self))
-
-    def change(self, fail: bool | None) -> PolicyChange:
-        """What a later policy states."""
-        from dpqr.privacy.policy import PolicyChange
-
-        return PolicyChange(fail=fail, **asdict(self))
+    require_approval: bool
 
 
 def reading(command: Decorated) -> Decorated:
@@ -73,12 +60,12 @@ def reading(command: Decorated) -> Decorated:
     limit = partial(click.option, metavar="N")
     return added(
         gathered(Reading, "reading")(command),
-        limit("--max-records", "records", type=Whole(1, MOST_RECORDS), help="Most rows."),
-        limit("--max-bytes", "bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
-        limit("--max-memory", "memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
+        limit("--max-records", type=Whole(1, MOST_RECORDS), help="Most rows."),
+        limit("--max-bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
+        limit("--max-memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
         delimiter(),
         encoding(),
-        click.option("--require-approval", "approval", is_flag=True, help="Pay only for plans that others approved."),
+        click.option("--require-approval", is_flag=True, help="Pay only for plans that somebody else approved."),
     )
 
 
@@ -88,8 +75,8 @@ class Amount:
 
     eps: str
     delta: str | None
-    accountant: str | None
-    cap: str | None
+    accounting: str | None
+    cap_eps: str | None
     cap_delta: str | None
 
 
@@ -100,7 +87,7 @@ def amount(command: Decorated) -> Decorated:
         gathered(Amount, "amount")(command),
         click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together."),
         click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy."),
-        click.option("--accounting", "--accountant", "accountant", metavar="NAME", help=adds),
-        click.option("--cap-eps", "cap", metavar="E", help="Epsilon of the largest single release. [no cap]"),
+        click.option("--accounting", "--accountant", "accounting", metavar="NAME", help=adds),
+        click.option("--cap-eps", metavar="E", help="Epsilon of the largest single release. [no cap]"),
         click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]"),
     )

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from dpqr.cli import groups, options
-from dpqr.cli.release import plan_request
 from dpqr.cli.settings import settings_notes
-
-if TYPE_CHECKING:
-    from dpqr.app.requests import ReleaseRequest
 
 
 @click.command("plan", cls=options.Sectioned)
@@ -42,36 +37,15 @@ def command(
     dpqr plan --queries q.json --eps 1
     dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
+    from dpqr.api.requests import release_request
     from dpqr.app.locked_plan import plan_file, save_plan
     from dpqr.app.release import dry_run
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import say
 
+    asked = groups.keywords(documents, guarantee, dropped, strategies, table, payer)
     target = plan_file(out) if out else None
-    request = release_request(documents, eps, guarantee, dropped, strategies, table, payer)
-    plan, taken = dry_run(request)
+    plan, taken = dry_run(release_request(None, eps=eps, notes=settings_notes(), **asked))
     Screen.of(display).plan(plan, taken)
     if target:
         say(f"planned into {target.given}, sha256 {save_plan(plan, target)}")
-
-
-def release_request(
-    documents: groups.Asked,
-    eps: str,
-    guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
-    strategies: groups.Strategies,
-    table: groups.Table,
-    payer: groups.Payer,
-) -> ReleaseRequest:
-    """The release that is planned, of a table that is not named."""
-    from dpqr.app.requests import ReleaseRequest
-    from dpqr.io.tables.source import STDIN
-
-    return ReleaseRequest(
-        source=table.source((STDIN,)),
-        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
-        limits=table.limits,
-        payer=payer.request(),
-        notes=settings_notes(),
-    )
