@@ -117,7 +117,7 @@ class LockedPlan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. publisher: whose release it is. notes: what the plan shall say of the request itself. rehearse: on rows of the
+    asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan shall say of the request itself. rehearse: on rows of the
     public domain. locked: the plan that the run must follow; None: none was reviewed."""
 
     source: TableSource
@@ -127,6 +127,7 @@ class ReleaseRequest:
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
     publisher: str = ""
+    date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
     locked: LockedPlan | None = None

@@ -125,12 +125,7 @@ def release_document(
     return sealed(
         {
             "dpqr": RELEASE_FORMAT,
-            "version": __version__,
-            "versions": versions_part(),
-            "date": release.date or None,
-            "publisher": release.publisher or None,
-            "rehearsal": release.rehearsal,
-            "private": release.private,
+            **_origin(release),
             "warning": dropped_warning(release),
             "guarantee": release_guarantee(release),
             "unit": plan.problem.unit.words,
@@ -153,6 +148,18 @@ def release_document(
             "transcript": [_round(finished) for finished in release.transcript.rounds],
         }
     )
+
+
+def _origin(release: Release) -> dict[str, Any]:
+    """What made it, when and for whom, and whether it is what it looks like."""
+    return {
+        "version": __version__,
+        "versions": versions_part(),
+        "date": release.date or None,
+        "publisher": release.publisher or None,
+        "rehearsal": release.rehearsal,
+        "private": release.private,
+    }
 
 
 def _unit(unit: PrivacyUnit) -> dict[str, Any]:
