@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from dpqr.construction.release import Release as FinishedRun
     from dpqr.io.outputs.read_release import ReleaseFiles
 
-MEASURED = ("measured", "noise_deviation", "lower", "upper")
-
 
 class Origin(Protocol):
     """Where the parts of a release come from."""
@@ -48,7 +46,7 @@ class Release:
     >>> made
     Release(2 answers in 1 query, differentially private with epsilon = 1)
     >>> list(made.answers.columns)
-    ['query', 'sex', 'detail', 'estimate', 'measured', 'noise_deviation', 'lower', 'upper']
+    ['query', 'sex', 'detail', 'estimate', 'error', 'measured', 'noise_deviation', 'lower', 'upper', 'basis']
     """
 
     def __init__(self, origin: Origin) -> None:
@@ -65,8 +63,7 @@ class Release:
     def measured(self) -> pd.DataFrame:
         """The answers that were measured, with their noise and intervals; without the model's estimates."""
         held = self.answers[self.answers["measured"].notna()]
-        named = [name for name in held.columns if name in MEASURED or name != "estimate"]
-        return held[named].reset_index(drop=True)
+        return held.drop(columns=["estimate", "error", "basis"]).reset_index(drop=True)
 
     @property
     def directory(self) -> str | None:
@@ -99,6 +96,13 @@ class Release:
     def guarantee(self) -> str:
         """The promise, in one sentence."""
         return str(self.record["guarantee"])
+
+    @property
+    def bounds(self) -> dict[str, Any] | None:
+        """Proved bounds on L1 errors, as `release.json` says them: `mean`, `fraction`, `confidence`, and `blocks`. None
+        unless `certify` has bought them."""
+        found: dict[str, Any] | None = self.record.get("bounds")
+        return found
 
     @property
     def trust(self) -> tuple[str, ...]:

@@ -73,7 +73,7 @@ def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @partial(groups.asked, required=False)
 @groups.guarantee
 @review_options
-@groups.dropped_count
+@groups.bought
 @groups.strategies
 @groups.table
 @groups.payer
@@ -94,7 +94,7 @@ def command(
     eps: str | None,
     guarantee: groups.Guarantee,
     review: Review,
-    dropped: groups.DroppedCount,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
@@ -124,7 +124,7 @@ def command(
         resume=resume,
         rehearse=rehearse,
         notes=settings_notes(),
-        **groups.keywords(documents, guarantee, dropped, strategies, table, payer, asker, review, output),
+        **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, review, output),
     )
     if already_released(request):
         _skipped(display, output.out or "")

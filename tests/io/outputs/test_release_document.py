@@ -11,8 +11,9 @@ from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.io.journal.fingerprints import plan_digest
+from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.record import document_text
-from dpqr.io.outputs.release_document import plan_document, release_document
+from dpqr.io.outputs.release_document import release_document
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
