@@ -54,6 +54,11 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     return plan, resources(plan, request.output)
 
 
+def planned(request: ReleaseRequest) -> Plan:
+    """The plan alone: neither output nor what is left of a budget is looked at. Raises: DpqrError."""
+    return _checked(request)[0]
+
+
 def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan, and how the table is read."""
     plan = plan_release(replace(request.plan, counts=count_column(request.source, request.payer)))

@@ -1,23 +1,76 @@
-"""`dpqr plan`: what a release would do, before there is a table."""
+"""`dpqr plan`: what a release would do, and the error that it is expected to have, before any data is opened."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpqr.cli import groups, options
+from dpqr.cli.completion import TABLES
+from dpqr.cli.options import Whole
 from dpqr.cli.release import plan_request
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import ReleaseRequest
+    from dpqr.app.forecast import Outlook
+    from dpqr.app.requests import GoalRequest, ReleaseRequest
+
+TOP = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecasting:
+    """What is forecast, and on which public tables."""
+
+    error: str | None
+    relative: str | None
+    confidence: str | None
+    names: tuple[str, ...]
+    proxy: tuple[str, ...]
+    like: str | None
+    runs: int | None
+    top: int
+    svg: str | None
+
+    @property
+    def goal(self) -> GoalRequest | None:
+        """None: no goal is stated."""
+        from dpqr.app.requests import GoalRequest
+
+        stated = self.error or self.relative or self.confidence or self.names
+        if not stated:
+            return None
+        return GoalRequest(error=self.error, relative=self.relative, confidence=self.confidence, names=self.names)
+
+
+def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The goal, the public tables and the plot, as `wanted`."""
+    option = options.under("Forecast")
+    public = {"metavar": "FILE", "callback": options.named, "shell_complete": TABLES}
+    return options.added(
+        options.gathered(Forecasting, "wanted")(command),
+        option("--error", metavar="X", help="Find the smallest epsilon: an answer's mean error is at most X records."),
+        option("--relative", metavar="X", help="The same for the L1 error over n, 0.02 or 2%."),
+        option("--confidence", metavar="P", help="The part of the releases that keep the goal. [default: 0.95]"),
+        option("--for", "names", metavar="QUERY", multiple=True, help="Queries that each keep the goal. [their mean]"),
+        option("--proxy", multiple=True, help="Simulate on this table. You declare it public.", **public),
+        option(
+            "--like", metavar="DIR", callback=options.named, help="Simulate on an earlier release's synthetic rows."
+        ),
+        option("--runs", metavar="N", type=Whole(1, 10_000), help="Simulated releases on each table. [default: 8; 3]"),
+        option("--top", metavar="N", type=Whole(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
+        option("--svg", metavar="FILE", callback=options.named, help="Write the plot into this new file."),
+    )
 
 
 @click.command("plan", cls=options.Sectioned)
 @groups.asked
-@partial(groups.guarantee, required=True)
+@groups.guarantee
+@forecasting
 @groups.dropped_count
 @groups.strategies
 @groups.table
@@ -26,24 +79,60 @@ if TYPE_CHECKING:
 def command(
     *,
     documents: groups.Asked,
-    eps: str,
+    eps: str | None,
     guarantee: groups.Guarantee,
+    wanted: Forecasting,
     dropped: groups.DroppedCount,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
     display: groups.Display,
 ) -> None:
-    """Plan a release; no table is named, and none is opened.
+    """Plan a release, and forecast its error. No private table is named, and none is opened.
+
+    --eps takes one epsilon, or several with commas between them. --n is the number of records to forecast for.
 
     \b
-    dpqr plan --queries q.json --eps 1
+    dpqr plan --queries q.json --eps 1 --n 50000
+    dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
+    dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
     """
-    from dpqr.app.release import dry_run
-    from dpqr.cli.screen import Screen
+    from dpqr.app.forecast import epsilons, forecast_releases
+    from dpqr.app.requests import ForecastRequest
+    from dpqr.cli.progress import remarks
 
-    request = release_request(documents, eps, guarantee, dropped, strategies, table, payer)
-    Screen.of(display).plan(*dry_run(request))
+    request = ForecastRequest(
+        release=release_request(documents, "1", guarantee, dropped, strategies, table, payer),
+        epsilons=() if eps is None else epsilons(eps),
+        goal=wanted.goal,
+        n=guarantee.n,
+        proxy=table.source(wanted.proxy) if wanted.proxy else None,
+        like=wanted.like,
+        runs=wanted.runs,
+    )
+    _show(forecast_releases(request, remarks(display.progress)), wanted, display)
+
+
+def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:
+    """The plan, where there is one epsilon, and the forecast: stdout."""
+    from dpqr.app.documents import write_new
+    from dpqr.app.forecast import outlook_document
+    from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.report.forecast_plot import forecast_svg
+    from dpqr.report.forecast_view import forecast_view
+
+    found, screen = [point.forecast for point in outlook.points], Screen.of(display)
+    if wanted.svg:
+        write_new(wanted.svg, forecast_svg(found), "--svg")
+    if display.as_json:
+        product_json(outlook_document(outlook))
+        return
+    if len(outlook.points) == 1:
+        screen.plan(outlook.points[0].plan, outlook.points[0].resources)
+        product("")
+    view = forecast_view(found, outlook.notes, outlook.goal, top=wanted.top, seconds=outlook.seconds)
+    product(rendered(view, sys.stdout, screen.color))
 
 
 def release_request(

@@ -121,7 +121,7 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
-    shown = _shown(plan, outcome)
+    shown = shown_hypothesis(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     answers = tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks)
     for each in answers:
@@ -142,7 +142,7 @@ def assemble(
     )
 
 
-def _shown(plan: Plan, outcome: Outcome) -> Hypothesis:
+def shown_hypothesis(plan: Plan, outcome: Outcome) -> Hypothesis:
     """The last hypothesis, its answers moved to what its total of records could give. Where that total is not known to
     be the table's, moving could take an answer away from the truth: what a certificate speaks of stays as it is."""
     ended = outcome.hypothesis

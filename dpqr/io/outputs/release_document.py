@@ -65,7 +65,8 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "events": events_part(plan.events),
         "proved_epsilon": rational(plan.epsilon),
         "forecast": [
-            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation} for block in plan.forecast
+            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
+            for block in plan.forecast
         ],
         "bytes": plan.bytes,
         "seed": plan.problem.seed,
