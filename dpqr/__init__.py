@@ -28,6 +28,7 @@ from dpqr.errors import (
 
 if TYPE_CHECKING:
     from dpqr.api.domain import Domain, domain_from
+    from dpqr.api.forecast import Forecast, forecast
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.plan import Plan, plan
     from dpqr.api.queries import Queries, queries
@@ -44,6 +45,7 @@ __all__ = [
     "DocumentError",
     "Domain",
     "DpqrError",
+    "Forecast",
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
@@ -57,6 +59,7 @@ __all__ = [
     "UsageFault",
     "__version__",
     "domain_from",
+    "forecast",
     "plan",
     "queries",
     "read_release",
@@ -66,12 +69,14 @@ __all__ = [
 _PLACES = {
     "Budget": "dpqr.api.ledger",
     "Domain": "dpqr.api.domain",
+    "Forecast": "dpqr.api.forecast",
     "Ledger": "dpqr.api.ledger",
     "Plan": "dpqr.api.plan",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
     "domain_from": "dpqr.api.domain",
+    "forecast": "dpqr.api.forecast",
     "plan": "dpqr.api.plan",
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",

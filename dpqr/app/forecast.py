@@ -32,7 +32,7 @@ from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.privacy.budget import PrivacyBudget, decimal, upward_text
-from dpqr.report.wording import seconds_words
+from dpqr.report.wording import counted, seconds_words
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.problem import Problem
 
@@ -87,9 +87,8 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     seconds = runs * Resources.of(first).seconds
 
     def made(epsilon: str) -> Forecast:
-        begun(
-            f"forecasting epsilon {epsilon}: {runs} simulated releases, about {seconds_words(seconds)} of one processor"
-        )
+        simulated = counted(runs, "simulated release")
+        begun(f"forecasting epsilon {epsilon}: {simulated}, about {seconds_words(seconds)} of one processor")
         return forecast(planned(_at(request, epsilon)), tables, request.runs)
 
     if goal is None:
@@ -231,6 +230,6 @@ def _loaded(
     check_table(source, domain, limits)
     cells, counts = public_cells(load_table(source, domain, limits).counts)
     records = request.n or round(float(counts.sum()) * each)
-    if not records:
+    if not len(counts):
         raise UsageFault(f"{name}: holds no row that the domain keeps, so nothing can be simulated on it")
     return PublicTable.resampled(name, domain.shape, cells, counts, records, request.release.plan.seed)

@@ -26,6 +26,7 @@ TOPICS = (
     "models",
     "accountants",
     "prediction",
+    "forecast",
     "evaluate",
     "python",
     "audit",

@@ -55,7 +55,7 @@ class Expected:
 
     def at_most(self, confidence: Fraction) -> float:
         """What it exceeds with probability 1 - confidence, if it follows a gamma law: exact for no deviation, within
-        2% for |normal noise|."""
+        10% for |normal noise|, and upwards in its tail."""
         from scipy.special import gammaincinv
 
         if self.deviation <= 1e-9 * self.mean:
@@ -128,7 +128,9 @@ def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None)
     each = runs or planned_runs(len(tables))
     answers = np.array([block.rows for block in plan.problem.workload.blocks], dtype=np.float64)
     reach, records = reaches(plan), np.array([max(1, table.records) for table in tables], dtype=np.float64)
-    errors = np.array([[_errors(plan, table, plan.problem.seed + run) for run in range(each)] for table in tables])
+    errors = np.array(
+        [[simulated_errors(plan, table, plan.problem.seed + run) for run in range(each)] for table in tables]
+    )
     closed = closed_form(plan)
     over_n = (errors * answers / reach).mean(axis=2) / records[:, None]
     n = round(float(records.mean()))
@@ -165,8 +167,8 @@ class _Unwatched:
         """Nothing."""
 
 
-def _errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
-    """Of one simulated release: the mean absolute error of each block's answers, shape (blocks,)."""
+def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
+    """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
     draws = Draws(data=Private(table.counts), accountant=guarded(plan), noise=PublicNoise(seed))
     shown, blocks = (
         shown_hypothesis(plan, iterative_construction(draws, plan, _Unwatched())),

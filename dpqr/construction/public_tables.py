@@ -13,18 +13,18 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, IntArray
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import Counts, DenseHistogram, SparseHistogram
-from dpqr.noise.public import public_generator
+from dpqr.noise.public import PublicGenerator, public_generator
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/forecast.py --set`; figures: tests/benchmarks/RESULTS.md, section "Forecast"."""
+    """Set by `python tests/benchmarks/forecast.py --half set`; figures: tests/benchmarks/RESULTS.md, "Forecast"."""
 
     tables: int = 3  # made-up tables, each with its own skews and dependences
     rows: int = 1_000_000  # rows drawn at most; of more records each row stands for several
     classes: int = 6  # latent classes
-    skew: tuple[float, float] = (1.0, 2.5)  # exponent of a column's Zipf law, uniform between these
-    dependence: tuple[float, float] = (0.0, 0.8)  # part of a column's cells that follow the class, uniform
+    skew: tuple[float, float] = (0.5, 2.5)  # exponent of a column's Zipf law, uniform between these
+    dependence: tuple[float, float] = (0.2, 0.8)  # part of a column's cells that follow the class, uniform
     dense: int = 2**20  # cells of a histogram that is kept dense
 
 
@@ -81,7 +81,7 @@ def made_up_tables(domain: Domain, records: int, seed: int) -> tuple[PublicTable
     return tuple(tables)
 
 
-def possible_rows(domain: Domain, codes: list[AnyArray], generator: np.random.Generator) -> list[AnyArray]:
+def possible_rows(domain: Domain, codes: list[AnyArray], generator: PublicGenerator) -> list[AnyArray]:
     """As many rows, without those that the domain file declares impossible, in whose place others are drawn again.
 
     Args:
@@ -98,7 +98,7 @@ def possible_rows(domain: Domain, codes: list[AnyArray], generator: np.random.Ge
     return [column[chosen] for column in codes]
 
 
-def _latent_classes(generator: np.random.Generator, rows: int, shape: tuple[int, ...]) -> list[AnyArray]:
+def _latent_classes(generator: PublicGenerator, rows: int, shape: tuple[int, ...]) -> list[AnyArray]:
     """One column an attribute: a part of its cells has the order of values of the record's class, the others one order
     for all."""
     odds = np.arange(TUNING.classes, 0, -1, dtype=np.float64)

@@ -10,8 +10,10 @@ import numpy as np
 
 from dpqr.data.arrays import WordArray
 
+PublicGenerator = np.random.Generator
 
-def public_generator(seed: int) -> np.random.Generator:
+
+def public_generator(seed: int) -> PublicGenerator:
     """Return a generator for public choices: random queries, synthetic rows, points of a search.
 
     Why a seed: what is computed from released and public values is post-processing and needs no secrecy, but whoever
@@ -41,7 +43,7 @@ class PublicNoise:
     """
 
     seed: int
-    _generator: np.random.Generator = field(init=False, repr=False, compare=False)
+    _generator: PublicGenerator = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_generator", public_generator(self.seed))

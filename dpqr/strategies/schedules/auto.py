@@ -16,7 +16,7 @@ from dpqr.workload.workload import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/replay.py`, the last by tests/benchmarks/forecast.py; figures: tests/benchmarks/RESULTS.md."""
+    """Set by `python tests/benchmarks/replay.py`, the last by forecast.py; figures: tests/benchmarks/RESULTS.md."""
 
     most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
     many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks

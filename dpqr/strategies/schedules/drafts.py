@@ -10,9 +10,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.arrays import Axes
+from dpqr.data.arrays import Axes, FloatArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
+from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import of_any_blocks
@@ -24,8 +25,7 @@ from dpqr.workload.recovery import query_variances
 from dpqr.workload.workload import home
 
 NORMAL = math.sqrt(2 / math.pi)
-"""Expected absolute value of a normal variable of deviation 1; a sum of several draws is nearly normal, and the largest
-excess, that of a single Laplace draw, is 13%."""
+"""Expected absolute value of a normal variable of deviation 1."""
 
 
 def opening_phase(
@@ -90,16 +90,30 @@ def least_squares_forecast(
         price: of the one measurement.
         measured: a strategy for each group of attributes, measured together.
     """
-    noise = roles.check.law(measured, problem.unit, price).deviation
+    law = roles.check.law(measured, problem.unit, price)
     by_group = {tuple(sorted(strategy.axes)): strategy for strategy in measured}
     forecasts = []
     for block in problem.workload.blocks:
         axes = home(block.axes, by_group)
         assert axes is not None, "every block has a group"
-        variances, unit = query_variances(by_group[axes], block), noise * float(block.scale)
-        deviation, error = unit * float(variances.mean()) ** 0.5, unit * NORMAL * float(np.sqrt(variances).mean())
-        forecasts.append(BlockForecast(name=block.name, rows=block.rows, deviation=deviation, error=error))
+        variances = query_variances(by_group[axes], block)
+        deviation, error = law.deviation * float(variances.mean()) ** 0.5, float(_mean_sizes(law, variances).mean())
+        scale = float(block.scale)
+        forecasts.append(
+            BlockForecast(name=block.name, rows=block.rows, deviation=deviation * scale, error=error * scale)
+        )
     return tuple(forecasts)
+
+
+def _mean_sizes(law: NoiseLaw, variances: FloatArray) -> FloatArray:
+    """Expected absolute value of sums of draws that have so many times the variance of one, shape as variances.
+
+    A sum of many draws is nearly normal. One draw has its own law; so has, nearly, a sum of draws that are nearly all
+    zero, as those of a large budget are on the grid of whole records.
+    """
+    normal = NORMAL * law.deviation * np.sqrt(variances)
+    sizes: FloatArray = np.minimum(normal, law.mean_size * np.maximum(variances, 1.0))
+    return sizes
 
 
 def dearest_row(problem: Problem) -> QueryBlock:
