@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
     from dpqr.app.forecast import Outlook
-    from dpqr.app.requests import GoalRequest
+    from dpqr.app.requests import GoalRequest, LedgerRequest, PlanRequest, ReleaseRequest
 
 
 class Forecast:
@@ -123,22 +123,15 @@ def forecast(
             release with synthetic rows. Neither: made-up tables. runs: simulated releases on each.
         options: those of `plan`; n: the number of records to forecast for.
 
-    Raises:
-        DpqrError: as `plan`; InfeasiblePlan where no epsilon keeps the goal.
+    Raises: as `plan`; InfeasiblePlan where no epsilon keeps the goal.
 
-    Privacy:
-        Public: no private table is named, and nothing is charged.
+    Privacy: public: no private table is named, and nothing is charged.
     """
     from dpqr.app.forecast import forecast_releases
-    from dpqr.app.requests import ForecastRequest, ReleaseRequest
+    from dpqr.app.requests import ForecastRequest
 
     request = ForecastRequest(
-        release=ReleaseRequest(
-            source=table_source(None, options),
-            plan=plan_request(queries, "1", domain, options),
-            limits=limits(options),
-            payer=payer(dataset, ledger, anchor),
-        ),
+        release=_release(plan_request(queries, "1", domain, options), payer(dataset, ledger, anchor), options),
         epsilons=_epsilons(eps),
         goal=_goal(error, relative, confidence, goal_queries),
         n=options.get("n"),
@@ -147,6 +140,12 @@ def forecast(
         runs=None if runs is None else whole("runs", runs),
     )
     return Forecast(withheld(lambda: forecast_releases(request)))
+
+
+def _release(plan: PlanRequest, paid: LedgerRequest | None, options: Mapping[str, object]) -> ReleaseRequest:
+    from dpqr.app.requests import ReleaseRequest
+
+    return ReleaseRequest(source=table_source(None, options), plan=plan, limits=limits(options), payer=paid)
 
 
 def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:

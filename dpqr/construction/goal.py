@@ -36,8 +36,8 @@ class Goal:
     most: of the mean absolute error of an answer, in records (or the summed column's unit); relative: of the L1 error
     over n instead. names: every one of these blocks shall keep it; none: the mean over all blocks shall.
 
-    >>> Goal(most=50.0).words
-    'the blocks\\' mean error is at most 50 records with probability 0.95'
+    >>> print(Goal(most=50.0).words)
+    the blocks' mean error is at most 50 records with probability 0.95
     """
 
     most: float
