@@ -27,6 +27,7 @@ TOPICS = (
     "models",
     "accountants",
     "prediction",
+    "forecast",
     "evaluate",
     "python",
     "audit",

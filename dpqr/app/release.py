@@ -58,6 +58,11 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     return plan, resources(plan, request.output)
 
 
+def planned(request: ReleaseRequest) -> Plan:
+    """The plan alone: neither output nor what is left of a budget is looked at. Raises: DpqrError."""
+    return checked_plan(request)[0]
+
+
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
@@ -69,7 +74,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan)
-        plan = replace(plan, inputs=replace(inputs, locked=request.locked.document))
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
 
 

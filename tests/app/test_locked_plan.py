@@ -9,10 +9,11 @@ from dpqr.app import locked_plan as module
 from dpqr.app import release as release_module
 from dpqr.app.locked_plan import differences, read_plan, require_unchanged
 from dpqr.app.release import checked_plan
-from dpqr.app.requests import LockedPlan, PlanRequest, ReleaseRequest
+from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.tables.source import TableSource
+from dpqr.strategies.inputs import LockedPlan
 
 ENTRIES = [{"marginal": ["sex", "age"]}, {"prefix": "income"}]
 

@@ -34,7 +34,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     it. A run that follows a locked plan repeats its document.
     """
     if plan.inputs and plan.inputs.locked:
-        return dict(plan.inputs.locked)
+        return dict(plan.inputs.locked.document)
     return sealed(_plan_parts(plan))
 
 
@@ -66,7 +66,8 @@ def _plan_parts(plan: Plan) -> dict[str, Any]:
         "events": events_part(plan.events),
         "proved_epsilon": rational(plan.epsilon),
         "forecast": [
-            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation} for block in plan.forecast
+            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
+            for block in plan.forecast
         ],
         "bytes": plan.bytes,
         "seed": plan.problem.seed,

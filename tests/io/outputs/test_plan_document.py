@@ -7,7 +7,7 @@ import pytest
 from support.handmade_release import make_plan
 
 from dpqr.io.outputs.plan_document import SEAL, plan_document, plan_hash, sealed
-from dpqr.strategies.inputs import PublicInputs
+from dpqr.strategies.inputs import LockedPlan, PublicInputs
 
 DOCUMENT = {"b": [1, 0.5, None], "a": {"x": "é"}}
 
@@ -29,6 +29,6 @@ def test_a_locked_plan_is_repeated():
     assert plan_document(plan) == sealed(plan_document(plan))
     assert plan_hash(plan) == plan_document(plan)[SEAL]
     locked = sealed({**plan_document(plan), "forecast of its own": 1})
-    inputs = PublicInputs(request={}, locked=locked)
+    inputs = PublicInputs(request={}, locked=LockedPlan(name="plan.json", document=locked))
     assert plan_document(replace(plan, inputs=inputs)) == locked
     assert plan_document(replace(plan, inputs=PublicInputs(request={"x": 1})))["request"] == {"x": 1}
