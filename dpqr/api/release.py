@@ -242,7 +242,7 @@ def release(
         DpqrError: of the class whose `exit_code` the command would end with.
 
     Privacy:
-        (eps, delta) for the unit that the release names. No row is looked at before the budget pays; nothing seeds noise.
+        (eps, delta) for the unit that the release names. No row is looked at before the budget pays; noise has no seed.
     """
     request = release_request(
         _some(table, rehearse),
