@@ -13,8 +13,8 @@ import os
 import numpy as np
 
 from dpqr.app.requests import ReleaseRequest
+from dpqr.construction.public_tables import possible_rows
 from dpqr.data.arrays import AnyArray
-from dpqr.data.domain import Domain
 from dpqr.data.histogram import DenseHistogram
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.read_release import read_release
@@ -63,12 +63,7 @@ def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
 def _codes(problem: Problem | PredictionProblem, shape: tuple[int, ...]) -> list[AnyArray]:
     """A code of each row for every column of the domain, and for what axes the shape has beyond them."""
     rows, generator = rehearsed_rows(problem), public_generator(problem.seed)
-    codes: list[AnyArray] = [generator.integers(size, size=rows) for size in shape]
-    possible = np.flatnonzero(~_impossible(problem.domain, codes))
-    if 0 < len(possible) < rows:
-        chosen = generator.choice(possible, size=rows)
-        codes = [column[chosen] for column in codes]
-    return codes
+    return list(possible_rows(problem.domain, [generator.integers(size, size=rows) for size in shape], generator))
 
 
 def _loaded(shape: tuple[int, ...], codes: list[AnyArray], limits: Limits) -> LoadedTable:
@@ -86,11 +81,3 @@ def require_rehearsable(request: ReleaseRequest) -> None:
     if given is None or not os.path.isdir(given) or read_release(given).record.get("rehearsal"):
         return
     raise AlreadyThere(f"--out {given}: holds a release, and a rehearsal never replaces one; choose another directory")
-
-
-def _impossible(domain: Domain, codes: list[AnyArray]) -> AnyArray:
-    """Which rows the domain file declares impossible, shape (rows,)."""
-    found = np.zeros(len(codes[0]), dtype=bool)
-    for region in domain.facts.impossible:
-        found |= region.cells[tuple(codes[axis] for axis in region.axes)]
-    return found

@@ -16,6 +16,7 @@ from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.strategies.inputs import LockedPlan
 
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
@@ -27,11 +28,11 @@ ExistingForm = Literal["skip", "fail", "replace"]
 class PlanRequest:
     """What a release is planned from: every field is one option of the same name.
 
-    queries, domain: paths, or already parsed documents.
+    queries, domain: paths, or already parsed documents. Empty queries or epsilon: a locked plan states them.
     """
 
-    queries: str | dict[str, Any]
-    epsilon: str
+    queries: str | dict[str, Any] = ""
+    epsilon: str = ""
     delta: str | None = None
     domain: str | dict[str, Any] | None = None
     strict: bool = False
@@ -111,7 +112,9 @@ class LedgerRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. notes: what the plan shall say of the request itself. rehearse: on rows of the public domain."""
+    asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
+    shall say of the request itself. rehearse: on rows of the public domain. locked: the plan that the run must follow;
+    None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -119,8 +122,11 @@ class ReleaseRequest:
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
+    publisher: str = ""
+    date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    locked: LockedPlan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -39,21 +39,21 @@ class Asked(Documents):
     strict: bool
 
 
-def documents(command: Decorated, *, kind: type[Documents] = Documents) -> Decorated:
+def documents(command: Decorated, *, kind: type[Documents] = Documents, required: bool = True) -> Decorated:
     """--queries and --domain, as `documents` of this kind."""
     option = partial(under("Documents"), metavar="FILE", callback=named, shell_complete=DOCUMENTS)
     return added(
         gathered(kind, "documents")(command),
-        option("--queries", required=True, help="Queries file (JSON)."),
+        option("--queries", required=required, help="Queries file (JSON)."),
         option("--domain", help="Domain file; needed unless the queries file holds or names it."),
     )
 
 
-def asked(command: Decorated) -> Decorated:
+def asked(command: Decorated, *, required: bool = True) -> Decorated:
     """--queries, --domain and --strict, as `documents`."""
     option = under("Documents")
     strict = option("--strict", is_flag=True, help="Cut no bins and take no labels from the queries.")
-    return documents(added(command, strict), kind=Asked)
+    return documents(added(command, strict), kind=Asked, required=required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

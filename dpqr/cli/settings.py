@@ -15,13 +15,14 @@ _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-
 _ERRORS = ("error-bars", "certify")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
-    "release": ("queries", *_RUN, *_ERRORS),
+    "release": ("queries", "publisher", *_RUN, *_ERRORS),
     "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
     "predict": _RUN,
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),
     "budget": {
         "init": ("ledger", "neighbours", "unit", "by"),
+        "approve": ("ledger", "by"),
         **dict.fromkeys(("policy", "show", "history", "verify", "export", "anchor"), _LEDGER),
     },
 }

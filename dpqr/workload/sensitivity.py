@@ -66,7 +66,7 @@ def _together(blocks: tuple[QueryBlock, ...], norm: Norm, neighbours: Neighbours
 def _added_column(block: QueryBlock, norm: Norm) -> int:
     """Largest column norm. Kronecker: a column is a product of columns, so its norm is the product of norms.
 
-    Row by row: where it is cheap the columns are summed (`_largest_column_sum`). Elsewhere |product of entries|^p summed
+    Row by row: where it is cheap, columns are summed (`_largest_column_sum`). Elsewhere |product of entries|^p summed
     over rows is at most the product over all factors but one of their largest entries^p, times that one's column norm;
     the smallest such bound is returned.
     """

@@ -121,7 +121,10 @@ def test_it_is_the_truth_for_the_usual_blocks(factors, norm, unit) -> None:
 
 
 ROWWISE = {
-    "ranges": (Ranges(np.array([0, 0, 2]), np.array([2, 2, 3]), 3), Ranges(np.array([0, 1, 0]), np.array([1, 2, 2]), 2)),
+    "ranges": (
+        Ranges(np.array([0, 0, 2]), np.array([2, 2, 3]), 3),
+        Ranges(np.array([0, 1, 0]), np.array([1, 2, 2]), 2),
+    ),
     "predicates": (Dense(np.array([[1, 0, 1], [1, 0, 1], [0, 1, 0]])), Dense(np.array([[1, 0], [0, 1], [1, 1]]))),
 }
 """No two of the rows hold one cell together, and two of them hold one value of each column."""

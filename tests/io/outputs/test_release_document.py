@@ -10,8 +10,10 @@ from support.plan_phases import changed, first, without
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.io.journal.fingerprints import plan_digest
+from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.record import document_text
-from dpqr.io.outputs.release_document import plan_document, release_document
+from dpqr.io.outputs.release_document import release_document
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
@@ -80,8 +82,8 @@ PLAN = {
     ],
     "proved_epsilon": {"exact": "1", "float": 1.0},
     "forecast": [
-        {"name": "sex by age", "queries": 9, "noise_deviation": 7.0},
-        {"name": "years", "queries": 3, "noise_deviation": 220.5},
+        {"name": "sex by age", "queries": 9, "noise_deviation": 7.0, "error": None},
+        {"name": "years", "queries": 3, "noise_deviation": 220.5, "error": None},
     ],
     "bytes": 2_500_000,
     "seed": 7,
@@ -90,14 +92,17 @@ PLAN = {
 
 
 def test_the_whole_plan(plan):
-    assert plan_document(plan) == PLAN
+    document = plan_document(plan)
+    assert {name: document.pop(name) for name in ("request", "draws")} == {"request": None, "draws": plan_digest(plan)}
+    assert len(document.pop("sha256")) == 64
+    assert document == PLAN
 
 
 def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "phases", "stop", "epsilon", "forecast", "bytes", "notes", "asked"),
-        "error_bars",
+        *("error_bars", "inputs"),
     }
     assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single"}
     assert {field.name for field in fields(StopTest)} == {"threshold", "promise"}
@@ -146,7 +151,7 @@ def test_merged_cells_are_told(release):
 
 def test_the_whole_release(release):
     synthetic = {"form": "cells", "bins": "title"}
-    document = release_document(release, files=["answers.csv", "synthetic.parquet"], synthetic=synthetic)
+    document = release_document(release, files={"answers.csv": "a1", "synthetic.parquet": "b2"}, synthetic=synthetic)
     last = {
         "law": {
             "kind": "discrete-laplace",
@@ -167,6 +172,9 @@ def test_the_whole_release(release):
         "dpqr": "release/1",
         "version": __version__,
         "rehearsal": False,
+        "versions": document["versions"],
+        "date": None,
+        "publisher": None,
         "private": True,
         "warning": None,
         "guarantee": PLAN["guarantee"],
@@ -175,6 +183,7 @@ def test_the_whole_release(release):
         "ledger": "none",
         "purpose": None,
         "by": None,
+        "approved_by": None,
         "events": PLAN["events"],
         "spent": {
             "charged": "basic",
@@ -210,7 +219,9 @@ def test_the_whole_release(release):
         "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
         "synthetic": synthetic,
         "files": ["answers.csv", "synthetic.parquet"],
-        "plan": PLAN,
+        "hashes": {"answers.csv": "a1", "synthetic.parquet": "b2"},
+        "sha256": document["sha256"],
+        "plan": plan_document(release.plan),
         "transcript": [
             {"choice": None, "charges": [0], "stopped": False, **first},
             {"choice": 2, "charges": [1, 2], "stopped": False, **last},
@@ -251,7 +262,7 @@ def test_the_document_is_strict_json_and_always_the_same(release):
     assert text == document_text(release_document(make_release()))
 
 
-@pytest.mark.parametrize("word", ["seconds", "time", "elapsed", "date", "host", "path"])
+@pytest.mark.parametrize("word", ["seconds", "time", "elapsed", "host", "path"])
 def test_nothing_tells_time_or_place(release, word):
     def keys(value):
         if isinstance(value, dict):
