@@ -1,0 +1,232 @@
+"""Charts of the answers of one block: bars, curves or heat maps with their errors; what was never measured is hatched.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dpqr.construction.answered import DETAIL, AnsweredBlock
+from dpqr.data.arrays import BoolArray, FloatArray, IntArray
+from dpqr.report.page.drawing import FAINT, FILL, HATCH, PALE, SECOND, drawn, label, panel, shades
+from dpqr.report.page.parts import Chart
+from dpqr.report.wording import amount, counted
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+BARS, CURVES, TICKS = 14, 4, 16
+"""The most bars and curves of a chart, and names along an axis of a heat map."""
+LINES = ("-", "--", "-.", ":")
+
+
+def block_chart(block: AnsweredBlock, salt: str) -> Chart:
+    """The chart that suits the block. salt: as of `drawn`."""
+    if not block.rows:
+        return _bars(block, salt)
+    if is_prefix(block):
+        return _curves(block, salt)
+    if is_grid(block):
+        return _heat_map(block, salt)
+    if len(block.columns) == 1 and block.columns[0].ordered and block.rows > BARS:
+        return _curves(block, salt)
+    return _bars(block, salt)
+
+
+def is_prefix(block: AnsweredBlock) -> bool:
+    """Whether the answers are cumulative."""
+    last = block.columns[-1] if block.columns else None
+    return last is not None and last.name == DETAIL and all(text.startswith("<") for text in last.texts)
+
+
+def is_grid(block: AnsweredBlock) -> bool:
+    """Whether the answers are all cells of a pair of columns."""
+    if len(block.columns) != 2 or block.columns[1].name == DETAIL:
+        return False
+    down, across = (len(np.unique(column.places)) for column in block.columns)
+    return down * across == block.rows and min(down, across) > 1
+
+
+def never_measured(block: AnsweredBlock) -> BoolArray:
+    """Which answers rest on the model alone."""
+    return np.isnan(block.measured)
+
+
+def _name(block: AnsweredBlock, row: int) -> str:
+    return ", ".join(block.cells(row)) or "all"
+
+
+def _seen(block: AnsweredBlock) -> str:
+    """What every alternative text says of a block's figures."""
+    if not block.rows:
+        return "no answers."
+    top = int(block.estimate.argmax())
+    words = f"largest estimate {amount(float(block.estimate[top]))} ({_name(block, top)})"
+    if not np.isnan(block.error).all():
+        least, most = float(np.nanmin(block.error)), float(np.nanmax(block.error))
+        words += f"; error {amount(least)}" + (f" to {amount(most)}" if most > least else "")
+    alone = int(never_measured(block).sum())
+    part = "all answers were" if alone == block.rows else f"{counted(alone, 'answer')} of {block.rows:,} were"
+    return f"{words}." + (f" Hatched: {part} never measured." if alone else "")
+
+
+def _bars(block: AnsweredBlock, salt: str) -> Chart:
+    """Of a long block the largest answers."""
+    ordered = len(block.columns) == 1 and block.columns[0].ordered
+    if block.rows > BARS:
+        shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS])
+    else:
+        shown = block if ordered else block.chosen(np.arange(block.rows))
+    what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else counted(block.rows, "answer")
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 132, 4, 196, 15 * shown.rows + 4)
+        places, alone = np.arange(shown.rows), never_measured(shown)
+        for which, style in ((~alone, {"facecolor": FILL}), (alone, {"facecolor": "none", "hatch": HATCH})):
+            if which.any():
+                axes.barh(places[which], shown.estimate[which], 0.62, edgecolor=FILL, linewidth=0.8, **style)
+        known = ~np.isnan(shown.lower)
+        axes.hlines(places[known], shown.lower[known], shown.upper[known], color=SECOND, linewidth=2.2)
+        axes.axvline(0, color=FAINT, linewidth=0.8)
+        axes.set_yticks(places, [label(_name(shown, row), 24) for row in range(shown.rows)])
+        axes.set_ylim(shown.rows - 0.5, -0.5)
+        _figures(axes, "x")
+
+    return drawn(
+        draw, height=15 * max(shown.rows, 1) + 26, alt=f"Bars of {what}: {_seen(block)}", salt=salt
+    )
+
+
+def _curves(block: AnsweredBlock, salt: str) -> Chart:
+    """Steps over the last column, one curve for every combination of the others; of many those that end highest."""
+    groups = _groups(block)
+    kept = sorted(groups, key=lambda group: -float(block.estimate[group[-1]]))[:CURVES]
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 44, 8, 220 if len(groups) > 1 else 284, 130)
+        for rows, line in zip(kept, LINES, strict=False):
+            _steps(axes, block.chosen(rows), line, named=len(groups) > 1)
+        names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
+        chosen = _ticks(len(names), 5)
+        axes.set_xticks(chosen, [label(names[tick].removeprefix("< "), 11) for tick in chosen], rotation=20, ha="right")
+        axes.set_xlim(-0.5, len(names) - 0.5)
+        axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
+        _figures(axes, "y")
+
+    kind = "Cumulative curves" if is_prefix(block) else "Steps"
+    left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
+    return drawn(draw, height=178, alt=f"{kind} of {counted(block.rows, 'answer')}: {_seen(block)}{left}", salt=salt)
+
+
+def _groups(block: AnsweredBlock) -> list[IntArray]:
+    """The rows of each combination of all columns but the last."""
+    found: dict[tuple[str, ...], list[int]] = {}
+    for row in range(block.rows):
+        found.setdefault(block.cells(row)[:-1], []).append(row)
+    return [np.array(rows, dtype=np.int64) for rows in found.values()]
+
+
+def _steps(axes: Axes, shown: AnsweredBlock, line: str, *, named: bool) -> None:
+    places = np.arange(shown.rows)
+    axes.fill_between(places, shown.lower, shown.upper, step="mid", color=PALE, linewidth=0)
+    axes.step(places, shown.estimate, where="mid", color=FILL, linewidth=1.4, linestyle=line)
+    alone = never_measured(shown)
+    if alone.any():
+        axes.fill_between(
+            places, 0, shown.estimate, where=alone, step="mid", facecolor="none", hatch=HATCH, edgecolor=FILL, linewidth=0
+        )
+    if named:
+        text = label(", ".join(shown.cells(0)[:-1]), 13)
+        axes.annotate(text, (places[-1], shown.estimate[-1]), xytext=(6, 0), textcoords="offset points", va="center")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Grid:
+    """A block as a matrix. down, across: names of its lines and columns."""
+
+    down: tuple[str, ...]
+    across: tuple[str, ...]
+    order: IntArray
+
+    @classmethod
+    def of(cls, block: AnsweredBlock) -> _Grid:
+        lines, columns = (np.unique(column.places, return_inverse=True) for column in block.columns)
+        order = np.empty((len(lines[0]), len(columns[0])), dtype=np.int64)
+        order[lines[1], columns[1]] = np.arange(block.rows)
+        names = [tuple(column.texts[place] for place in found[0]) for column, found in
+                 zip(block.columns, (lines, columns), strict=True)]
+        return cls(down=names[0], across=names[1], order=order)
+
+
+def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
+    """Estimates beside their errors."""
+    grid = _Grid.of(block)
+    tall = min(max(13 * len(grid.down), 90), 170)
+    figures = [("estimate", block.estimate)]
+    if not np.isnan(block.error).all():
+        figures.append(("error", block.error))
+
+    def draw(figure: Figure) -> None:
+        left, gap = 88, 12
+        wide = (330 - left - gap * (len(figures) - 1)) / len(figures)
+        for number, (name, values) in enumerate(figures):
+            axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
+            most = float(np.nanmax(values, initial=0.0))
+            axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
+            _cells(axes, shades(values[grid.order], most), never_measured(block)[grid.order])
+            _names(axes, grid, lines=not number)
+
+    alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
+    return drawn(draw, height=tall + 84, alt=alt, salt=salt)
+
+
+def _cells(axes: Axes, colors: IntArray, alone: BoolArray) -> None:
+    lines, columns = alone.shape
+    axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
+    if alone.all():
+        runs = [(0, lines, [(0, columns)])]
+    else:
+        runs = [(line, 1, _runs(alone[line])) for line in range(lines) if alone[line].any()]
+    for line, height, found in runs:
+        axes.broken_barh(found, (line, height), facecolor="none", hatch=HATCH, edgecolor=FAINT, linewidth=0)
+    for spine in axes.spines.values():
+        spine.set_visible(True)
+
+
+def _runs(flags: BoolArray) -> list[tuple[int, int]]:
+    """Where cells in a row are set: each run's start and length."""
+    found = []
+    for value, run in groupby(range(len(flags)), key=lambda place: bool(flags[place])):
+        places = list(run)
+        if value:
+            found.append((places[0], len(places)))
+    return found
+
+
+def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
+    """As many names as fit. lines: those of the lines are written, too."""
+    across, down = _ticks(len(grid.across), TICKS // 2), _ticks(len(grid.down), TICKS)
+    axes.set_xticks(across + 0.5, [label(grid.across[tick], 11) for tick in across], rotation=60, ha="right",
+                    rotation_mode="anchor")
+    axes.set_yticks(down + 0.5, [label(grid.down[tick], 15) for tick in down] if lines else [""] * len(down))
+    axes.tick_params(length=0 if not lines else 2, axis="y")
+
+
+def _ticks(count: int, most: int) -> IntArray:
+    """Places of at most so many names, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
+
+
+def _figures(axes: Axes, axis: str) -> None:
+    """Figures along the axis as every other figure of the page is written."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+    along = axes.xaxis if axis == "x" else axes.yaxis
+    along.set_major_locator(MaxNLocator(4))
+    along.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
+    axes.grid(visible=True, axis=axis, color=FAINT, linewidth=0.3)
+    axes.set_axisbelow(True)

@@ -1,0 +1,116 @@
+"""Drawings: matplotlib's SVG made fit to stand in a page: small, without foreign addresses, in the page's colours."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dpqr.data.arrays import FloatArray
+from dpqr.report.page.parts import Chart
+from dpqr.report.wording import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+WIDTH = 340.0
+"""Of every drawing, in points of the screen: a phone shows it as it is."""
+INK, FAINT, FILL, SECOND, PALE = "#010101", "#020202", "#030303", "#040404", "#050505"
+"""Names of colours, by which the style sheet replaces them: text, lines, what is shown, what stands beside it, bands."""
+VARIABLES = {INK: "ink", FAINT: "faint", FILL: "fill", SECOND: "second", PALE: "pale"}
+SHADE = (0x2B, 0x6C, 0xB0)
+"""Of heat maps. Cells are more or less opaque, so that they stand on white and on black."""
+LEVELS = 24
+HATCH = "/////"
+LONGEST = 18
+_SETTINGS: dict[str, Any] = {
+    "svg.fonttype": "none",
+    "text.parse_math": False,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.edgecolor": FAINT,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": FAINT,
+    "ytick.color": FAINT,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.size": 2,
+    "ytick.major.size": 2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "hatch.linewidth": 0.9,
+}
+_NUMBER = re.compile(r"-?\d+\.\d{3,}")
+_DROPPED = (
+    (re.compile(r"^.*?(?=<svg)", re.S), ""),
+    (re.compile(r"<metadata>.*?</metadata>|<!--.*?-->|<style.*?</style>", re.S), ""),
+    (re.compile(r' id="(?!h[0-9a-f]|p[0-9a-f]|m[0-9a-f])[^"]*"'), ""),
+    (re.compile(r' xmlns(:xlink)?="[^"]*"| version="1.1"| (width|height)="[\d.]+pt"'), ""),
+    (re.compile(r"xlink:"), ""),
+    (re.compile(r" font-family: [^;\"]*;?"), ""),
+    (re.compile(r' transform="rotate\(-0 [^"]*\)"'), ""),
+    (re.compile(r"(?<=base64,)\s+"), ""),
+    (re.compile(r"\s*\n\s*"), " "),
+    (re.compile(r"> <"), "><"),
+    (re.compile(r"<defs></defs>|<g></g>"), ""),
+)
+
+
+def drawn(draw: Callable[[Figure], None], *, height: float, alt: str, salt: str) -> Chart:
+    """A chart of the page's width.
+
+    Args:
+        draw: fills the figure.
+        height: in the same unit as `WIDTH`.
+        alt: what a reader who does not see it is told.
+        salt: differs between the charts of a page, whose definitions would take each other's names otherwise.
+    """
+    import matplotlib
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context({**_SETTINGS, "svg.hashsalt": salt}), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # letters that matplotlib's own font lacks: the reader's has them
+        figure = Figure(figsize=(WIDTH / 72, height / 72), facecolor="none")
+        draw(figure)
+        for axes in figure.axes:
+            axes.set_facecolor("none")
+        written = io.StringIO()
+        figure.savefig(written, format="svg", metadata={"Date": None})
+    return Chart(svg=_fitted(written.getvalue()), alt=plain(alt))
+
+
+def panel(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
+    """Axes at a place that is measured in points from the upper left corner."""
+    whole = figure.get_figheight() * 72
+    return figure.add_axes((left / WIDTH, 1 - (top + height) / whole, width / WIDTH, height / whole))
+
+
+def label(text: str, longest: int = LONGEST) -> str:
+    """A name as a chart has room for it."""
+    shown = plain(text)
+    return shown if len(shown) <= longest else shown[: longest - 1] + "…"
+
+
+def shades(values: FloatArray, most: float) -> Any:
+    """Colours of a heat map, shape (*values.shape, 4): opacity is the root of the share of `most`, in few levels."""
+    shares = np.sqrt(np.clip(np.nan_to_num(values) / (most or 1.0), 0.0, 1.0))
+    found = np.zeros((*values.shape, 4), dtype=np.uint8)
+    found[..., :3] = SHADE
+    found[..., 3] = np.round(np.round(shares * LEVELS) / LEVELS * 255)
+    return found
+
+
+def _fitted(svg: str) -> str:
+    for pattern, put in _DROPPED:
+        svg = pattern.sub(put, svg)
+    svg = _NUMBER.sub(lambda found: f"{float(found[0]):.2f}".rstrip("0").rstrip("."), svg)
+    for color, name in VARIABLES.items():
+        svg = svg.replace(color, f"var(--{name})")
+    return svg.strip()
