@@ -58,24 +58,24 @@ def fix_documents(queries: str, domain: str | None) -> list[Fixed]:
     return written
 
 
-def write_new(path: str, text: str) -> None:
+def write_new(path: str, text: str, option: str = "--out") -> None:
     """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left."""
     target = Path(path)
     try:
         target.touch(exist_ok=False)
     except FileExistsError:
-        raise AlreadyThere(f"--out {path}: the file exists; choose another name or remove it") from None
+        raise AlreadyThere(f"{option} {path}: the file exists; choose another name or remove it") from None
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable(f"{option} {path}", error) from None
     try:
         target.write_text(text, encoding="utf-8", newline="\n")
     except BaseException as error:
         target.unlink()
-        raise _unwritable(path, error) if isinstance(error, OSError) else error from None
+        raise _unwritable(f"{option} {path}", error) if isinstance(error, OSError) else error from None
 
 
-def _unwritable(path: str, error: OSError) -> UsageFault:
-    return UsageFault(f"--out {path}: cannot be written ({error.strerror}); choose a writable place")
+def _unwritable(given: str, error: OSError) -> UsageFault:
+    return UsageFault(f"{given}: cannot be written ({error.strerror}); choose a writable place")
 
 
 def _rules(attribute: Attribute) -> dict[str, str]:

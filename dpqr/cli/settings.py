@@ -16,6 +16,7 @@ _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
     "release": ("queries", *_RUN),
     "predict": _RUN,
+    "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),
     "budget": {

@@ -8,9 +8,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpqr.construction.answered import DETAIL, AnsweredBlock
-from dpqr.data.arrays import BoolArray, FloatArray, IntArray
+from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.report.page.drawing import FAINT, FILL, HATCH, PALE, SECOND, drawn, label, panel, shades
 from dpqr.report.page.parts import Chart
 from dpqr.report.wording import amount, counted
@@ -19,9 +20,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BARS, CURVES, TICKS = 14, 4, 16
-"""The most bars and curves of a chart, and names along an axis of a heat map."""
+BARS, CURVES, TICKS, BESIDE = 14, 4, 16, 21
+"""The most bars and curves of a chart, names along an axis of a heat map, and letters of a name beside its bar."""
+DOWN, ACROSS = 14, 24
+"""Letters of a name beside a heat map, and below it."""
 LINES = ("-", "--", "-.", ":")
+Flags = NDArray[np.bool_]
 
 
 def block_chart(block: AnsweredBlock, salt: str) -> Chart:
@@ -51,7 +55,7 @@ def is_grid(block: AnsweredBlock) -> bool:
     return down * across == block.rows and min(down, across) > 1
 
 
-def never_measured(block: AnsweredBlock) -> BoolArray:
+def never_measured(block: AnsweredBlock) -> Flags:
     """Which answers rest on the model alone."""
     return np.isnan(block.measured)
 
@@ -75,30 +79,37 @@ def _seen(block: AnsweredBlock) -> str:
 
 
 def _bars(block: AnsweredBlock, salt: str) -> Chart:
-    """Of a long block the largest answers."""
-    ordered = len(block.columns) == 1 and block.columns[0].ordered
-    if block.rows > BARS:
-        shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS])
-    else:
-        shown = block if ordered else block.chosen(np.arange(block.rows))
+    """Of a long block the largest answers. Long names stand above their bars."""
+    shown = block.chosen(np.argsort(-block.estimate, kind="stable")[:BARS]) if block.rows > BARS else block
     what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else counted(block.rows, "answer")
+    names = [_name(shown, row) for row in range(shown.rows)]
+    above = max(map(len, names), default=0) > BESIDE
+    pitch, left = (30, 8) if above else (16, 128)
 
     def draw(figure: Figure) -> None:
-        axes = panel(figure, 132, 4, 196, 15 * shown.rows + 4)
-        places, alone = np.arange(shown.rows), never_measured(shown)
-        for which, style in ((~alone, {"facecolor": FILL}), (alone, {"facecolor": "none", "hatch": HATCH})):
-            if which.any():
-                axes.barh(places[which], shown.estimate[which], 0.62, edgecolor=FILL, linewidth=0.8, **style)
-        known = ~np.isnan(shown.lower)
-        axes.hlines(places[known], shown.lower[known], shown.upper[known], color=SECOND, linewidth=2.2)
-        axes.axvline(0, color=FAINT, linewidth=0.8)
-        axes.set_yticks(places, [label(_name(shown, row), 24) for row in range(shown.rows)])
+        axes = panel(figure, left, 4, 328 - left, pitch * shown.rows + 4)
         axes.set_ylim(shown.rows - 0.5, -0.5)
+        _lengths(axes, shown, thickness=9 / pitch, drop=0.22 if above else 0.0)
+        axes.set_yticks(np.arange(shown.rows), [""] * shown.rows if above else [label(name, BESIDE) for name in names])
+        for row, name in enumerate(names if above else ()):
+            place = axes.get_yaxis_transform()
+            axes.text(0.0, row - 0.24, label(name, 2 * BESIDE + 8), transform=place, va="center")
         _figures(axes, "x")
 
-    return drawn(
-        draw, height=15 * max(shown.rows, 1) + 26, alt=f"Bars of {what}: {_seen(block)}", salt=salt
-    )
+    height = pitch * max(shown.rows, 1) + 28
+    return drawn(draw, height=height, alt=f"Bars of {what}: {_seen(block)}", salt=salt)
+
+
+def _lengths(axes: Axes, shown: AnsweredBlock, *, thickness: float, drop: float) -> None:
+    """Bars and their intervals."""
+    places, alone = np.arange(shown.rows) + drop, never_measured(shown)
+    for which, style in ((~alone, {"facecolor": FILL}), (alone, {"facecolor": "none", "hatch": HATCH})):
+        if which.any():
+            axes.barh(places[which], shown.estimate[which], thickness, edgecolor=FILL, linewidth=0.8, **style)
+    known = ~np.isnan(shown.lower)
+    axes.hlines(places[known], shown.lower[known], shown.upper[known], color=SECOND, linewidth=2.2)
+    axes.axvline(0, color=FAINT, linewidth=0.8)
+    axes.tick_params(axis="y", length=0)
 
 
 def _curves(block: AnsweredBlock, salt: str) -> Chart:
@@ -106,20 +117,23 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
     groups = _groups(block)
     kept = sorted(groups, key=lambda group: -float(block.estimate[group[-1]]))[:CURVES]
 
+    names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
+
     def draw(figure: Figure) -> None:
-        axes = panel(figure, 44, 8, 220 if len(groups) > 1 else 284, 130)
+        axes = panel(figure, 48, 8, 208 if len(groups) > 1 else 276, 130)
         for rows, line in zip(kept, LINES, strict=False):
-            _steps(axes, block.chosen(rows), line, named=len(groups) > 1)
-        names = [block.columns[-1].texts[place] for place in block.columns[-1].places[kept[0]]]
+            _steps(axes, block.chosen(rows), line)
         chosen = _ticks(len(names), 5)
-        axes.set_xticks(chosen, [label(names[tick].removeprefix("< "), 11) for tick in chosen], rotation=20, ha="right")
+        axes.set_xticks(chosen, [label(names[tick], 14) for tick in chosen], rotation=20, ha="right")
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
         _figures(axes, "y")
+        if len(groups) > 1:
+            _ends(axes, [block.chosen(rows[-1:]) for rows in kept])
 
     kind = "Cumulative curves" if is_prefix(block) else "Steps"
     left = f" {len(groups) - CURVES} of {len(groups)} curves are left out." if len(groups) > CURVES else ""
-    return drawn(draw, height=178, alt=f"{kind} of {counted(block.rows, 'answer')}: {_seen(block)}{left}", salt=salt)
+    return drawn(draw, height=184, alt=f"{kind} of {counted(block.rows, 'answer')}: {_seen(block)}{left}", salt=salt)
 
 
 def _groups(block: AnsweredBlock) -> list[IntArray]:
@@ -130,18 +144,23 @@ def _groups(block: AnsweredBlock) -> list[IntArray]:
     return [np.array(rows, dtype=np.int64) for rows in found.values()]
 
 
-def _steps(axes: Axes, shown: AnsweredBlock, line: str, *, named: bool) -> None:
-    places = np.arange(shown.rows)
+def _steps(axes: Axes, shown: AnsweredBlock, line: str) -> None:
+    places, alone = np.arange(shown.rows), never_measured(shown)
     axes.fill_between(places, shown.lower, shown.upper, step="mid", color=PALE, linewidth=0)
     axes.step(places, shown.estimate, where="mid", color=FILL, linewidth=1.4, linestyle=line)
-    alone = never_measured(shown)
     if alone.any():
-        axes.fill_between(
-            places, 0, shown.estimate, where=alone, step="mid", facecolor="none", hatch=HATCH, edgecolor=FILL, linewidth=0
-        )
-    if named:
-        text = label(", ".join(shown.cells(0)[:-1]), 13)
-        axes.annotate(text, (places[-1], shown.estimate[-1]), xytext=(6, 0), textcoords="offset points", va="center")
+        hatched = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
+        axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
+
+
+def _ends(axes: Axes, ends: list[AnsweredBlock]) -> None:
+    """The name of each curve where it ends, moved down from that of a higher one where both would meet."""
+    low, high = axes.get_ylim()
+    place, last = np.inf, axes.get_xlim()[1]
+    for end in ends:
+        place = min(float(end.estimate[0]), place - (high - low) / 11)
+        name = label(", ".join(end.cells(0)[:-1]), 12)
+        axes.annotate(name, (last, place), xytext=(5, 0), textcoords="offset points", va="center", annotation_clip=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,8 +189,10 @@ def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
     if not np.isnan(block.error).all():
         figures.append(("error", block.error))
 
+    low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
+
     def draw(figure: Figure) -> None:
-        left, gap = 88, 12
+        left, gap = 84, 12
         wide = (330 - left - gap * (len(figures) - 1)) / len(figures)
         for number, (name, values) in enumerate(figures):
             axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
@@ -181,10 +202,10 @@ def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
             _names(axes, grid, lines=not number)
 
     alt = f"Heat map of {len(grid.down)} by {len(grid.across)} cells, estimates beside errors: {_seen(block)}"
-    return drawn(draw, height=tall + 84, alt=alt, salt=salt)
+    return drawn(draw, height=tall + 22 + low, alt=alt, salt=salt)
 
 
-def _cells(axes: Axes, colors: IntArray, alone: BoolArray) -> None:
+def _cells(axes: Axes, colors: IntArray, alone: Flags) -> None:
     lines, columns = alone.shape
     axes.imshow(colors, interpolation="none", aspect="auto", extent=(0, columns, lines, 0))
     if alone.all():
@@ -197,7 +218,7 @@ def _cells(axes: Axes, colors: IntArray, alone: BoolArray) -> None:
         spine.set_visible(True)
 
 
-def _runs(flags: BoolArray) -> list[tuple[int, int]]:
+def _runs(flags: Flags) -> list[tuple[int, int]]:
     """Where cells in a row are set: each run's start and length."""
     found = []
     for value, run in groupby(range(len(flags)), key=lambda place: bool(flags[place])):
@@ -210,9 +231,9 @@ def _runs(flags: BoolArray) -> list[tuple[int, int]]:
 def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
     """As many names as fit. lines: those of the lines are written, too."""
     across, down = _ticks(len(grid.across), TICKS // 2), _ticks(len(grid.down), TICKS)
-    axes.set_xticks(across + 0.5, [label(grid.across[tick], 11) for tick in across], rotation=60, ha="right",
+    axes.set_xticks(across + 0.5, [label(grid.across[tick], ACROSS) for tick in across], rotation=60, ha="right",
                     rotation_mode="anchor")
-    axes.set_yticks(down + 0.5, [label(grid.down[tick], 15) for tick in down] if lines else [""] * len(down))
+    axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down] if lines else [""] * len(down))
     axes.tick_params(length=0 if not lines else 2, axis="y")
 
 

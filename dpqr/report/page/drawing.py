@@ -26,14 +26,14 @@ VARIABLES = {INK: "ink", FAINT: "faint", FILL: "fill", SECOND: "second", PALE: "
 SHADE = (0x2B, 0x6C, 0xB0)
 """Of heat maps. Cells are more or less opaque, so that they stand on white and on black."""
 LEVELS = 24
-HATCH = "/////"
+HATCH = "////"
 LONGEST = 18
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "font.size": 9,
+    "font.size": 10,
     "axes.edgecolor": FAINT,
     "axes.labelcolor": INK,
     "text.color": INK,
@@ -45,7 +45,7 @@ _SETTINGS: dict[str, Any] = {
     "ytick.major.size": 2,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "hatch.linewidth": 0.9,
+    "hatch.linewidth": 0.7,
 }
 _NUMBER = re.compile(r"-?\d+\.\d{3,}")
 _DROPPED = (

@@ -18,6 +18,8 @@ from dpqr.report.page.reported import UNKNOWN, Reported, Spending
 from dpqr.report.wording import DIGITS, Fact, counted
 
 HUGE = 1_000_000
+STRONG = 3
+"""Epsilons up to which the factor, at most 20, is said to protect."""
 REHEARSAL = "REHEARSAL: no table was opened; the answers describe nobody"
 NOT_PRIVATE = "NOT PRIVATE: the noise came from a repeatable test source"
 
@@ -90,12 +92,24 @@ def _meaning(found: Reported) -> Iterator[str]:
     more = f", plus a probability of at most {upward_text(delta)}" if delta else ""
     yield (
         f"In plain words: take two tables that differ by {unit}. Whatever was published here, it was at most {factor} "
-        f"times as likely with the one table as with the other{more}. So nobody can tell well from it whether any one "
-        "of those protected was in the table, or with which values, whatever else he knows or computes."
+        f"times as likely with the one table as with the other{more}. {_worth(epsilon)}"
     )
     yield (
         "It does not promise that nothing can be learnt. What holds for many people is meant to be seen, and it is "
         "seen whether or not any one of them is in the table."
+    )
+
+
+def _worth(epsilon: Fraction) -> str:
+    """What such a factor keeps from a reader."""
+    if epsilon > STRONG:
+        return (
+            "A factor of this size promises little by itself: a reader who knows much may become sure whether one of "
+            "those protected was in the table."
+        )
+    return (
+        "By no more than this factor can the odds of any guess about one of those protected change for a reader, "
+        "whatever else he knows or computes."
     )
 
 
@@ -182,7 +196,7 @@ def _left(spending: Spending) -> str:
 def _price(found: Reported) -> Section:
     """Phases and accountants."""
     spent = found.record.get("spent")
-    parts: list[Part] = [Words(text=str(found.record.get("certainty") or ""))] if found.stated("certainty") else []
+    parts: list[Part] = []
     if spent:
         parts += [_phases(spent), _accountants(spent), Words(text=_choice(spent))]
     if events := found.record.get("events"):
