@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.data.histogram import Counts
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.data.histogram import Counts, occupied
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.events import PrivacyEvent
@@ -56,6 +56,36 @@ def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> Truth
         code ever opens a seal.
     """
     return measure(data, ExactAnswers(blocks=blocks), accountant=PublicFilter(), noise=SystemNoise()).value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Rows:
+    """A table's cells with their counts. codes: shape (cells, columns); counts: shape (cells,)."""
+
+    codes: AnyArray
+    counts: IntArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactRows:
+    """The rows themselves.
+
+    Privacy:
+        None: its event costs more than any budget.
+    """
+
+    @property
+    def event(self) -> PrivacyEvent:
+        return ExactEvent().as_event
+
+    def sample(self, value: Counts, noise: NoiseSource) -> Rows:
+        codes, counts = occupied(value)
+        return Rows(codes=codes, counts=counts)
+
+
+def true_rows(data: Private[Counts]) -> Rows:
+    """The rows of `data`, for eyes that may see them: public or synthetic tables only. Privacy: as `true_answers`."""
+    return measure(data, ExactRows(), accountant=PublicFilter(), noise=SystemNoise()).value
 
 
 _ROW = PrivacyUnit()

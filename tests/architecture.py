@@ -28,6 +28,7 @@ FLOORS = {
     "construction": 6,
     "prediction": 6,
     "evaluation": 6,
+    "likeness": 6,
     "audit": 6,
     "extension": 6,
     "conformance": 7,
@@ -52,6 +53,8 @@ GUARDED_IMPORTS = {
     "duckdb": ("io",),
     "click": ("cli",),
     "rich": ("cli", "report"),
+    "jinja2": ("report",),
+    "matplotlib": ("report",),
     "secrets": ("noise.source", "noise.public"),
     "random": ("noise.source", "noise.public"),
     "numpy.random": ("noise.source", "noise.public"),
@@ -72,6 +75,7 @@ GUARDED_NAMES = {
     "ExactEvent": ("privacy.exact", "evaluation"),
     "PublicFilter": ("privacy.exact", "evaluation"),
     "true_answers": ("evaluation", "app.evaluate"),
+    "true_rows": ("evaluation", "app.evaluate"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 

@@ -16,7 +16,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
-from dpqr.evaluation import Accuracy, Truth, compare, true_answers
+from dpqr.evaluation import Accuracy, Truth, compare, true_answers, true_rows
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
@@ -25,7 +25,10 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
+from dpqr.likeness import Likeness, likeness
 from dpqr.privacy.ledger import DataKind, Ledger
+from dpqr.report.page.evaluation_page import evaluation_page
+from dpqr.report.page.render import html
 from dpqr.strategies.problem import Problem
 
 NOT_FOR_RELEASE = (
@@ -57,6 +60,30 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
     return compare(asked.workload.blocks, exact_answers(request.true_table, asked, limits), answers)
+
+
+def alike(request: EvaluateRequest, limits: Limits | None = None) -> Likeness | None:
+    """How much alike the judged rows and the true ones are; None where answers are judged. Raises: as `evaluate`.
+
+    Privacy:
+        None: exact figures. It refuses what `evaluate` refuses.
+    """
+    limits = limits or Limits()
+    require_public(request)
+    if not request.rows:
+        return None
+    files, asked = _files(request), read_documents(request.queries, request.domain)
+    domain, path, _ = _judged(request, files, asked.domain)
+    given, true = request.table_at(path), request.true_table
+    check_table(true, asked.domain, limits)
+    check_table(given, domain, limits)
+    rows = (true_rows(load_table(source, over, limits).counts) for source, over in ((true, asked.domain), (given, domain)))
+    return likeness(asked.domain, *rows)
+
+
+def evaluation_html(request: EvaluateRequest, found: Accuracy) -> str:
+    """The evaluation as a page. Raises: as `alike`, and UsageFault where the extra is missing."""
+    return html(evaluation_page(found, alike(request), NOT_FOR_RELEASE))
 
 
 class Claim(Protocol):
@@ -162,12 +189,17 @@ def _rows(
     request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
 ) -> list[FloatArray]:
     """Answers counted from rows: a release's own, or those of a table with the domain's columns."""
-    domain, path, records = asked.domain, request.release, 1.0
-    if files:
-        place, titled, records = files.synthetic()
-        domain, path = _as_written(domain, titled=titled), str(place)
+    domain, path, records = _judged(request, files, asked.domain)
     counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
     return [answers * records for answers in counted.answers]
+
+
+def _judged(request: EvaluateRequest, files: ReleaseFiles | None, domain: Domain) -> tuple[Domain, str, float]:
+    """The judged rows: the domain as they are written, their path, and how many records a row stands for."""
+    if files is None:
+        return domain, request.release, 1.0
+    place, titled, records = files.synthetic()
+    return _as_written(domain, titled=titled), str(place), records
 
 
 def _as_written(domain: Domain, *, titled: bool) -> Domain:

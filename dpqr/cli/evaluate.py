@@ -32,6 +32,7 @@ _goal = Positive()
 @options.delimiter(options.under("Table"))
 @options.encoding(options.under("Table"))
 @options.under("Table")("--counts", metavar="COLUMN", help="TRUE is a histogram: COLUMN holds the count of each row.")
+@_say("--html", metavar="FILE", callback=options.named, help="A page as well; with --rows also SDNist's figures.")
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def command(
@@ -47,6 +48,7 @@ def command(
     delimiter: str | None,
     encoding: str | None,
     counts: str | None,
+    html: str | None,
     as_json: bool,
     no_color: bool,
 ) -> None:
@@ -59,8 +61,10 @@ def command(
     dpqr evaluate public.csv release/ --queries q.json --rows
     dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
     """
-    from dpqr.app.evaluate import evaluate, require_goals
+    from dpqr.app.documents import write_new
+    from dpqr.app.evaluate import evaluate, evaluation_html, require_goals
     from dpqr.app.requests import EvaluateRequest
+    from dpqr.report.page.render import require_extra
 
     request = EvaluateRequest(
         truth=true,
@@ -75,7 +79,11 @@ def command(
         most_error=max_error,
         most_l1=max_l1,
     )
+    if html:
+        require_extra()
     found = evaluate(request)
+    if html:
+        write_new(html, evaluation_html(request, found), option="--html")
     _show(found, top, as_json=as_json, color=not no_color)
     require_goals(request, found)
 

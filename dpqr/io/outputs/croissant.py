@@ -20,8 +20,8 @@ from dpqr.io.outputs.tidy import beside
 CONFORMS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 FORMATS = {"csv": "text/csv", "json": "application/json", "parquet": "application/x-parquet", "npz": "application/zip"}
 _TERMS = (
-    "citeAs column extract field fileProperty fileObject fileSet format includes isLiveDataset jsonPath key md5 "
-    "parentField path recordSet references regex repeated replace separator source subField transform"
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset jsonPath key md5 "
+    "parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
 )
 _CONTEXT: dict[str, Any] = {
     "@language": "en",

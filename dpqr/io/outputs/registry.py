@@ -65,7 +65,7 @@ def registry_record(record: dict[str, Any], stated: Stated) -> dict[str, Any]:
             "accounting": _accounting(record),
             "implementation": _implementation(record),
             "administrative": {
-                "notes": "Filled in by dpqr from the release's own record; the author has reviewed it.",
+                "notes": "A draft by dpqr from the release's own record, for the registry author to review.",
                 "registry_authors": [filled.author],
             },
         },
@@ -172,12 +172,12 @@ def _implementation(record: dict[str, Any]) -> dict[str, Any]:
     plan = record["plan"]
     kinds = sorted({str(event.get("event", event)["kind"]) for event in record["events"]})
     return {
-        "preprocessing_and_hyperparameter_tuning": "Columns, bins, labels and rules come from public documents that were "
-        "fixed before the table was opened; no value was read to choose them, and nothing was tuned on the table.",
+        "preprocessing_and_hyperparameter_tuning": "Columns, bins, labels and rules stand in public documents that were "
+        "fixed before the table was opened; dpqr reads no value of the table to choose them, and tunes nothing on it.",
         "mechanisms": f"{', '.join(kinds)}; schedule {plan['schedule']['name']}, update rule {plan['update']['name']}; by "
         f"dpqr {record['version']}. Noise is discrete and drawn exactly from integers and rationals with the operating "
         "system's randomness, so floating-point rounding cannot weaken it. Runs are not interactive; time and memory are "
         "not hidden from whoever watches the machine.",
-        "justification": "The plan (phases, prices, expected error) is a public document that was made before the table "
-        f"was opened. {' '.join(str(note) + '.' for note in plan['notes'])}".strip(),
+        "justification": "The plan (phases, prices, expected error) was made from public documents before the table was "
+        "opened; of the strategies and accountants allowed, the one with the least expected noise was taken.",
     }
