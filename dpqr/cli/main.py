@@ -21,6 +21,7 @@ from dpqr.errors import DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
+    "plan": "Plan a release, and forecast its error; no table is opened.",
     "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
     "report": "Report a release: a page to read and print, a registry record, a dataset card.",
     "predict": "Predict a column by a private learner, or release a private function.",

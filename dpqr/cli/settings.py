@@ -15,6 +15,7 @@ _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
     "release": ("queries", *_RUN),
+    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by"))),
     "predict": _RUN,
     "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
     "check": ("queries", "domain"),
