@@ -10,16 +10,21 @@ from dpqr.app.budget import configured_ledger
 from dpqr.app.documents import write_new
 from dpqr.construction.answered import answered
 from dpqr.construction.release import Release
+from dpqr.construction.resources import Resources
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.croissant import croissant_text
 from dpqr.io.outputs.published import file_hashes, first_rows
 from dpqr.io.outputs.read_answers import all_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.registry import Stated, registry_text
+from dpqr.io.outputs.release_document import plan_document
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.report.page.plan_page import plan_page
 from dpqr.report.page.release_page import release_page
 from dpqr.report.page.render import html, require_extra
 from dpqr.report.page.reported import Charge, Preview, Reported, Spending
+from dpqr.report.plan_view import plan_facts
+from dpqr.strategies.plan import Plan
 
 PREVIEW = 8
 """Synthetic rows that a page shows."""
@@ -71,6 +76,11 @@ def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, s
         yield "registry", request.registry, registry_text(files.record, request.stated)
     if request.croissant:
         yield "croissant", request.croissant, croissant_text(files.record, request.stated, file_hashes(files))
+
+
+def plan_html(plan: Plan, taken: Resources) -> str:
+    """A plan as a page. taken: its forecast of time and memory. UsageFault where the extra is not installed."""
+    return html(plan_page(plan_document(plan), plan_facts(plan, taken)))
 
 
 def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> Reported:

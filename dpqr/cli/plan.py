@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 @groups.strategies
 @groups.table
 @groups.payer
+@options.under("Files")("--html", metavar="FILE", callback=options.named, help="The plan as a page (dpqr[report]).")
 @groups.display
 def command(
     *,
@@ -32,6 +33,7 @@ def command(
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
+    html: str | None,
     display: groups.Display,
 ) -> None:
     """Plan a release; no table is named, and none is opened.
@@ -39,11 +41,16 @@ def command(
     \b
     dpqr plan --queries q.json --eps 1
     """
+    from dpqr.app.documents import write_new
     from dpqr.app.release import dry_run
+    from dpqr.app.report import plan_html
     from dpqr.cli.screen import Screen
 
     request = release_request(documents, eps, guarantee, dropped, strategies, table, payer)
-    Screen.of(display).plan(*dry_run(request))
+    plan, taken = dry_run(request)
+    if html:
+        write_new(html, plan_html(plan, taken), option="--html")
+    Screen.of(display).plan(plan, taken)
 
 
 def release_request(

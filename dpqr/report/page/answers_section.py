@@ -113,7 +113,7 @@ def _rest(blocks: object) -> Table:
 
 def forecast_section(found: Reported) -> Section:
     """The plan's expected error of each block beside what the release says of it."""
-    forecast = {each["name"]: _expected(each) for each in found.plan.get("forecast") or ()}
+    forecast = {each["name"]: expected(each) for each in found.plan.get("forecast") or ()}
     pairs = [
         (block.name, forecast[block.name], typical(block))
         for block in found.blocks
@@ -126,7 +126,7 @@ def forecast_section(found: Reported) -> Section:
     return Section(name="forecast", title="Forecast and result", parts=parts)
 
 
-def _expected(block: dict[str, object]) -> float | None:
+def expected(block: dict[str, object]) -> float | None:
     """The forecast error of a block; in an older plan, the noise of its measured answers."""
     value = block.get("error", block.get("noise_deviation"))
     return float(value) if isinstance(value, int | float) else None

@@ -28,14 +28,15 @@ def checklist_section(found: Reported) -> Section:
         title="Checklist, and hazards that were not checked",
         parts=(
             Words(text=words),
-            Checks(layer="The claim: parameters and unit", lines=tuple(_claim(found))),
+            Checks(layer="The claim: parameters and unit", lines=tuple(claim_checks(found))),
             Checks(layer="Below it: algorithms, accuracy and side channels", lines=tuple(_algorithms(found))),
             Checks(layer="What all of it stands on: trust, access and collection", lines=tuple(_ground(found))),
         ),
     )
 
 
-def _claim(found: Reported) -> Iterator[Check]:
+def claim_checks(found: Reported) -> Iterator[Check]:
+    """Parameters and unit: what can be said of a plan, too."""
     budget = found.plan.get("budget")
     if budget is None:
         yield Check(asked="Epsilon and delta are stated", state="no", found="The record states no budget.")

@@ -30,7 +30,7 @@ def release_page(found: Reported) -> Page:
     return Page(
         title=f"A private release of {counted(queries, 'answer')}" + (f" about {paid}" if paid else ""),
         subtitle=found.stated("purpose") or "What it promises, what it cost, what it says and how far that can be trusted",
-        lead=tuple(_lead(found)),
+        lead=(*lead(found), ("answers", f"{queries:,}"), ("questions", f"{len(found.blocks):,}")),
         sections=(
             _promise(found),
             _budget(found),
@@ -57,7 +57,8 @@ def _dataset(found: Reported) -> str | None:
     return str(paid["dataset"]) if isinstance(paid, dict) else None
 
 
-def _lead(found: Reported) -> Iterator[Fact]:
+def lead(found: Reported) -> Iterator[Fact]:
+    """What is protected, and how well."""
     budget = found.plan.get("budget")
     if budget:
         yield "epsilon", upward_text(Fraction(budget["epsilon"]["exact"]))
@@ -65,8 +66,6 @@ def _lead(found: Reported) -> Iterator[Fact]:
     unit = found.plan.get("unit") or {}
     column = unit.get("column")
     yield "protects", f"each {column}" if column else "each row"
-    yield "answers", f"{sum(block.rows for block in found.blocks):,}"
-    yield "questions", f"{len(found.blocks):,}"
     if date := found.stated("date"):
         yield "date", date[:10]
 
@@ -76,14 +75,15 @@ def _promise(found: Reported) -> Section:
     parts: list[Part] = [Words(text=str(found.record.get("guarantee") or UNKNOWN))]
     if found.stated("warning"):
         parts.append(Words(text=f"Warning: {found.record['warning']}", strong=True))
-    parts += [Words(text=sentence) for sentence in _meaning(found)]
+    parts += [Words(text=sentence) for sentence in meaning(found)]
     parts.append(Facts(lines=tuple(_circumstances(found))))
     if notes := found.record.get("trust"):
         parts += [Words(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
     return Section(name="promise", title="The promise", parts=parts)
 
 
-def _meaning(found: Reported) -> Iterator[str]:
+def meaning(found: Reported) -> Iterator[str]:
+    """The promise in plain words."""
     budget, unit = found.plan.get("budget"), found.stated("unit")
     if budget is None or unit is None:
         return
