@@ -43,9 +43,9 @@ class Likeness:
     """Figures of two tables.
 
     univariates: furthest first. correlations: Cramer's V of every pair of columns, given minus true, shape (columns,
-    columns). scores: by k, 1000 x (1 - mean total variation of k-way marginals): 1000 for equal tables. told_apart: area
-    under the curve of a tree that tells the tables' rows apart, on rows it has not seen: 0.5 where it cannot, 1 where it
-    always does; None: scikit-learn is not installed, or a table is empty.
+    columns). scores: by k, 1000 x (1 - mean total variation of k-way marginals): 1000 for equal tables. told_apart:
+    area under the curve of a tree that tells the tables' rows apart, on rows it has not seen: 0.5 where it cannot, 1
+    where it always does; None: scikit-learn is not installed, or a table is too small.
     """
 
     univariates: tuple[Univariate, ...]
@@ -103,7 +103,7 @@ def _score(distances: Sequence[float]) -> float:
 def _triples(shape: tuple[int, ...]) -> list[Axes]:
     """Triples of columns, evenly chosen of all that are small enough."""
     sizes = np.array(shape)
-    fitting = [axes for axes in combinations(range(len(shape)), 3) if sizes[list(axes)].prod() <= CELLS]
+    fitting: list[Axes] = [axes for axes in combinations(range(len(shape)), 3) if sizes[list(axes)].prod() <= CELLS]
     return fitting[:: max(-(-len(fitting) // TRIPLES), 1)]
 
 

@@ -77,7 +77,9 @@ def alike(request: EvaluateRequest, limits: Limits | None = None) -> Likeness | 
     given, true = request.table_at(path), request.true_table
     check_table(true, asked.domain, limits)
     check_table(given, domain, limits)
-    rows = (true_rows(load_table(source, over, limits).counts) for source, over in ((true, asked.domain), (given, domain)))
+    rows = (
+        true_rows(load_table(source, over, limits).counts) for source, over in ((true, asked.domain), (given, domain))
+    )
     return likeness(asked.domain, *rows)
 
 

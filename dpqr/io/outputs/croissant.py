@@ -20,8 +20,8 @@ from dpqr.io.outputs.tidy import beside
 CONFORMS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 FORMATS = {"csv": "text/csv", "json": "application/json", "parquet": "application/x-parquet", "npz": "application/zip"}
 _TERMS = (
-    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset jsonPath key md5 "
-    "parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset jsonPath key "
+    "md5 parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
 )
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -53,7 +53,8 @@ def croissant_card(record: dict[str, Any], stated: Stated, hashes: Mapping[str, 
         "@type": "sc:Dataset",
         "conformsTo": list(CONFORMS),
         "name": stated.title or "dpqr release",
-        "description": stated.about or f"Answers to {record['plan']['workload']['queries']} queries. {record['guarantee']}",
+        "description": stated.about
+        or f"Answers to {record['plan']['workload']['queries']} queries. {record['guarantee']}",
         "version": "1.0.0",
         **({"datePublished": published} if published else {}),
         **({"creator": {"@type": "sc:Organization", "name": curator}} if curator else {}),

@@ -58,7 +58,7 @@ def registry_record(record: dict[str, Any], stated: Stated) -> dict[str, Any]:
         "status": "Draft",
         "tier": 3,
         "deployment": {
-            "basic": _basic(record, filled),
+            "basic": _basic(filled),
             "dp_variant": _variant(record),
             "privacy_loss": _loss(record),
             "deployment_model": _model(record),
@@ -76,7 +76,9 @@ def _filled(record: dict[str, Any], stated: Stated) -> Stated:
     """UsageFault that names every field which neither a person nor the record has stated."""
     known = {"curator": record.get("publisher"), "use": record.get("purpose"), "author": record.get("by")}
     known["date"] = str(record.get("date") or "")[:10]
-    filled = Stated(**{each.name: getattr(stated, each.name) or known.get(each.name) or None for each in fields(Stated)})
+    filled = Stated(
+        **{each.name: getattr(stated, each.name) or known.get(each.name) or None for each in fields(Stated)}
+    )
     missing = [f"--{each.name}" for each in fields(Stated) if getattr(filled, each.name) is None]
     if missing:
         raise UsageFault(f"--registry: needs {', '.join(missing)}; give the options, or state them in dpqr.toml")
@@ -93,7 +95,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
 
 
-def _basic(record: dict[str, Any], filled: Stated) -> dict[str, Any]:
+def _basic(filled: Stated) -> dict[str, Any]:
     return {
         "name": filled.title,
         "data_curators": [filled.curator],
@@ -114,7 +116,7 @@ def _variant(record: dict[str, Any]) -> dict[str, Any]:
     columns = ", ".join(str(column["name"]) for column in record["plan"]["domain"]["columns"])
     return {
         "variant_name": "Pure DP" if _pure(record) else "Approximate DP",
-        "data_domain": f"Tables with the columns {columns}; {record['plan']['domain']['cells']} cells, fixed in public.",
+        "data_domain": f"Tables with the columns {columns}; {record['plan']['domain']['cells']} cells, public.",
         "unprotected_quantities": "; ".join(_unprotected(record)) or "None; the number of rows is protected, too.",
     }
 
@@ -149,8 +151,8 @@ def _model(record: dict[str, Any]) -> dict[str, Any]:
     return {
         "model_name": "Central",
         "model_name_details": "The curator holds the table and runs the mechanisms.",
-        "actors": "The curator is trusted with the table. Readers of the release are not trusted, and may know anything "
-        "else and work together.",
+        "actors": "The curator is trusted with the table. Readers of the release are not trusted, and may know "
+        "anything else and work together.",
         "release_type": "One release",
         "release_type_details": ledger,
         "data_source_type": "Static",
@@ -162,8 +164,8 @@ def _model(record: dict[str, Any]) -> dict[str, Any]:
 def _accounting(record: dict[str, Any]) -> dict[str, Any]:
     spent = record["spent"]
     return {
-        "post_processing": f"A model ({record['hypothesis']['kind']}) is fitted to the noisy answers and to public facts; "
-        "estimates, their errors and synthetic rows follow from it and cost nothing.",
+        "post_processing": f"A model ({record['hypothesis']['kind']}) is fitted to the noisy answers and to public "
+        "facts; estimates, their errors and synthetic rows follow from it and cost nothing.",
         "composition": f"Charged by the accountant {spent['charged']} ({spent['why']}), over every draw of the run.",
     }
 
@@ -172,12 +174,12 @@ def _implementation(record: dict[str, Any]) -> dict[str, Any]:
     plan = record["plan"]
     kinds = sorted({str(event.get("event", event)["kind"]) for event in record["events"]})
     return {
-        "preprocessing_and_hyperparameter_tuning": "Columns, bins, labels and rules stand in public documents that were "
-        "fixed before the table was opened; dpqr reads no value of the table to choose them, and tunes nothing on it.",
-        "mechanisms": f"{', '.join(kinds)}; schedule {plan['schedule']['name']}, update rule {plan['update']['name']}; by "
-        f"dpqr {record['version']}. Noise is discrete and drawn exactly from integers and rationals with the operating "
-        "system's randomness, so floating-point rounding cannot weaken it. Runs are not interactive; time and memory are "
-        "not hidden from whoever watches the machine.",
-        "justification": "The plan (phases, prices, expected error) was made from public documents before the table was "
-        "opened; of the strategies and accountants allowed, the one with the least expected noise was taken.",
+        "preprocessing_and_hyperparameter_tuning": "Columns, bins, labels and rules stand in public documents that "
+        "were fixed before the table was opened; dpqr reads no value of the table to choose them, and tunes nothing on it.",
+        "mechanisms": f"{', '.join(kinds)}; schedule {plan['schedule']['name']}, update rule {plan['update']['name']}; "
+        f"by dpqr {record['version']}. Noise is discrete and drawn exactly from integers and rationals with the operating "
+        "system's randomness, so floating-point rounding cannot weaken it. Runs are not interactive; time and memory "
+        "are not hidden from whoever watches the machine.",
+        "justification": "The plan (phases, prices, expected error) was made from public documents before the table "
+        "was opened; of the strategies and accountants allowed, the one with the least expected noise was taken.",
     }

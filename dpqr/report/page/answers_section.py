@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,7 @@ from dpqr.construction.answered import AnsweredBlock
 from dpqr.construction.intervals import BASES
 from dpqr.report.digits import answer_texts, lower_texts, upper_texts
 from dpqr.report.page.block_charts import block_chart, never_measured
-from dpqr.report.page.drawing import FAINT, FILL, drawn, panel
+from dpqr.report.page.drawing import FAINT, FILL, drawn, figures, panel
 from dpqr.report.page.parts import Card, Cards, Chart, Items, Part, Section, Table, Words
 from dpqr.report.page.reported import Reported
 from dpqr.report.wording import amount, counted, optional
@@ -81,7 +81,7 @@ def _table(block: AnsweredBlock, lines: int) -> Table:
     """The largest answers, in the block's order."""
     rows = np.sort(np.argsort(-block.estimate, kind="stable")[:lines])
     shown = block.chosen(rows)
-    figures = zip(
+    cells = zip(
         answer_texts(shown.estimate, shown.precision),
         map(optional, shown.error.tolist()),
         answer_texts(shown.measured, shown.deviation),
@@ -90,17 +90,18 @@ def _table(block: AnsweredBlock, lines: int) -> Table:
         ("" if place < 0 else BASES[place] for place in shown.basis.tolist()),
         strict=True,
     )
-    part = f"The {lines} largest of {block.rows:,} answers; all are in the answers file" if block.rows > lines else "All"
+    part = (
+        f"The {lines} largest of {block.rows:,} answers; all are in the answers file" if block.rows > lines else "All"
+    )
     return Table(
         caption=f"{part}: {block.name}",
         head=(*(column.name for column in block.columns), "estimate", "error", "measured", "lower", "upper", "basis"),
-        rows=[(*shown.cells(row), *each) for row, each in enumerate(figures)],
+        rows=[(*shown.cells(row), *each) for row, each in enumerate(cells)],
         texts=len(block.columns),
     )
 
 
-def _rest(blocks: object) -> Table:
-    assert isinstance(blocks, (tuple, list))
+def _rest(blocks: Sequence[AnsweredBlock]) -> Table:
     return Table(
         caption=f"{counted(len(blocks), 'more block')}, without charts",
         head=("block", "answers", "never measured", "typical error"),
@@ -114,11 +115,8 @@ def _rest(blocks: object) -> Table:
 def forecast_section(found: Reported) -> Section:
     """The plan's expected error of each block beside what the release says of it."""
     forecast = {each["name"]: expected(each) for each in found.plan.get("forecast") or ()}
-    pairs = [
-        (block.name, forecast[block.name], typical(block))
-        for block in found.blocks
-        if forecast.get(block.name) is not None and not np.isnan(typical(block))
-    ]
+    known = ((block.name, forecast.get(block.name), typical(block)) for block in found.blocks)
+    pairs = [(name, planned, came) for name, planned, came in known if planned is not None and not np.isnan(came)]
     if not pairs:
         words = "The record holds no forecast, or no errors to set beside it."
         return Section(name="forecast", title="Forecast and result", parts=(Words(text=words),))
@@ -151,19 +149,16 @@ def _scatter(pairs: list[Pair]) -> Chart:
     low, high = min(planned.min(), came.min()) / 1.5, max(planned.max(), came.max()) * 1.5
 
     def draw(figure: Figure) -> None:
-        from matplotlib.ticker import FuncFormatter, NullFormatter
-
         axes = panel(figure, 54, 8, 272, 170)
         axes.plot((low, high), (low, high), color=FAINT, linewidth=1)
         axes.plot(planned, came, "o", color=FILL, markersize=4.5, alpha=0.75)
-        axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
         axes.set_xlabel("forecast, in records")
         axes.set_ylabel("result, in records")
-        for along in (axes.xaxis, axes.yaxis):
-            along.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
-            along.set_minor_formatter(NullFormatter())
+        figures(axes, "x", log=True)
+        figures(axes, "y", log=True)
+        axes.set(xlim=(low, high), ylim=(low, high))
 
-    alt = f"Forecast against resulting error of {counted(len(pairs), 'block')}, on the line where they agree. Table below."
+    alt = f"Forecast against resulting error of {counted(len(pairs), 'block')}. Table below."
     return drawn(draw, height=216, alt=alt, salt="forecast")
 
 
@@ -171,5 +166,7 @@ def _pairs(pairs: list[Pair]) -> Table:
     return Table(
         caption="Typical error of an answer, in records: as planned, and as released",
         head=("block", "forecast", "result", "result / forecast"),
-        rows=[(name, amount(planned), amount(came), f"{came / max(planned, 1e-12):.2f}") for name, planned, came in pairs],
+        rows=[
+            (name, amount(planned), amount(came), f"{came / max(planned, 1e-12):.2f}") for name, planned, came in pairs
+        ],
     )

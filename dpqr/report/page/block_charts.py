@@ -1,18 +1,30 @@
-"""Charts of the answers of one block: bars, curves or heat maps with their errors; what was never measured is hatched.
-"""
+"""Charts of the answers of one block: bars, curves or heat maps with errors; what was never measured is hatched."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpqr.construction.answered import DETAIL, AnsweredBlock
-from dpqr.data.arrays import FloatArray, IntArray
-from dpqr.report.page.drawing import FAINT, FILL, HATCH, PALE, SECOND, drawn, label, panel, shades
+from dpqr.data.arrays import IntArray
+from dpqr.report.page.drawing import (
+    BAR,
+    BESIDE,
+    FAINT,
+    FILL,
+    HATCH,
+    PALE,
+    SECOND,
+    drawn,
+    figures,
+    label,
+    panel,
+    shades,
+)
 from dpqr.report.page.parts import Chart
 from dpqr.report.wording import amount, counted
 
@@ -20,8 +32,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-BARS, CURVES, TICKS, BESIDE = 14, 4, 16, 21
-"""The most bars and curves of a chart, names along an axis of a heat map, and letters of a name beside its bar."""
+BARS, CURVES, TICKS = 14, 4, 16
+"""The most bars and curves of a chart, and names along an axis of a heat map."""
 DOWN, ACROSS = 14, 24
 """Letters of a name beside a heat map, and below it."""
 LINES = ("-", "--", "-.", ":")
@@ -84,7 +96,7 @@ def _bars(block: AnsweredBlock, salt: str) -> Chart:
     what = f"the {BARS} largest of {block.rows:,} answers" if block.rows > BARS else counted(block.rows, "answer")
     names = [_name(shown, row) for row in range(shown.rows)]
     above = max(map(len, names), default=0) > BESIDE
-    pitch, left = (30, 8) if above else (16, 128)
+    pitch, left = (30, 8) if above else (BAR, 128)
 
     def draw(figure: Figure) -> None:
         axes = panel(figure, left, 4, 328 - left, pitch * shown.rows + 4)
@@ -94,7 +106,7 @@ def _bars(block: AnsweredBlock, salt: str) -> Chart:
         for row, name in enumerate(names if above else ()):
             place = axes.get_yaxis_transform()
             axes.text(0.0, row - 0.24, label(name, 2 * BESIDE + 8), transform=place, va="center")
-        _figures(axes, "x")
+        figures(axes, "x")
 
     height = pitch * max(shown.rows, 1) + 28
     return drawn(draw, height=height, alt=f"Bars of {what}: {_seen(block)}", salt=salt)
@@ -103,7 +115,8 @@ def _bars(block: AnsweredBlock, salt: str) -> Chart:
 def _lengths(axes: Axes, shown: AnsweredBlock, *, thickness: float, drop: float) -> None:
     """Bars and their intervals."""
     places, alone = np.arange(shown.rows) + drop, never_measured(shown)
-    for which, style in ((~alone, {"facecolor": FILL}), (alone, {"facecolor": "none", "hatch": HATCH})):
+    styles: tuple[dict[str, Any], ...] = ({"facecolor": FILL}, {"facecolor": "none", "hatch": HATCH})
+    for which, style in zip((~alone, alone), styles, strict=True):
         if which.any():
             axes.barh(places[which], shown.estimate[which], thickness, edgecolor=FILL, linewidth=0.8, **style)
     known = ~np.isnan(shown.lower)
@@ -127,7 +140,7 @@ def _curves(block: AnsweredBlock, salt: str) -> Chart:
         axes.set_xticks(chosen, [label(names[tick], 14) for tick in chosen], rotation=20, ha="right")
         axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_ylim(bottom=min(0.0, float(block.estimate.min())))
-        _figures(axes, "y")
+        figures(axes, "y")
         if len(groups) > 1:
             _ends(axes, [block.chosen(rows[-1:]) for rows in kept])
 
@@ -149,7 +162,7 @@ def _steps(axes: Axes, shown: AnsweredBlock, line: str) -> None:
     axes.fill_between(places, shown.lower, shown.upper, step="mid", color=PALE, linewidth=0)
     axes.step(places, shown.estimate, where="mid", color=FILL, linewidth=1.4, linestyle=line)
     if alone.any():
-        hatched = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
+        hatched: dict[str, Any] = {"facecolor": "none", "hatch": HATCH, "edgecolor": FILL, "linewidth": 0}
         axes.fill_between(places, 0, shown.estimate, where=alone, step="mid", **hatched)
 
 
@@ -160,7 +173,9 @@ def _ends(axes: Axes, ends: list[AnsweredBlock]) -> None:
     for end in ends:
         place = min(float(end.estimate[0]), place - (high - low) / 11)
         name = label(", ".join(end.cells(0)[:-1]), 12)
-        axes.annotate(name, (last, place), xytext=(5, 0), textcoords="offset points", va="center", annotation_clip=False)
+        axes.annotate(
+            name, (last, place), xytext=(5, 0), textcoords="offset points", va="center", annotation_clip=False
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -176,8 +191,10 @@ class _Grid:
         lines, columns = (np.unique(column.places, return_inverse=True) for column in block.columns)
         order = np.empty((len(lines[0]), len(columns[0])), dtype=np.int64)
         order[lines[1], columns[1]] = np.arange(block.rows)
-        names = [tuple(column.texts[place] for place in found[0]) for column, found in
-                 zip(block.columns, (lines, columns), strict=True)]
+        names = [
+            tuple(column.texts[place] for place in found[0])
+            for column, found in zip(block.columns, (lines, columns), strict=True)
+        ]
         return cls(down=names[0], across=names[1], order=order)
 
 
@@ -185,16 +202,16 @@ def _heat_map(block: AnsweredBlock, salt: str) -> Chart:
     """Estimates beside their errors."""
     grid = _Grid.of(block)
     tall = min(max(13 * len(grid.down), 90), 170)
-    figures = [("estimate", block.estimate)]
+    maps = [("estimate", block.estimate)]
     if not np.isnan(block.error).all():
-        figures.append(("error", block.error))
+        maps.append(("error", block.error))
 
     low = 10 + 5 * min(max(len(grid.across[tick]) for tick in _ticks(len(grid.across), TICKS // 2)), ACROSS)
 
     def draw(figure: Figure) -> None:
         left, gap = 84, 12
-        wide = (330 - left - gap * (len(figures) - 1)) / len(figures)
-        for number, (name, values) in enumerate(figures):
+        wide = (330 - left - gap * (len(maps) - 1)) / len(maps)
+        for number, (name, values) in enumerate(maps):
             axes = panel(figure, left + number * (wide + gap), 18, wide, tall)
             most = float(np.nanmax(values, initial=0.0))
             axes.set_title(f"{name}, up to {amount(most)}", loc="left", fontsize=9, pad=4)
@@ -231,8 +248,13 @@ def _runs(flags: Flags) -> list[tuple[int, int]]:
 def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
     """As many names as fit. lines: those of the lines are written, too."""
     across, down = _ticks(len(grid.across), TICKS // 2), _ticks(len(grid.down), TICKS)
-    axes.set_xticks(across + 0.5, [label(grid.across[tick], ACROSS) for tick in across], rotation=60, ha="right",
-                    rotation_mode="anchor")
+    axes.set_xticks(
+        across + 0.5,
+        [label(grid.across[tick], ACROSS) for tick in across],
+        rotation=60,
+        ha="right",
+        rotation_mode="anchor",
+    )
     axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down] if lines else [""] * len(down))
     axes.tick_params(length=0 if not lines else 2, axis="y")
 
@@ -240,14 +262,3 @@ def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
 def _ticks(count: int, most: int) -> IntArray:
     """Places of at most so many names, evenly spread."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.int64))
-
-
-def _figures(axes: Axes, axis: str) -> None:
-    """Figures along the axis as every other figure of the page is written."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator
-
-    along = axes.xaxis if axis == "x" else axes.yaxis
-    along.set_major_locator(MaxNLocator(4))
-    along.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
-    axes.grid(visible=True, axis=axis, color=FAINT, linewidth=0.3)
-    axes.set_axisbelow(True)

@@ -35,11 +35,18 @@ def budget_chart(spending: Spending) -> Chart | None:
         axes.set_axis_off()
         words = (*shares, ("left", free, "none"))
         for place, (name, share, color) in enumerate(words):
-            figure.text(6 / 340 + place * 0.34, 0.13, "■" if color != "none" else "□",
-                        color=SECOND if color == "none" else color, fontsize=11)
+            figure.text(
+                6 / 340 + place * 0.34,
+                0.13,
+                "■" if color != "none" else "□",
+                color=SECOND if color == "none" else color,
+                fontsize=11,
+            )
             figure.text(20 / 340 + place * 0.34, 0.13, f"{name} {share:.1%}")
 
     currency = account.terms.currency
     spent, left = currency.words(account.spent, upward_text), currency.words(account.left, downward_text)
-    alt = f"Budget bar: this release took {sum(own) / limit:.1%}, others {others / limit:.1%}; spent {spent}, left {left}"
+    alt = (
+        f"Budget bar: this release took {sum(own) / limit:.1%}, others {others / limit:.1%}; spent {spent}, left {left}"
+    )
     return drawn(draw, height=58, alt=alt, salt="budget")

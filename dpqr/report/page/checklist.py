@@ -30,7 +30,7 @@ def checklist_section(found: Reported) -> Section:
             Words(text=words),
             Checks(layer="The claim: parameters and unit", lines=tuple(claim_checks(found))),
             Checks(layer="Below it: algorithms, accuracy and side channels", lines=tuple(_algorithms(found))),
-            Checks(layer="What all of it stands on: trust, access and collection", lines=tuple(_ground(found))),
+            Checks(layer="What all of it stands on: trust, access and collection", lines=_GROUND),
         ),
     )
 
@@ -110,40 +110,39 @@ def _left_out(found: Reported) -> Check:
     return Check(asked=asked, state="yes", found=text[0].upper() + text[1:])
 
 
-def _ground(found: Reported) -> Iterator[Check]:
-    stands: tuple[tuple[str, State, str], ...] = (
-        (
-            "Trust model",
-            "part",
-            "Central: whoever runs the program sees the table. The promise is towards readers of the release, not "
-            "towards the curator.",
-        ),
-        (
-            "Domain, rules and queries come from public knowledge",
-            "no",
-            "Not checked: the program reads no value for them, but cannot know whether a person has looked at the table "
-            "to write them.",
-        ),
-        (
-            "Access to the table, its copies and its machine",
-            "no",
-            "Not checked: access control, encryption, logs and backups are the curator's.",
-        ),
-        (
-            "Collection and consent",
-            "no",
-            "Not checked: what was collected, for which purpose, and how long it is kept; differential privacy protects "
-            "nothing before it.",
-        ),
-        (
-            "One person is one unit",
-            "no",
-            "Not checked: people who appear under several identities, households, and copies of the table elsewhere.",
-        ),
-        (
-            "Other publications from the same table",
-            "no",
-            "Not checked: anything published without differential privacy is outside of every budget.",
-        ),
-    )
-    yield from (Check(asked=asked, state=state, found=text) for asked, state, text in stands)
+_STANDS: tuple[tuple[str, State, str], ...] = (
+    (
+        "Trust model",
+        "part",
+        "Central: whoever runs the program sees the table. The promise is towards readers of the release, not "
+        "towards the curator.",
+    ),
+    (
+        "Domain, rules and queries come from public knowledge",
+        "no",
+        "Not checked: the program reads no value for them, but cannot know whether a person has looked at the "
+        "table to write them.",
+    ),
+    (
+        "Access to the table, its copies and its machine",
+        "no",
+        "Not checked: access control, encryption, logs and backups are the curator's.",
+    ),
+    (
+        "Collection and consent",
+        "no",
+        "Not checked: what was collected, for which purpose, and how long it is kept; differential privacy "
+        "protects nothing before it.",
+    ),
+    (
+        "One person is one unit",
+        "no",
+        "Not checked: people who appear under several identities, households, and copies of the table elsewhere.",
+    ),
+    (
+        "Other publications from the same table",
+        "no",
+        "Not checked: anything published without differential privacy is outside of every budget.",
+    ),
+)
+_GROUND = tuple(Check(asked=asked, state=state, found=text) for asked, state, text in _STANDS)

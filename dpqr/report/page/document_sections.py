@@ -23,16 +23,17 @@ def synthetic_section(found: Reported) -> Section:
         return Section(name="synthetic", title="Synthetic rows", parts=(Words(text=words),))
     parts: list[Part] = [
         Words(
-            text="Synthetic rows are drawn from the released model, not from the table: no row is anybody's. They agree "
-            "with the estimates above, and are no better than these; what nobody asked about they do not hold."
+            text="Synthetic rows are drawn from the released model, not from the table: no row is anybody's. They "
+            "agree with the estimates above, and are no better than these; what nobody asked about they do not hold."
         ),
         Facts(lines=tuple(_making(made))),
     ]
     if found.preview:
         count = len(found.preview.rows)
         caption = f"The first {counted(count, 'synthetic row')}"
-        preview = Table(caption=caption, head=found.preview.columns, rows=found.preview.rows,
-                        texts=len(found.preview.columns))
+        preview = Table(
+            caption=caption, head=found.preview.columns, rows=found.preview.rows, texts=len(found.preview.columns)
+        )
         parts.append(preview)
     return Section(name="synthetic", title="Synthetic rows", parts=parts)
 
@@ -135,14 +136,16 @@ def verify_section(found: Reported) -> Section:
     parts: list[Part] = [
         Words(
             text="Anybody who has the release can check it. The commands below need no table and spend nothing. They "
-            "recompute hashes, add every charged draw up again under every accountant, and derive answers and synthetic "
-            "rows again from the noisy figures in the record."
+            "recompute hashes, add every charged draw up again under every accountant, and derive answers and "
+            "synthetic rows again from the noisy figures in the record."
         ),
         Items(lines=tuple(_commands(found)), code=True),
     ]
     if found.hashes:
         rows = list(found.hashes.items())
-        parts.append(Table(caption="SHA-256 of the files of this release", head=("file", "SHA-256"), rows=rows, texts=2))
+        parts.append(
+            Table(caption="SHA-256 of the files of this release", head=("file", "SHA-256"), rows=rows, texts=2)
+        )
     if lines := tuple(_marks(found)):
         parts.append(Facts(lines=lines))
     return Section(name="verify", title="Hashes, and how to verify", parts=parts)

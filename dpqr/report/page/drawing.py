@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.report.page.parts import Chart
-from dpqr.report.wording import plain
+from dpqr.report.wording import amount, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,13 +21,14 @@ if TYPE_CHECKING:
 WIDTH = 340.0
 """Of every drawing, in points of the screen: a phone shows it as it is."""
 INK, FAINT, FILL, SECOND, PALE = "#010101", "#020202", "#030303", "#040404", "#050505"
-"""Names of colours, by which the style sheet replaces them: text, lines, what is shown, what stands beside it, bands."""
+"""Names of colours, by which the style sheet replaces them: text, lines, what is shown, what is beside it, bands."""
 VARIABLES = {INK: "ink", FAINT: "faint", FILL: "fill", SECOND: "second", PALE: "pale"}
 SHADE = (0x2B, 0x6C, 0xB0)
 """Of heat maps. Cells are more or less opaque, so that they stand on white and on black."""
 LEVELS = 24
 HATCH = "////"
-LONGEST = 18
+LONGEST, BESIDE, BAR = 18, 21, 16
+"""Letters of a name that is shortened, and of one beside its bar; and the height of a bar with its room."""
 _SETTINGS: dict[str, Any] = {
     "svg.fonttype": "none",
     "text.parse_math": False,
@@ -75,7 +76,8 @@ def drawn(draw: Callable[[Figure], None], *, height: float, alt: str, salt: str)
     import matplotlib
     from matplotlib.figure import Figure
 
-    with matplotlib.rc_context({**_SETTINGS, "svg.hashsalt": salt}), warnings.catch_warnings():
+    settings = cast(Any, {**_SETTINGS, "svg.hashsalt": salt})
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # letters that matplotlib's own font lacks: the reader's has them
         figure = Figure(figsize=(WIDTH / 72, height / 72), facecolor="none")
         draw(figure)
@@ -90,6 +92,36 @@ def panel(figure: Figure, left: float, top: float, width: float, height: float) 
     """Axes at a place that is measured in points from the upper left corner."""
     whole = figure.get_figheight() * 72
     return figure.add_axes((left / WIDTH, 1 - (top + height) / whole, width / WIDTH, height / whole))
+
+
+def figures(axes: Axes, along: Literal["x", "y"], *, log: bool = False) -> None:
+    """Figures on an axis as all others of the page are written, and lines at them."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+
+    axis = axes.xaxis if along == "x" else axes.yaxis
+    if log:
+        axes.set(**{f"{along}scale": "log"})
+    else:
+        axis.set_major_locator(MaxNLocator(4))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: amount(value)))
+    axis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=True, axis=along, color=FAINT, linewidth=0.3)
+    axes.set_axisbelow(True)
+
+
+def named_bars(names: Sequence[str], values: Sequence[float], *, alt: str, salt: str, log: bool = False) -> Chart:
+    """A bar for every name, from the top."""
+    places = np.arange(len(names))
+
+    def draw(figure: Figure) -> None:
+        axes = panel(figure, 130, 4, 196, BAR * len(names) + 4)
+        axes.barh(places, values, 0.6, color=FILL)
+        axes.set_yticks(places, [label(name, BESIDE) for name in names])
+        axes.set_ylim(len(names) - 0.5, -0.5)
+        axes.tick_params(axis="y", length=0)
+        figures(axes, "x", log=log)
+
+    return drawn(draw, height=BAR * max(len(names), 1) + 28, alt=alt, salt=salt)
 
 
 def label(text: str, longest: int = LONGEST) -> str:

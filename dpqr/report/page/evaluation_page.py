@@ -9,9 +9,8 @@ import numpy as np
 
 from dpqr.evaluation import Accuracy
 from dpqr.likeness import Likeness, Univariate
-from dpqr.report.page.block_charts import BESIDE
-from dpqr.report.page.drawing import FAINT, FILL, SECOND, drawn, label, panel, shades
-from dpqr.report.page.parts import Card, Cards, Chart, Items, Page, Part, Section, Table, Words
+from dpqr.report.page.drawing import FILL, SECOND, drawn, label, named_bars, panel, shades
+from dpqr.report.page.parts import Card, Cards, Items, Page, Part, Section, Table, Words
 from dpqr.report.wording import amount, counted
 
 if TYPE_CHECKING:
@@ -57,8 +56,9 @@ def _meaning() -> Part:
 
 def _errors(found: Accuracy) -> Sequence[Part]:
     worst = found.blocks[:WORST]
-    shares = np.array([block.l1 / block.reach / found.n for block in worst])
-    chart = _bars([block.name for block in worst], shares, "L1 error over n of the blocks that are furthest off", "errors")
+    shares = [block.l1 / block.reach / found.n for block in worst]
+    alt = f"Bars of L1 error over n of {counted(len(worst), 'block')}; largest {shares[0]:.3g} ({worst[0].name})."
+    chart = named_bars([block.name for block in worst], shares, alt=alt, salt="errors")
     table = Table(
         caption=f"{counted(len(found.blocks), 'block')}, the largest L1 error over n first",
         head=("block", "queries", "L1", "L2", "largest", "L1 / n", "largest / n"),
@@ -73,18 +73,6 @@ def _errors(found: Accuracy) -> Sequence[Part]:
         ],
     )
     return chart, table
-
-
-def _bars(names: Sequence[str], values: np.ndarray, what: str, salt: str) -> Chart:
-    def draw(figure: Figure) -> None:
-        axes = panel(figure, 130, 4, 196, 16 * len(names) + 4)
-        axes.barh(np.arange(len(names)), values, 0.6, color=FILL)
-        axes.set_yticks(np.arange(len(names)), [label(name, BESIDE) for name in names])
-        axes.set_ylim(len(names) - 0.5, -0.5)
-        axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.3)
-
-    top = f"largest {values.max():.3g} ({names[int(values.argmax())]})" if len(names) else "none"
-    return drawn(draw, height=16 * max(len(names), 1) + 28, alt=f"Bars: {what}; {top}.", salt=salt)
 
 
 def _alike(alike: Likeness | None) -> Sequence[Section]:
@@ -120,7 +108,9 @@ def _univariate(one: Univariate) -> Card:
         names = [label(one.titles[cell], 12) for cell in cells[::step]]
         axes.set_xticks(places[::step], names, rotation=40, ha="right", rotation_mode="anchor")
 
-    alt = f"Shares of {one.name} in the release (bars) and in the true table (marks); total variation {one.distance:.3f}."
+    alt = (
+        f"Shares of {one.name} in the release (bars) and in the true table (marks); total variation {one.distance:.3f}."
+    )
     chart = drawn(draw, height=172, alt=alt, salt=f"column {one.name}")
     part = f", the {CELLS} most frequent of {len(one.titles):,} cells" if len(one.titles) > CELLS else ""
     words = f"total variation {one.distance:.4f}; bars: judged, marks: true{part}"
@@ -163,9 +153,9 @@ def _marginals(alike: Likeness) -> Sequence[Part]:
 def _classifier(alike: Likeness) -> Part:
     if alike.told_apart is None:
         return Words(
-            text="Not computed: it needs scikit-learn (pip install 'dpqr[predict]') and at least a hundred rows a table."
+            text="Not computed: it needs scikit-learn (pip install 'dpqr[predict]') and a hundred rows a table."
         )
     return Words(
-        text=f"A decision tree that was shown half of the rows of both tables tells the others apart with an area under "
-        f"the curve of {alike.told_apart:.3f}: 0.5 is chance, 1 is always right. Lower is better."
+        text=f"A decision tree that was shown half of the rows of both tables tells the others apart with an area "
+        f"under the curve of {alike.told_apart:.3f}: 0.5 is chance, 1 is always right. Lower is better."
     )

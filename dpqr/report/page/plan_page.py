@@ -4,25 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from dpqr.privacy.budget import upward_text
 from dpqr.report.page.answers_section import expected
 from dpqr.report.page.checklist import claim_checks
 from dpqr.report.page.document_sections import domain_section
-from dpqr.report.page.drawing import FAINT, FILL, drawn, label, panel
+from dpqr.report.page.drawing import named_bars
 from dpqr.report.page.parts import Checks, Facts, Items, Page, Part, Section, Table, Words
 from dpqr.report.page.release_page import lead, meaning
 from dpqr.report.page.reported import Reported
 from dpqr.report.wording import Fact, amount, counted
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-DRAWN, BESIDE = 30, 21
-"""Blocks of the chart, and letters of a name beside its bar."""
+DRAWN = 30
+"""Blocks of the chart."""
 STAMP = "A PLAN: nothing was drawn, and no data was opened"
 
 
@@ -60,18 +55,12 @@ def _forecast(plan: dict[str, Any]) -> Sequence[Part]:
         return (Words(text="This plan forecasts no error of single blocks."),)
     shown = sorted(pairs, key=lambda pair: -pair[2])[:DRAWN]
 
-    def draw(figure: Figure) -> None:
-        axes = panel(figure, 130, 4, 196, 16 * len(shown) + 4)
-        axes.barh(np.arange(len(shown)), [error for _, _, error in shown], 0.6, color=FILL)
-        axes.set_xscale("log")
-        axes.set_yticks(np.arange(len(shown)), [label(name, BESIDE) for name, _, _ in shown])
-        axes.set_ylim(len(shown) - 0.5, -0.5)
-        axes.grid(visible=True, axis="x", color=FAINT, linewidth=0.3)
-
     alt = f"Bars of the expected error of {counted(len(shown), 'block')}, the largest first, on a logarithmic scale."
     return (
         Words(text="The expected error of one answer, in records, or in the unit of a summed column."),
-        drawn(draw, height=16 * len(shown) + 28, alt=alt, salt="forecast"),
+        named_bars(
+            [name for name, _, _ in shown], [error for _, _, error in shown], alt=alt, salt="forecast", log=True
+        ),
         Table(
             caption="Expected error of an answer, block by block",
             head=("block", "answers", "expected error"),

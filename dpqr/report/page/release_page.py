@@ -29,7 +29,7 @@ def release_page(found: Reported) -> Page:
     queries, paid = sum(block.rows for block in found.blocks), _dataset(found)
     return Page(
         title=f"A private release of {counted(queries, 'answer')}" + (f" about {paid}" if paid else ""),
-        subtitle=found.stated("purpose") or "What it promises, what it cost, what it says and how far that can be trusted",
+        subtitle=found.stated("purpose") or "What it promises, costs and says, and how far that can be trusted",
         lead=(*lead(found), ("answers", f"{queries:,}"), ("questions", f"{len(found.blocks):,}")),
         sections=(
             _promise(found),
@@ -160,8 +160,12 @@ def _budget(found: Reported) -> Section:
 def _charges(spending: Spending) -> Table:
     currency = spending.account.terms.currency
     rows = [
-        (f"{charge.number}", charge.date, "this release" if charge.own else _when(spending, charge.number),
-         _figures(currency, charge.cost))
+        (
+            f"{charge.number}",
+            charge.date,
+            "this release" if charge.own else _when(spending, charge.number),
+            _figures(currency, charge.cost),
+        )
         for charge in spending.charges
     ]
     rows.append(("", "", "left", currency.figures(spending.account.left, downward_text)))
@@ -243,5 +247,9 @@ def _events(events: list[dict[str, Any]]) -> Table:
         stated = [f"{name} {value}" for name, value in bare.items() if name not in ("kind", "count", "event")]
         kind = f"{event['kind']}: {bare['kind']}" if bare is not event else event["kind"]
         rows.append((kind, ", ".join(stated), f"{event['count']:,}"))
-    return Table(caption="Every draw that was charged, as accountants price it", head=("draw", "parameters", "times"),
-                 rows=rows, texts=2)
+    return Table(
+        caption="Every draw that was charged, as accountants price it",
+        head=("draw", "parameters", "times"),
+        rows=rows,
+        texts=2,
+    )
