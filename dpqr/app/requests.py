@@ -108,7 +108,8 @@ class LedgerRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. notes: what the plan shall say of the request itself. rehearse: on rows of the public domain."""
+    asks. publisher: whose release it is. notes: what the plan shall say of the request itself. rehearse: on rows of the
+    public domain."""
 
     source: TableSource
     plan: PlanRequest
@@ -116,6 +117,7 @@ class ReleaseRequest:
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
+    publisher: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
 
