@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dpqr.app.requests import AnswerForm, BinForm, ReleaseRequest, SyntheticForm
     from dpqr.construction.release import Release as FinishedRun
     from dpqr.io.outputs.read_release import ReleaseFiles
+    from dpqr.report.page.reported import Reported
 
 
 class Origin(Protocol):
@@ -40,6 +41,7 @@ class Origin(Protocol):
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
     def synthetic(self) -> pd.DataFrame: ...
+    def reported(self) -> Reported: ...
 
 
 class Release:
@@ -142,6 +144,18 @@ class Release:
         stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists}
         withheld(lambda: save(held, output(directory, stated)))
 
+    def report(self, html: Path) -> None:
+        """Write the page that `dpqr report --html` writes, to a new file.
+
+        Raises:
+            UsageFault: the extra dpqr[report] is not installed, or the file cannot be written.
+            AlreadyThere: it exists.
+        """
+        from dpqr.app.documents import write_new
+        from dpqr.app.report import release_html
+
+        write_new(os.fspath(html), release_html(self._origin.reported()), option="report")
+
     def __repr__(self) -> str:
         from dpqr.report.wording import counted
 
@@ -184,6 +198,11 @@ class Made:
 
         return synthetic_frame(synthesise(self.finished, "rows").table)
 
+    def reported(self) -> Reported:
+        from dpqr.app.report import reported_release
+
+        return reported_release(self.finished, self.record())
+
 
 class Kept:
     """A release on disk."""
@@ -209,6 +228,11 @@ class Kept:
         from dpqr.io.outputs.answer_frames import read_synthetic_frame
 
         return read_synthetic_frame(self.files)
+
+    def reported(self) -> Reported:
+        from dpqr.app.report import reported_files
+
+        return reported_files(self.files)
 
 
 def release(

@@ -13,7 +13,7 @@ from dpqr.construction.release import Release
 from dpqr.construction.resources import Resources
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.croissant import croissant_text
-from dpqr.io.outputs.published import file_hashes, first_rows
+from dpqr.io.outputs.published import file_hashes, first_rows, table_columns
 from dpqr.io.outputs.read_answers import all_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.registry import Stated, registry_text
@@ -71,11 +71,20 @@ def report(request: ReportRequest) -> tuple[str, ...]:
 def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, str, str]]:
     """Form, path and text of each file."""
     if request.html:
-        yield "html", request.html, html(release_page(reported_files(files, request.ledger, request.anchor)))
+        yield "html", request.html, release_html(reported_files(files, request.ledger, request.anchor))
     if request.registry:
         yield "registry", request.registry, registry_text(files.record, request.stated)
     if request.croissant:
-        yield "croissant", request.croissant, croissant_text(files.record, request.stated, file_hashes(files))
+        yield (
+            "croissant",
+            request.croissant,
+            croissant_text(files.record, request.stated, file_hashes(files), table_columns(files)),
+        )
+
+
+def release_html(found: Reported) -> str:
+    """A release as a page. UsageFault where the extra is not installed."""
+    return html(release_page(found))
 
 
 def plan_html(plan: Plan, taken: Resources) -> str:

@@ -9,19 +9,19 @@ References:
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.registry import Stated
 from dpqr.io.outputs.release_files import FIGURES
-from dpqr.io.outputs.tidy import beside
 
 CONFORMS = ("http://mlcommons.org/croissant/1.0", "http://mlcommons.org/croissant/RAI/1.0")
 FORMATS = {"csv": "text/csv", "json": "application/json", "parquet": "application/x-parquet", "npz": "application/zip"}
 _TERMS = (
-    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset jsonPath key "
-    "md5 parentField path recordSet references regex repeated replace samplingRate separator source subField transform"
+    "citeAs column equivalentProperty extract field fileProperty fileObject fileSet format includes isLiveDataset "
+    "jsonPath key md5 parentField path recordSet references regex repeated replace samplingRate separator source "
+    "subField transform"
 )
 _CONTEXT: dict[str, Any] = {
     "@language": "en",
@@ -39,12 +39,19 @@ _CONTEXT: dict[str, Any] = {
 }
 
 
-def croissant_text(record: dict[str, Any], stated: Stated, hashes: Mapping[str, str]) -> str:
-    """The card as JSON. hashes: SHA-256 of every file of the release, by name."""
-    return json.dumps(croissant_card(record, stated, hashes), indent=2, ensure_ascii=False) + "\n"
+def croissant_text(
+    record: dict[str, Any], stated: Stated, hashes: Mapping[str, str], columns: Mapping[str, Sequence[str]]
+) -> str:
+    """The card as JSON.
+
+    hashes: SHA-256 of every file of the release, by name. columns: of each file that is a table, by its name.
+    """
+    return json.dumps(croissant_card(record, stated, hashes, columns), indent=2, ensure_ascii=False) + "\n"
 
 
-def croissant_card(record: dict[str, Any], stated: Stated, hashes: Mapping[str, str]) -> dict[str, Any]:
+def croissant_card(
+    record: dict[str, Any], stated: Stated, hashes: Mapping[str, str], columns: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
     """The same as plain values. What nobody has stated is left out, but for name and description."""
     published = stated.date or str(record.get("date") or "")[:10]
     curator = stated.curator or record.get("publisher")
@@ -61,7 +68,7 @@ def croissant_card(record: dict[str, Any], stated: Stated, hashes: Mapping[str, 
         **({"spatialCoverage": stated.region} if stated.region else {}),
         "isLiveDataset": False,
         "distribution": [_file(name, digest) for name, digest in hashes.items()],
-        "recordSet": list(_record_sets(record, hashes)),
+        "recordSet": list(_record_sets(columns)),
         **_responsible(record, stated),
     }
 
@@ -77,19 +84,11 @@ def _file(name: str, digest: str) -> dict[str, Any]:
     }
 
 
-def _record_sets(record: dict[str, Any], hashes: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _record_sets(columns: Mapping[str, Sequence[str]]) -> Iterator[dict[str, Any]]:
     """Of the answers, and of synthetic rows. JSON is left to its reader: its rows are no table of columns."""
-    columns = [str(column["name"]) for column in record["plan"]["domain"]["columns"]]
-    answers = next((name for name in hashes if name.startswith("answers.") and not name.endswith(".json")), None)
-    if answers:
-        asked = {name for block in record["plan"]["workload"]["blocks"] for name in block["columns"]}
-        own = ("query", "detail", *FIGURES, "basis")
-        texts = ["query", *(beside(own, name) for name in columns if name in asked)]
-        kinds = {**dict.fromkeys(texts, "sc:Text"), **dict.fromkeys(FIGURES, "sc:Float")}
-        yield _record_set("answers", answers, kinds)
-    synthetic = next((name for name in hashes if name.startswith("synthetic")), None)
-    if synthetic and (record.get("synthetic") or {}).get("form") == "rows":
-        yield _record_set("synthetic", synthetic, dict.fromkeys(columns, "sc:Text"))
+    for file, names in columns.items():
+        kinds = {name: "sc:Float" if name in FIGURES else "sc:Text" for name in names}
+        yield _record_set(file.partition(".")[0], file, kinds)
 
 
 def _record_set(name: str, file: str, kinds: Mapping[str, str]) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""Published files as a report shows them: the first synthetic rows, and the hash of every file."""
+"""Published files as a report shows them: the first synthetic rows, the columns of tables, the hash of every file."""
 
 from __future__ import annotations
 
+import csv
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 from pyarrow import parquet
@@ -30,6 +31,22 @@ def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[t
     except (OSError, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as synthetic data; release again, or restore it") from None
     return names, [tuple("" if cell is None else str(cell) for cell in row) for row in zip(*columns, strict=True)]
+
+
+def table_columns(files: ReleaseFiles) -> Mapping[str, Sequence[str]]:
+    """Column names of every file that is a table, by its name. Raises: DocumentError."""
+    found = {}
+    for name in map(str, files.record["files"]):
+        path = files.path / name
+        try:
+            if name.endswith(".csv"):
+                with path.open(encoding="utf-8", newline="") as opened:
+                    found[name] = next(csv.reader(opened), [])
+            elif name.endswith(".parquet"):
+                found[name] = parquet.read_schema(path).names
+        except (OSError, ValueError, csv.Error, pa.ArrowException):
+            raise DocumentError(f"{path}: cannot be read as a table; release again, or restore it") from None
+    return found
 
 
 def file_hashes(files: ReleaseFiles) -> Mapping[str, str]:

@@ -175,9 +175,11 @@ def _implementation(record: dict[str, Any]) -> dict[str, Any]:
     kinds = sorted({str(event.get("event", event)["kind"]) for event in record["events"]})
     return {
         "preprocessing_and_hyperparameter_tuning": "Columns, bins, labels and rules stand in public documents that "
-        "were fixed before the table was opened; dpqr reads no value of the table to choose them, and tunes nothing on it.",
+        "were fixed before the table was opened; dpqr reads no value of the table to choose them, and tunes "
+        "nothing on it.",
         "mechanisms": f"{', '.join(kinds)}; schedule {plan['schedule']['name']}, update rule {plan['update']['name']}; "
-        f"by dpqr {record['version']}. Noise is discrete and drawn exactly from integers and rationals with the operating "
+        f"by dpqr {record['version']}. Noise is discrete and drawn exactly from integers and rationals with the "
+        "operating "
         "system's randomness, so floating-point rounding cannot weaken it. Runs are not interactive; time and memory "
         "are not hidden from whoever watches the machine.",
         "justification": "The plan (phases, prices, expected error) was made from public documents before the table "

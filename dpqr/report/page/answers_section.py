@@ -67,12 +67,12 @@ def _card(block: AnsweredBlock, salt: str, lines: int) -> Card:
 def _words(block: AnsweredBlock) -> str:
     alone = int(never_measured(block).sum())
     how = "measured" if not alone else "never measured" if alone == block.rows else f"{alone:,} never measured"
-    error = typical(block)
-    return f"{counted(block.rows, 'answer')}, {how}" + ("" if np.isnan(error) else f"; typical error {amount(error)}")
+    error, what = typical(block), "noise" if np.isnan(block.error).all() else "error"
+    return f"{counted(block.rows, 'answer')}, {how}" + ("" if np.isnan(error) else f"; typical {what} {amount(error)}")
 
 
 def typical(block: AnsweredBlock) -> float:
-    """Root mean square of the known errors of a block's estimates, in records; NaN where none is known."""
+    """Root mean square of the errors of a block's estimates, or of its noise, in records; NaN where none is known."""
     known = block.precision[~np.isnan(block.precision)]
     return float(np.sqrt(np.mean(known**2))) if known.size else float("nan")
 
@@ -140,7 +140,7 @@ def _compared(pairs: list[Pair]) -> str:
         "the release states: measured noise, or an estimate from refits."
     )
     if not far:
-        return f"{whole} All {len(pairs)} blocks came within a factor {FAR:g} of their forecast."
+        return f"{whole} All of {counted(len(pairs), 'block')} came within a factor {FAR:g} of their forecast."
     return f"{whole} {len(far)} of {counted(len(pairs), 'block')} came further than a factor {FAR:g} from it."
 
 

@@ -255,8 +255,8 @@ def _names(axes: Axes, grid: _Grid, *, lines: bool) -> None:
         ha="right",
         rotation_mode="anchor",
     )
-    axes.set_yticks(down + 0.5, [label(grid.down[tick], DOWN) for tick in down] if lines else [""] * len(down))
-    axes.tick_params(length=0 if not lines else 2, axis="y")
+    axes.set_yticks(down + 0.5 if lines else (), [label(grid.down[tick], DOWN) for tick in down] if lines else ())
+    axes.tick_params(left=False, bottom=False)
 
 
 def _ticks(count: int, most: int) -> IntArray:

@@ -142,13 +142,19 @@ def verify_section(found: Reported) -> Section:
         Items(lines=tuple(_commands(found)), code=True),
     ]
     if found.hashes:
-        rows = list(found.hashes.items())
+        rows = [(name, digest, _as_stated(found, name, digest)) for name, digest in found.hashes.items()]
         parts.append(
-            Table(caption="SHA-256 of the files of this release", head=("file", "SHA-256"), rows=rows, texts=2)
+            Table(caption="SHA-256 of the files of this release", head=("file", "SHA-256", ""), rows=rows, texts=3)
         )
     if lines := tuple(_marks(found)):
         parts.append(Facts(lines=lines))
     return Section(name="verify", title="Hashes, and how to verify", parts=parts)
+
+
+def _as_stated(found: Reported, name: str, digest: str) -> str:
+    """Whether the record states the same hash. Its own it cannot hold; an older one holds none."""
+    stated = (found.record.get("hashes") or {}).get(name)
+    return "" if stated is None else "as recorded" if stated == digest else "NOT AS RECORDED"
 
 
 def _commands(found: Reported) -> Iterator[str]:
@@ -163,9 +169,15 @@ def _commands(found: Reported) -> Iterator[str]:
 
 def _marks(found: Reported) -> Iterator[Fact]:
     paid = found.record.get("ledger")
-    if isinstance(found.plan.get("sha256"), str):
-        yield "Plan, SHA-256", found.plan["sha256"]
+    for name, holder in (
+        ("Record, SHA-256 of its content", found.record),
+        ("Plan, SHA-256 of its content", found.plan),
+    ):
+        if isinstance(holder.get("sha256"), str):
+            yield name, holder["sha256"]
     if isinstance(paid, dict):
         yield "Ledger entry", f"{paid['entry']} of {paid['dataset']!r}"
         yield "Ledger seal", str(paid["seal"])
+    versions = found.record.get("versions") or {}
+    yield "Made with", ", ".join(f"{name} {version}" for name, version in versions.items()) or UNKNOWN
     yield "Format", str(found.record.get("dpqr"))

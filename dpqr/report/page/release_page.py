@@ -91,8 +91,8 @@ def meaning(found: Reported) -> Iterator[str]:
     factor = _factor(epsilon)
     more = f", plus a probability of at most {upward_text(delta)}" if delta else ""
     yield (
-        f"In plain words: take two tables that differ by {unit}. Whatever was published here, it was at most {factor} "
-        f"times as likely with the one table as with the other{more}. {_worth(epsilon)}"
+        f"In plain words: take two tables that differ by {unit}. Whatever was published here, it was {factor} times "
+        f"as likely with the one table as with the other{more}. {_worth(epsilon)}"
     )
     yield (
         "It does not promise that nothing can be learnt. What holds for many people is meant to be seen, and it is "
@@ -116,8 +116,8 @@ def _worth(epsilon: Fraction) -> str:
 def _factor(epsilon: Fraction) -> str:
     """e to the epsilon, rounded up."""
     if epsilon >= math.log(HUGE):
-        return "more than a million"
-    return f"{float(upward_text(Fraction(math.exp(float(epsilon)) * (1 + 1e-12)), DIGITS)):,.10g}"
+        return "perhaps more than a million"
+    return f"at most {float(upward_text(Fraction(math.exp(float(epsilon)) * (1 + 1e-12)), DIGITS)):,.10g}"
 
 
 def _circumstances(found: Reported) -> Iterator[Fact]:
