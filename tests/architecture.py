@@ -28,7 +28,6 @@ FLOORS = {
     "construction": 6,
     "prediction": 6,
     "evaluation": 6,
-    "likeness": 6,
     "audit": 6,
     "extension": 6,
     "conformance": 7,

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from dpqr.app.requests import AnswerForm, BinForm, ReleaseRequest, SyntheticForm
     from dpqr.construction.release import Release as FinishedRun
     from dpqr.io.outputs.read_release import ReleaseFiles
-    from dpqr.report.page.reported import Reported
 
 
 class Origin(Protocol):
@@ -41,7 +40,6 @@ class Origin(Protocol):
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
     def synthetic(self) -> pd.DataFrame: ...
-    def reported(self) -> Reported: ...
 
 
 class Release:
@@ -145,16 +143,10 @@ class Release:
         withheld(lambda: save(held, output(directory, stated)))
 
     def report(self, html: Path) -> None:
-        """Write the page that `dpqr report --html` writes, to a new file.
+        """Write the page of `dpqr report --html` to a new file. UsageFault or AlreadyThere where that cannot be."""
+        from dpqr.api.pages import write_page
 
-        Raises:
-            UsageFault: the extra dpqr[report] is not installed, or the file cannot be written.
-            AlreadyThere: it exists.
-        """
-        from dpqr.app.documents import write_new
-        from dpqr.app.report import release_html
-
-        write_new(os.fspath(html), release_html(self._origin.reported()), option="report")
+        write_page(self._origin, html)
 
     def __repr__(self) -> str:
         from dpqr.report.wording import counted
@@ -198,11 +190,6 @@ class Made:
 
         return synthetic_frame(synthesise(self.finished, "rows").table)
 
-    def reported(self) -> Reported:
-        from dpqr.app.report import reported_release
-
-        return reported_release(self.finished, self.record())
-
 
 class Kept:
     """A release on disk."""
@@ -228,11 +215,6 @@ class Kept:
         from dpqr.io.outputs.answer_frames import read_synthetic_frame
 
         return read_synthetic_frame(self.files)
-
-    def reported(self) -> Reported:
-        from dpqr.app.report import reported_files
-
-        return reported_files(self.files)
 
 
 def release(

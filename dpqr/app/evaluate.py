@@ -25,9 +25,9 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
-from dpqr.likeness import Likeness, likeness
 from dpqr.privacy.ledger import DataKind, Ledger
 from dpqr.report.page.evaluation_page import evaluation_page
+from dpqr.report.page.likeness import Likeness, likeness
 from dpqr.report.page.render import html
 from dpqr.strategies.problem import Problem
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpqr.evaluation import Accuracy
-from dpqr.likeness import Likeness, Univariate
 from dpqr.report.page.drawing import FILL, SECOND, drawn, label, named_bars, panel, shades
+from dpqr.report.page.likeness import Likeness, Univariate
 from dpqr.report.page.parts import Card, Cards, Items, Page, Part, Section, Table, Words
 from dpqr.report.wording import amount, counted
 

@@ -7,8 +7,8 @@ import pytest
 from support.pages import Read, require_accessible, require_alone
 
 from dpqr.evaluation import Accuracy, BlockError
-from dpqr.likeness import Likeness, Univariate
 from dpqr.report.page.evaluation_page import evaluation_page
+from dpqr.report.page.likeness import Likeness, Univariate
 from dpqr.report.page.render import html
 
 FOUND = Accuracy(
