@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpqr.api.domain import Domain, domain_from
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.plan import Plan, plan
+    from dpqr.api.predict import PredictionPlan, Predictions, predict
     from dpqr.api.queries import Queries, queries
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
@@ -51,6 +52,8 @@ __all__ = [
     "LedgerError",
     "MechanismFailed",
     "Plan",
+    "PredictionPlan",
+    "Predictions",
     "Queries",
     "Receipt",
     "Release",
@@ -58,6 +61,7 @@ __all__ = [
     "__version__",
     "domain_from",
     "plan",
+    "predict",
     "queries",
     "read_release",
     "release",
@@ -68,11 +72,14 @@ _PLACES = {
     "Domain": "dpqr.api.domain",
     "Ledger": "dpqr.api.ledger",
     "Plan": "dpqr.api.plan",
+    "PredictionPlan": "dpqr.api.predict",
+    "Predictions": "dpqr.api.predict",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
     "domain_from": "dpqr.api.domain",
     "plan": "dpqr.api.plan",
+    "predict": "dpqr.api.predict",
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",
     "release": "dpqr.api.release",

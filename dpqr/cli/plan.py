@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from dpqr.cli import groups, options
-from dpqr.cli.release import plan_request
 from dpqr.cli.settings import settings_notes
-
-if TYPE_CHECKING:
-    from dpqr.app.requests import ReleaseRequest
 
 
 @click.command("plan", cls=options.Sectioned)
@@ -24,6 +19,7 @@ if TYPE_CHECKING:
 @groups.payer
 @options.under("Files")("--html", metavar="FILE", callback=options.named, help="The plan as a page (dpqr[report]).")
 @groups.display
+@options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
 def command(
     *,
     documents: groups.Asked,
@@ -35,41 +31,27 @@ def command(
     payer: groups.Payer,
     html: str | None,
     display: groups.Display,
+    out: str | None,
 ) -> None:
     """Plan a release; no table is named, and none is opened.
 
     \b
     dpqr plan --queries q.json --eps 1
+    dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
+    from dpqr.api.requests import release_request
     from dpqr.app.documents import write_new
+    from dpqr.app.locked_plan import plan_file, save_plan
     from dpqr.app.release import dry_run
     from dpqr.app.report import plan_html
     from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import say
 
-    request = release_request(documents, eps, guarantee, dropped, strategies, table, payer)
-    plan, taken = dry_run(request)
+    asked = groups.keywords(documents, guarantee, dropped, strategies, table, payer)
+    target = plan_file(out) if out else None
+    plan, taken = dry_run(release_request(None, eps=eps, notes=settings_notes(), **asked))
     if html:
         write_new(html, plan_html(plan, taken), option="--html")
     Screen.of(display).plan(plan, taken)
-
-
-def release_request(
-    documents: groups.Asked,
-    eps: str,
-    guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
-    strategies: groups.Strategies,
-    table: groups.Table,
-    payer: groups.Payer,
-) -> ReleaseRequest:
-    """The release that is planned, of a table that is not named."""
-    from dpqr.app.requests import ReleaseRequest
-    from dpqr.io.tables.source import STDIN
-
-    return ReleaseRequest(
-        source=table.source((STDIN,)),
-        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
-        limits=table.limits,
-        payer=payer.request(),
-        notes=settings_notes(),
-    )
+    if target:
+        say(f"planned into {target.given}, sha256 {save_plan(plan, target)}")

@@ -14,7 +14,7 @@ from dpqr.cli.streams import say
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
-    "release": ("queries", *_RUN),
+    "release": ("queries", "publisher", *_RUN),
     "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by"))),
     "predict": _RUN,
     "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
@@ -22,6 +22,7 @@ TAKEN: dict[str, Any] = {
     "evaluate": ("queries", "domain"),
     "budget": {
         "init": ("ledger", "neighbours", "unit", "by"),
+        "approve": ("ledger", "by"),
         **dict.fromkeys(("policy", "show", "history", "verify", "export", "anchor"), _LEDGER),
     },
 }
