@@ -27,7 +27,10 @@ from dpqr.errors import (
 )
 
 if TYPE_CHECKING:
+    from dpqr.api.build import Page, guide, list_strategies, run_audit
+    from dpqr.api.documents import Checked, check, domain_file, init, schema
     from dpqr.api.domain import Domain, domain_from
+    from dpqr.api.evaluate import Evaluation, evaluate
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
@@ -41,16 +44,19 @@ __all__ = [
     "AlreadyThere",
     "Budget",
     "BudgetRefused",
+    "Checked",
     "DataError",
     "DocumentError",
     "Domain",
     "DpqrError",
+    "Evaluation",
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
     "Ledger",
     "LedgerError",
     "MechanismFailed",
+    "Page",
     "Plan",
     "PredictionPlan",
     "Predictions",
@@ -59,30 +65,49 @@ __all__ = [
     "Release",
     "UsageFault",
     "__version__",
+    "check",
+    "domain_file",
     "domain_from",
+    "evaluate",
+    "guide",
+    "init",
+    "list_strategies",
     "plan",
     "predict",
     "queries",
     "read_release",
     "release",
+    "run_audit",
+    "schema",
     "sweep",
 ]
 _PLACES = {
     "Budget": "dpqr.api.ledger",
+    "Checked": "dpqr.api.documents",
     "Domain": "dpqr.api.domain",
+    "Evaluation": "dpqr.api.evaluate",
     "Ledger": "dpqr.api.ledger",
+    "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
     "PredictionPlan": "dpqr.api.predict",
     "Predictions": "dpqr.api.predict",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
+    "check": "dpqr.api.documents",
+    "domain_file": "dpqr.api.documents",
     "domain_from": "dpqr.api.domain",
+    "evaluate": "dpqr.api.evaluate",
+    "guide": "dpqr.api.build",
+    "init": "dpqr.api.documents",
+    "list_strategies": "dpqr.api.build",
     "plan": "dpqr.api.plan",
     "predict": "dpqr.api.predict",
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",
     "release": "dpqr.api.release",
+    "run_audit": "dpqr.api.build",
+    "schema": "dpqr.api.documents",
     "sweep": "dpqr.api.sweep",
 }
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from dpqr.api.predict_options import PredictionRun, model_request, prediction_request
-from dpqr.api.release import Unwatched
+from dpqr.api.requests import Unwatched
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpqr.app.documents import write_new
 from dpqr.app.planning import read_documents
 from dpqr.app.rehearse import rehearsed_table
 from dpqr.app.requests import EvaluateRequest
@@ -28,7 +29,7 @@ from dpqr.io.tables.structure import check_table
 from dpqr.privacy.ledger import DataKind, Ledger
 from dpqr.report.page.evaluation_page import evaluation_page
 from dpqr.report.page.likeness import Likeness, likeness
-from dpqr.report.page.render import html
+from dpqr.report.page.render import html, require_extra
 from dpqr.strategies.problem import Problem
 
 NOT_FOR_RELEASE = (
@@ -59,7 +60,7 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     if files:
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
-    return compare(asked.workload.blocks, exact_answers(request.true_table, asked, limits), answers)
+    return compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
 
 
 def alike(request: EvaluateRequest, limits: Limits | None = None) -> Likeness | None:
@@ -74,7 +75,7 @@ def alike(request: EvaluateRequest, limits: Limits | None = None) -> Likeness | 
         return None
     files, asked = _files(request), read_documents(request.queries, request.domain)
     domain, path, _ = _judged(request, files, asked.domain)
-    given, true = request.table_at(path), request.true_table
+    given, true = request.table_at(path), request.truth
     check_table(true, asked.domain, limits)
     check_table(given, domain, limits)
     rows = (
@@ -83,9 +84,12 @@ def alike(request: EvaluateRequest, limits: Limits | None = None) -> Likeness | 
     return likeness(asked.domain, *rows)
 
 
-def evaluation_html(request: EvaluateRequest, found: Accuracy) -> str:
-    """The evaluation as a page. Raises: as `alike`, and UsageFault where the extra is missing."""
-    return html(evaluation_page(found, alike(request), NOT_FOR_RELEASE))
+def evaluated_page(request: EvaluateRequest, path: str) -> Accuracy:
+    """Evaluate, and write a page of it to a new file. Raises: as `evaluate`; UsageFault where the extra is missing."""
+    require_extra()
+    found = evaluate(request)
+    write_new(path, html(evaluation_page(found, alike(request), NOT_FOR_RELEASE)), option="--html")
+    return found
 
 
 class Claim(Protocol):
@@ -155,9 +159,9 @@ def _kind(ledger: Ledger, name: str, path: str | None) -> DataKind:
         raise UsageFault(f"{fault}\n{paid}") from None
 
 
-def require_goals(request: EvaluateRequest, found: Accuracy) -> None:
-    """GoalMissed where an error is above its goal."""
-    goals = (("--max-error", request.most_error, found.largest), ("--max-l1", request.most_l1, found.mean_l1))
+def require_goals(found: Accuracy, most_error: float | None, most_l1: float | None) -> None:
+    """GoalMissed where the largest error of any answer, or the mean L1 error of a block, both over n, is above."""
+    goals = (("--max-error", most_error, found.largest), ("--max-l1", most_l1, found.mean_l1))
     missed = [f"{name} {most:g}: it is {reached:.6g}" for name, most, reached in goals if most and reached > most]
     if missed:
         raise GoalMissed(f"the accuracy asked for is not reached, {' and '.join(missed)}")

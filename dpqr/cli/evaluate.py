@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -61,31 +60,13 @@ def command(
     dpqr evaluate public.csv release/ --queries q.json --rows
     dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
     """
-    from dpqr.app.documents import write_new
-    from dpqr.app.evaluate import evaluate, evaluation_html, require_goals
-    from dpqr.app.requests import EvaluateRequest
-    from dpqr.report.page.render import require_extra
+    from dpqr.api.evaluate import evaluate
 
-    request = EvaluateRequest(
-        truth=true,
-        release=release,
-        queries=documents.queries,
-        domain=documents.domain,
-        rows=rows,
-        **asdict(payer),
-        delimiter=delimiter,
-        encoding=encoding,
-        count_column=counts,
-        most_error=max_error,
-        most_l1=max_l1,
-    )
-    if html:
-        require_extra()
-    found = evaluate(request)
-    if html:
-        write_new(html, evaluation_html(request, found), option="--html")
-    _show(found, top, as_json=as_json, color=not no_color)
-    require_goals(request, found)
+    asked = groups.keywords(documents, payer)
+    read = {"delimiter": delimiter, "encoding": encoding, "counts": counts}
+    found = evaluate(true, release, rows=rows, html=html, **read, **asked)
+    _show(found.accuracy, top, as_json=as_json, color=not no_color)
+    found.require(max_error=max_error, max_l1=max_l1)
 
 
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:
