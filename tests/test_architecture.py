@@ -33,6 +33,7 @@ UNMIRRORED = {
         "cli/progress.py",
         "cli/screen.py",
         "cli/streams.py",
+        "report/page/reported.py",
         "report/prediction_view.py",
     ),
     "run by the tests of the Python interface": (

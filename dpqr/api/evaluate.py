@@ -127,7 +127,6 @@ def evaluate(
         None: the errors are exact. Who may be evaluated is decided by the names of datasets alone.
     """
     from dpqr.app.evaluate import evaluate as compared
-    from dpqr.app.evaluate import evaluated_page
 
     with _kept(release, truth("rows", rows)) as place:
         request = EvaluateRequest(
@@ -137,11 +136,10 @@ def evaluate(
             domain=None if domain is None else document("domain", domain),
             rows=rows,
             dataset=dataset,
+            html=None if html is None else os.fspath(html),
             **dict(zip(("ledger", "anchor"), ledger_paths(ledger, anchor), strict=True)),
         )
-        if html is None:
-            return Evaluation(withheld(lambda: compared(request)))
-        return Evaluation(withheld(lambda: evaluated_page(request, os.fspath(html))))
+        return Evaluation(withheld(lambda: compared(request)))
 
 
 @contextmanager

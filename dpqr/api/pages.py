@@ -9,7 +9,7 @@ from dpqr.app.documents import write_new
 from dpqr.app.report import release_html, reported_files, reported_release
 
 if TYPE_CHECKING:
-    from dpqr.api.options import Path
+    from dpqr.api.checks import Path
     from dpqr.api.release import Origin
 
 

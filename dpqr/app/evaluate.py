@@ -55,41 +55,28 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     """
     limits = limits or Limits()
     require_public(request)
+    if request.html:
+        require_extra()
     files = _files(request)
     asked = read_documents(request.queries, request.domain)
     if files:
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
-    return compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
-
-
-def alike(request: EvaluateRequest, limits: Limits | None = None) -> Likeness | None:
-    """How much alike the judged rows and the true ones are; None where answers are judged. Raises: as `evaluate`.
-
-    Privacy:
-        None: exact figures. It refuses what `evaluate` refuses.
-    """
-    limits = limits or Limits()
-    require_public(request)
-    if not request.rows:
-        return None
-    files, asked = _files(request), read_documents(request.queries, request.domain)
-    domain, path, _ = _judged(request, files, asked.domain)
-    given, true = request.table_at(path), request.truth
-    check_table(true, asked.domain, limits)
-    check_table(given, domain, limits)
-    rows = (
-        true_rows(load_table(source, over, limits).counts) for source, over in ((true, asked.domain), (given, domain))
-    )
-    return likeness(asked.domain, *rows)
-
-
-def evaluated_page(request: EvaluateRequest, path: str) -> Accuracy:
-    """Evaluate, and write a page of it to a new file. Raises: as `evaluate`; UsageFault where the extra is missing."""
-    require_extra()
-    found = evaluate(request)
-    write_new(path, html(evaluation_page(found, alike(request), NOT_FOR_RELEASE)), option="--html")
+    found = compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
+    if request.html:
+        alike = _alike(request, files, asked, limits) if request.rows else None
+        write_new(request.html, html(evaluation_page(found, alike, NOT_FOR_RELEASE)), option="--html")
     return found
+
+
+def _alike(request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits) -> Likeness:
+    """How much alike the judged rows and the true ones are."""
+    domain, path, _ = _judged(request, files, asked.domain)
+    tables = ((request.truth, asked.domain), (request.table_at(path), domain))
+    for source, over in tables:
+        check_table(source, over, limits)
+    true, given = (true_rows(load_table(source, over, limits).counts) for source, over in tables)
+    return likeness(asked.domain, true, given)
 
 
 class Claim(Protocol):

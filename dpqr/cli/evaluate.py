@@ -63,8 +63,8 @@ def command(
     from dpqr.api.evaluate import evaluate
 
     asked = groups.keywords(documents, payer)
-    read = {"delimiter": delimiter, "encoding": encoding, "counts": counts}
-    found = evaluate(true, release, rows=rows, html=html, **read, **asked)
+    read = partial(evaluate, delimiter=delimiter, encoding=encoding, counts=counts)
+    found = read(true, release, rows=rows, html=html, **asked)
     _show(found.accuracy, top, as_json=as_json, color=not no_color)
     found.require(max_error=max_error, max_l1=max_l1)
 
