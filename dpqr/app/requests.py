@@ -232,7 +232,7 @@ class BudgetRequest:
 class EvaluateRequest:
     """A comparison with the true table. release: a path. rows: judge synthetic rows, the release's or a table's.
 
-    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. html: a new file for a page of it.
+    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. html: a new file for a page.
     """
 
     truth: TableSource

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def answers_section(found: Reported) -> Section:
     """Every block in workload order; where there are more than a page can hold, the others by name."""
     shown, rest = found.blocks[:CHARTS], found.blocks[CHARTS:]
     lines = max(min(LINES // max(len(shown), 1), MOST), LEAST)
-    cards = [_card(block, f"block {number}", lines) for number, block in enumerate(shown)]
+    cards = [_card(block, f"block {number}", lines, found.bounds.get(block.name)) for number, block in enumerate(shown)]
     parts: list[Part] = [Items(lines=tuple(_legend(found))), Cards(cards=cards)]
     if rest:
         parts.append(_rest(rest))
@@ -43,7 +44,9 @@ def _legend(found: Reported) -> Iterator[str]:
         f"{whole - alone:,} of {counted(whole, 'answer')} were measured at least once. Hatched: {alone:,} that never "
         "were; they come from the model alone."
     )
-    if any(block.estimated for block in found.blocks):
+    if words := (found.record.get("error_bars") or {}).get("words"):
+        yield str(words)
+    elif any(block.estimated for block in found.blocks):
         yield (
             "Errors of estimates are themselves estimated, from refits with new noise: the root mean square error of "
             "the estimate, in records. They were not measured on the table."
@@ -54,14 +57,21 @@ def _legend(found: Reported) -> Iterator[str]:
         "Orange lines and pale bands are 95% intervals, each for one answer alone: of a hundred, about five miss. "
         "Intervals of measured answers are proved over the noise; those of estimates are estimated."
     )
+    if found.bounds:
+        confidence = found.record["bounds"]["confidence"]
+        yield (
+            f"Proved bounds were bought: with probability {confidence:g} over the noise, the L1 errors of all blocks "
+            "are within them at once. An L1 error is the sum of a block's absolute errors."
+        )
     yield "Heat maps: the stronger the colour, the more records (by its square root, so that small cells show)."
     if not found.stated("certainty"):
         return
     yield str(found.record["certainty"])
 
 
-def _card(block: AnsweredBlock, salt: str, lines: int) -> Card:
-    return Card(title=block.name, words=_words(block), chart=block_chart(block, salt), table=_table(block, lines))
+def _card(block: AnsweredBlock, salt: str, lines: int, bound: float | None) -> Card:
+    words = _words(block) + ("" if bound is None else f"; L1 error proved to be at most {math.ceil(bound):,}")
+    return Card(title=block.name, words=words, chart=block_chart(block, salt), table=_table(block, lines))
 
 
 def _words(block: AnsweredBlock) -> str:

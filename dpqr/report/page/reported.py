@@ -58,6 +58,12 @@ class Reported:
     def plan(self) -> dict[str, Any]:
         return dict(self.record.get("plan") or {})
 
+    @property
+    def bounds(self) -> dict[str, float]:
+        """The proved bound on each block's L1 error, in records, by its name; empty where none was bought."""
+        blocks = (self.record.get("bounds") or {}).get("blocks") or ()
+        return {each["name"]: float(each["records"]) for each in blocks}
+
     def stated(self, name: str) -> str | None:
         """A text of the record, or None."""
         found = self.record.get(name)

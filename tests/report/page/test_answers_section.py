@@ -72,3 +72,29 @@ def test_without_errors_the_noise_is_typical():
     block = made().blocks[0]
     assert typical(block) == pytest.approx(block.deviation[0])
     assert np.isnan(typical(made().blocks[1]))
+
+
+@pytest.mark.usefixtures("plain")
+def test_proved_bounds_stand_on_their_cards(found):
+    bounds = {"confidence": 0.95, "blocks": [{"name": "years", "records": 1234.2}]}
+    legend, cards = answers_section(replace(found, record={**found.record, "bounds": bounds})).parts
+    assert any("with probability 0.95" in line for line in legend.lines)
+    assert [card.title for card in cards.cards if "at most 1,235" in card.words] == ["years"]
+
+
+@pytest.mark.slow
+def test_all_pairs_of_fourteen_columns_fit_into_two_megabytes(found):
+    from report.page.test_block_charts import PAGE, PAIRS, grid
+
+    from dpqr.app.report import release_html
+
+    rough = np.random.default_rng(1)
+    sizes = [(100, 100)] * 12 + [(100, 42)] * 20 + [(42, 16)] * (PAIRS - 32)
+    blocks = []
+    for number, (down, across) in enumerate(sizes):
+        block, unknown = grid(down, across), np.full(down * across, np.nan)
+        drawn = rough.random((2, block.rows)) * 1000
+        blocks.append(replace(block, name=f"pair {number}", estimate=drawn[0], error=drawn[1], measured=unknown))
+    text = release_html(replace(found, blocks=tuple(blocks)))
+    assert text.count("<svg") >= PAIRS
+    assert len(text.encode()) < PAGE
