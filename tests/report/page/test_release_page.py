@@ -31,8 +31,9 @@ def test_promise_unit_who_when_and_why_stand_first(page):
     assert "one row of the table added or removed" in promise
 
 
-def test_the_same_release_gives_the_same_page(found, page):
-    assert release_html(found) == page
+def test_the_same_release_gives_the_same_page(found):
+    one, again = (release_html(replace(found, blocks=found.blocks[:2])) for _ in range(2))
+    assert one == again
 
 
 def test_a_large_epsilon_is_called_a_weak_promise(found):
