@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,7 @@ from dpqr.errors import UsageFault
 from dpqr.io.outputs.croissant import croissant_text
 from dpqr.io.outputs.published import file_hashes, first_rows, table_columns
 from dpqr.io.outputs.read_answers import all_answers
-from dpqr.io.outputs.read_release import ReleaseFiles, read_release
+from dpqr.io.outputs.read_release import ReleaseFiles, read_release, release_around
 from dpqr.io.outputs.registry import Stated, registry_text
 from dpqr.io.outputs.release_document import plan_document
 from dpqr.privacy.ledger import Account, Entry
@@ -62,10 +63,18 @@ def report(request: ReportRequest) -> tuple[str, ...]:
         raise UsageFault("report: say what to write: --html FILE, --registry FILE or --croissant FILE")
     if request.html:
         require_extra()
-    texts = list(_texts(request, read_release(request.release)))
+    texts = list(_texts(request, _release(request.release)))
     for form, path, text in texts:
         write_new(path, text, option=f"--{form}")
     return tuple(path for _, path, _ in texts)
+
+
+def _release(place: str) -> ReleaseFiles:
+    """The release that this is, or that holds this file. UsageFault where there is none."""
+    around = release_around(place)
+    if around is None:
+        raise UsageFault(f"{place}: is no release; give the directory that dpqr release has made")
+    return read_release(place if os.path.isdir(place) else around)
 
 
 def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, str, str]]:
@@ -112,12 +121,14 @@ def reported_release(release: Release, record: dict[str, Any]) -> Reported:
 
 
 def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending | None:
-    """None where no ledger paid. UsageFault where that one does not know the dataset."""
+    """None where no ledger paid. UsageFault where another one did."""
     if files.dataset is None:
         return None
     record = configured_ledger(ledger, anchor).walk()
     account = record.state.account(files.dataset)
-    own = files.record["ledger"]["entry"]
+    own, seal = (files.record["ledger"][name] for name in ("entry", "seal"))
+    if not any(entry.number == own and entry.hash == seal for entry in record.entries):
+        raise UsageFault(f"--ledger {ledger}: did not pay for {files.path}; name the ledger that did")
     return Spending(account=account, charges=tuple(_charges(account, record.entries, own)))
 
 
