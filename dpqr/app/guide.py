@@ -21,6 +21,7 @@ TOPICS = (
     "results",
     "report",
     "ledger",
+    "review",
     "ci",
     "settings",
     "strategies",

@@ -21,8 +21,8 @@ from dpqr.io.documents.positions import member
 from dpqr.io.documents.sources import states_domain
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
 from dpqr.io.outputs.record import document_text, read_record
-from dpqr.io.outputs.release_document import PLAN_FORMAT, SEAL, plan_document, sealed
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import STDIN, TableSource
 from dpqr.strategies.plan import Plan

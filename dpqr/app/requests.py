@@ -42,6 +42,8 @@ class PlanRequest:
     counts: str | None = None
     count_dropped: str | None = None
     no_count_dropped: bool = False
+    error_bars: str | None = None
+    certify: str | None = None
     schedule: str = "auto"
     distinguisher: str | None = None
     check: str | None = None
@@ -117,8 +119,9 @@ class LockedPlan:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. publisher: whose release it is. notes: what the plan shall say of the request itself. rehearse: on rows of the
-    public domain. locked: the plan that the run must follow; None: none was reviewed."""
+    asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
+    shall say of the request itself. rehearse: on rows of the public domain. locked: the plan that the run must follow;
+    None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -127,6 +130,7 @@ class ReleaseRequest:
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
     publisher: str = ""
+    date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
     locked: LockedPlan | None = None

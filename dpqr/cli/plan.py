@@ -13,7 +13,7 @@ from dpqr.cli.settings import settings_notes
 @click.command("plan", cls=options.Sectioned)
 @groups.asked
 @partial(groups.guarantee, required=True)
-@groups.dropped_count
+@groups.bought
 @groups.strategies
 @groups.table
 @groups.payer
@@ -25,7 +25,7 @@ def command(
     documents: groups.Asked,
     eps: str,
     guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
@@ -47,7 +47,7 @@ def command(
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import say
 
-    asked = groups.keywords(documents, guarantee, dropped, strategies, table, payer)
+    asked = groups.keywords(documents, guarantee, bought, strategies, table, payer)
     target = plan_file(out) if out else None
     plan, taken = dry_run(release_request(None, eps=eps, notes=settings_notes(), **asked))
     if html:

@@ -14,8 +14,8 @@ from dpqr.cli.streams import say
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
-    "release": ("queries", "publisher", *_RUN),
-    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by"))),
+    "release": ("queries", "publisher", *_RUN, "error-bars", "certify"),
+    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), "error-bars", "certify"),
     "predict": _RUN,
     "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
     "check": ("queries", "domain"),
