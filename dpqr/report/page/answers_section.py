@@ -45,7 +45,8 @@ def _legend(found: Reported) -> Iterator[str]:
         "were; they come from the model alone."
     )
     if words := (found.record.get("error_bars") or {}).get("words"):
-        yield str(words)
+        if words not in str(found.record.get("certainty")):
+            yield str(words)
     elif any(block.estimated for block in found.blocks):
         yield (
             "Errors of estimates are themselves estimated, from refits with new noise: the root mean square error of "
