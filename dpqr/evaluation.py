@@ -59,16 +59,8 @@ def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> Truth
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Rows:
-    """A table's cells with their counts. codes: shape (cells, columns); counts: shape (cells,)."""
-
-    codes: AnyArray
-    counts: IntArray
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExactRows:
-    """The rows themselves.
+class OccupiedCells:
+    """The table itself: codes of its occupied cells, and their counts.
 
     Privacy:
         None: its event costs more than any budget.
@@ -78,14 +70,17 @@ class ExactRows:
     def event(self) -> PrivacyEvent:
         return ExactEvent().as_event
 
-    def sample(self, value: Counts, noise: NoiseSource) -> Rows:
-        codes, counts = occupied(value)
-        return Rows(codes=codes, counts=counts)
+    def sample(self, value: Counts, noise: NoiseSource) -> tuple[AnyArray, IntArray]:
+        return occupied(value)
 
 
-def true_rows(data: Private[Counts]) -> Rows:
-    """The rows of `data`, for eyes that may see them: public or synthetic tables only. Privacy: as `true_answers`."""
-    return measure(data, ExactRows(), accountant=PublicFilter(), noise=SystemNoise()).value
+def public_cells(data: Private[Counts]) -> tuple[AnyArray, IntArray]:
+    """The occupied cells of a table that is public by declaration, shape (cells, attributes), and their counts.
+
+    Privacy:
+        None is left, as after `true_answers`.
+    """
+    return measure(data, OccupiedCells(), accountant=PublicFilter(), noise=SystemNoise()).value
 
 
 _ROW = PrivacyUnit()

@@ -74,7 +74,7 @@ GUARDED_NAMES = {
     "ExactEvent": ("privacy.exact", "evaluation"),
     "PublicFilter": ("privacy.exact", "evaluation"),
     "true_answers": ("evaluation", "app.evaluate"),
-    "true_rows": ("evaluation", "app.evaluate"),
+    "public_cells": ("evaluation", "app.evaluate"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 

@@ -17,7 +17,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
-from dpqr.evaluation import Accuracy, Truth, compare, true_answers, true_rows
+from dpqr.evaluation import Accuracy, Truth, compare, public_cells, true_answers
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
@@ -28,7 +28,7 @@ from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.privacy.ledger import DataKind, Ledger
 from dpqr.report.page.evaluation_page import evaluation_page
-from dpqr.report.page.likeness import Likeness, likeness
+from dpqr.report.page.likeness import Likeness, Rows, likeness
 from dpqr.report.page.render import html, require_extra
 from dpqr.strategies.problem import Problem
 
@@ -75,7 +75,7 @@ def _alike(request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesD
     tables = ((request.truth, asked.domain), (request.table_at(path), domain))
     for source, over in tables:
         check_table(source, over, limits)
-    true, given = (true_rows(load_table(source, over, limits).counts) for source, over in tables)
+    true, given = (Rows(*public_cells(load_table(source, over, limits).counts)) for source, over in tables)
     return likeness(asked.domain, true, given)
 
 
@@ -192,10 +192,10 @@ def _judged(request: EvaluateRequest, files: ReleaseFiles | None, domain: Domain
     if files is None:
         return domain, request.release, 1.0
     place, titled, records = files.synthetic()
-    return _as_written(domain, titled=titled), str(place), records
+    return as_written(domain, titled=titled), str(place), records
 
 
-def _as_written(domain: Domain, *, titled: bool) -> Domain:
+def as_written(domain: Domain, *, titled: bool) -> Domain:
     """The same cells, where a table holds their titles; or where it holds those of labels, and values in bins."""
     if titled:
         return Domain(tuple(Attribute(name=each.name, axis=Labels(each.titles())) for each in domain.attributes))

@@ -136,9 +136,9 @@ def forecast_section(found: Reported) -> Section:
 
 
 def expected(block: dict[str, object]) -> float | None:
-    """The forecast error of a block; in an older plan, the noise of its measured answers."""
-    value = block.get("error", block.get("noise_deviation"))
-    return float(value) if isinstance(value, int | float) else None
+    """The forecast error of a block; where there is none, the noise of its measured answers."""
+    known = (block.get(name) for name in ("error", "noise_deviation"))
+    return next((float(value) for value in known if isinstance(value, int | float)), None)
 
 
 Pair = tuple[str, float, float]

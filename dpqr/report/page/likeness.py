@@ -13,14 +13,21 @@ from itertools import combinations
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.data.arrays import AnyArray, Axes, FloatArray, IntArray
 from dpqr.data.domain import Domain
-from dpqr.evaluation import Rows
 
 TRIPLES, CELLS = 40, 2**20
 """Three-way marginals that are compared, and cells of the largest one."""
 LEAF, MOST = 50, 200_000
 """Rows of a tree's smallest leaf, and the most rows of either table that a tree sees."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """A table's cells with their counts. codes: shape (cells, columns); counts: shape (cells,)."""
+
+    codes: AnyArray
+    counts: IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

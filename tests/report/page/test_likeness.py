@@ -9,8 +9,7 @@ import pytest
 
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
-from dpqr.evaluation import Rows
-from dpqr.report.page.likeness import likeness
+from dpqr.report.page.likeness import Rows, likeness
 
 DOMAIN = Domain(
     (
