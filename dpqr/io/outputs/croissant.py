@@ -79,7 +79,7 @@ def _file(name: str, digest: str) -> dict[str, Any]:
         "@id": name,
         "name": name,
         "contentUrl": name,
-        "encodingFormat": FORMATS[name.rpartition(".")[2]],
+        "encodingFormat": FORMATS.get(name.rpartition(".")[2], "application/octet-stream"),
         "sha256": digest,
     }
 

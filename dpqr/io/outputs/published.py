@@ -13,8 +13,8 @@ from dpqr.errors import DocumentError
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
 
-ROWS = "synthetic"
-"""How the names of files of synthetic data begin."""
+ANSWERS, ROWS = "answers.", "synthetic"
+"""How the names of files of answers begin, and of synthetic data."""
 
 
 def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[tuple[str, ...]]] | None:
@@ -34,9 +34,9 @@ def first_rows(files: ReleaseFiles, count: int) -> tuple[tuple[str, ...], list[t
 
 
 def table_columns(files: ReleaseFiles) -> Mapping[str, Sequence[str]]:
-    """Column names of every file that is a table, by its name. Raises: DocumentError."""
+    """Column names of the answers and of synthetic rows, where they are tables, by file. Raises: DocumentError."""
     found = {}
-    for name in map(str, files.record["files"]):
+    for name in (str(each) for each in files.record["files"] if str(each).startswith((ANSWERS, ROWS))):
         path = files.path / name
         try:
             if name.endswith(".csv"):
