@@ -77,6 +77,12 @@ class PredictionPlan:
     """A prediction run on paper. It is public: the private table was not opened.
 
     record: as `dpqr predict --dry-run --json` prints it. text: as the command line shows it.
+
+    >>> import dpqr
+    >>> domain = dpqr.domain_from({"day": ["Mon", "Sun"], "open": ["no", "yes"]})
+    >>> planned = dpqr.predict(dry_run=True, target="open", domain=domain, eps=1, n=8)
+    >>> type(planned).__name__, planned.record["form"]["draws"]
+    ('PredictionPlan', 100)
     """
 
     record: dict[str, Any]
