@@ -24,6 +24,7 @@ UNMIRRORED = {
         "app/predict_draws.py",
         "app/predict_planning.py",
         "app/reading.py",
+        "app/report.py",
         "app/requests.py",
         "app/roles.py",
         "app/strategies.py",
