@@ -52,6 +52,8 @@ GUARDED_IMPORTS = {
     "duckdb": ("io",),
     "click": ("cli",),
     "rich": ("cli", "report"),
+    "jinja2": ("report",),
+    "matplotlib": ("report",),
     "secrets": ("noise.source", "noise.public"),
     "random": ("noise.source", "noise.public"),
     "numpy.random": ("noise.source", "noise.public"),
@@ -72,7 +74,7 @@ GUARDED_NAMES = {
     "ExactEvent": ("privacy.exact", "evaluation"),
     "PublicFilter": ("privacy.exact", "evaluation"),
     "true_answers": ("evaluation", "app.evaluate"),
-    "public_cells": ("evaluation", "app.forecast"),
+    "public_cells": ("evaluation", "app.evaluate", "app.forecast"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 

@@ -24,6 +24,7 @@ UNMIRRORED = {
         "app/predict_draws.py",
         "app/predict_planning.py",
         "app/reading.py",
+        "app/report.py",
         "app/requests.py",
         "app/roles.py",
         "app/strategies.py",
@@ -33,6 +34,7 @@ UNMIRRORED = {
         "cli/progress.py",
         "cli/screen.py",
         "cli/streams.py",
+        "report/page/reported.py",
         "report/prediction_view.py",
     ),
     "run by the tests of the Python interface": (

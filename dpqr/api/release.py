@@ -139,6 +139,12 @@ class Release:
         stated = {"format": format, "synthetic": synthetic, "bins": bins, "if_exists": if_exists}
         withheld(lambda: save(held, output(directory, stated)))
 
+    def report(self, html: Path) -> None:
+        """Write the page of `dpqr report --html` to a new file. UsageFault or AlreadyThere where that cannot be."""
+        from dpqr.api.pages import write_page
+
+        write_page(self._origin, html)
+
     def __repr__(self) -> str:
         from dpqr.report.wording import counted
 

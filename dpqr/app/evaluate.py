@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from dpqr.app.documents import write_new
 from dpqr.app.planning import read_documents
 from dpqr.app.rehearse import rehearsed_table
 from dpqr.app.requests import EvaluateRequest
@@ -16,7 +17,7 @@ from dpqr.data.arrays import FloatArray
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import BudgetRefused, GoalMissed, UsageFault
-from dpqr.evaluation import Accuracy, Truth, compare, true_answers
+from dpqr.evaluation import Accuracy, Truth, compare, public_cells, true_answers
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.ledger.location import ledger_origin
 from dpqr.io.outputs.read_release import ReleaseFiles, payers, read_release, release_around
@@ -26,6 +27,9 @@ from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
 from dpqr.privacy.ledger import DataKind, Ledger
+from dpqr.report.page.evaluation_page import evaluation_page
+from dpqr.report.page.likeness import Likeness, Rows, likeness
+from dpqr.report.page.render import html, require_extra
 from dpqr.strategies.problem import Problem
 
 NOT_FOR_RELEASE = (
@@ -51,12 +55,28 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     """
     limits = limits or Limits()
     require_public(request)
+    if request.html:
+        require_extra()
     files = _files(request)
     asked = read_documents(request.queries, request.domain)
     if files:
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
-    return compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
+    found = compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
+    if request.html:
+        alike = _alike(request, files, asked, limits) if request.rows else None
+        write_new(request.html, html(evaluation_page(found, alike, NOT_FOR_RELEASE)), option="--html")
+    return found
+
+
+def _alike(request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits) -> Likeness:
+    """How much alike the judged rows and the true ones are."""
+    domain, path, _ = _judged(request, files, asked.domain)
+    tables = ((request.truth, asked.domain), (request.table_at(path), domain))
+    for source, over in tables:
+        check_table(source, over, limits)
+    true, given = (Rows(*public_cells(load_table(source, over, limits).counts)) for source, over in tables)
+    return likeness(asked.domain, true, given)
 
 
 class Claim(Protocol):
@@ -162,12 +182,17 @@ def _rows(
     request: EvaluateRequest, files: ReleaseFiles | None, asked: QueriesDocument, limits: Limits
 ) -> list[FloatArray]:
     """Answers counted from rows: a release's own, or those of a table with the domain's columns."""
-    domain, path, records = asked.domain, request.release, 1.0
-    if files:
-        place, titled, records = files.synthetic()
-        domain, path = as_written(domain, titled=titled), str(place)
+    domain, path, records = _judged(request, files, asked.domain)
     counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
     return [answers * records for answers in counted.answers]
+
+
+def _judged(request: EvaluateRequest, files: ReleaseFiles | None, domain: Domain) -> tuple[Domain, str, float]:
+    """The judged rows: the domain as they are written, their path, and how many records a row stands for."""
+    if files is None:
+        return domain, request.release, 1.0
+    place, titled, records = files.synthetic()
+    return as_written(domain, titled=titled), str(place), records
 
 
 def as_written(domain: Domain, *, titled: bool) -> Domain:

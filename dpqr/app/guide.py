@@ -19,6 +19,7 @@ TOPICS = (
     "tables",
     "units",
     "results",
+    "report",
     "ledger",
     "review",
     "ci",

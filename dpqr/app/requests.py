@@ -235,7 +235,7 @@ class BudgetRequest:
 class EvaluateRequest:
     """A comparison with the true table. release: a path. rows: judge synthetic rows, the release's or a table's.
 
-    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured.
+    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. html: a new file for a page.
     """
 
     truth: TableSource
@@ -246,6 +246,7 @@ class EvaluateRequest:
     dataset: str | None = None
     ledger: str | None = None
     anchor: str | None = None
+    html: str | None = None
 
     def table_at(self, path: str) -> TableSource:
         """Rows in a file, read as the true table is."""

@@ -32,6 +32,7 @@ _goal = Positive()
 @options.delimiter(options.under("Table"))
 @options.encoding(options.under("Table"))
 @options.under("Table")("--counts", metavar="COLUMN", help="TRUE is a histogram: COLUMN holds the count of each row.")
+@_say("--html", metavar="FILE", callback=options.named, help="A page as well; with --rows also SDNist's figures.")
 @_say("--json", "as_json", is_flag=True, help="JSON on stdout.")
 @_say("--no-color", is_flag=True, help="No colours (as with NO_COLOR).")
 def command(
@@ -47,6 +48,7 @@ def command(
     delimiter: str | None,
     encoding: str | None,
     counts: str | None,
+    html: str | None,
     as_json: bool,
     no_color: bool,
 ) -> None:
@@ -63,7 +65,8 @@ def command(
 
     asked = groups.keywords(documents, payer)
     say_settings()
-    found = evaluate(true, release, rows=rows, delimiter=delimiter, encoding=encoding, counts=counts, **asked)
+    read = partial(evaluate, delimiter=delimiter, encoding=encoding, counts=counts)
+    found = read(true, release, rows=rows, html=html, **asked)
     _show(found.accuracy, top, as_json=as_json, color=not no_color)
     found.require(max_error=max_error, max_l1=max_l1)
 

@@ -23,6 +23,7 @@ COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
     "plan": "Plan a release, and forecast its error; no table is opened.",
     "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
+    "report": "Report a release: a page to read and print, a registry record, a dataset card.",
     "predict": "Predict a column by a private learner, or release a private function.",
     "budget": "Open and read the budgets that datasets have for life.",
     "init": "Write dpqr.toml, a domain file and a queries file to fill in.",

@@ -34,6 +34,7 @@ class Forecasting:
     runs: int | None
     top: int
     svg: str | None
+    html: str | None
 
     @property
     def goal(self) -> GoalRequest | None:
@@ -63,6 +64,7 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
         option("--runs", metavar="N", type=Whole(1, 10_000), help="Simulated releases on each table. [default: 8; 3]"),
         option("--top", metavar="N", type=Whole(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
         option("--svg", metavar="FILE", callback=options.named, help="Write the plot into this new file."),
+        option("--html", metavar="FILE", callback=options.named, help="Write the plan as a page (dpqr[report])."),
     )
 
 
@@ -114,19 +116,19 @@ def command(
         like=wanted.like,
         runs=wanted.runs,
     )
-    place = _place(out, request)
+    place = _place(out, wanted.html, request)
     outlook = forecast_releases(request, remarks(display.progress))
     _show(outlook, wanted, display)
     if place:
         _save(outlook, place)
 
 
-def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:
+def _place(out: str | None, html: str | None, request: ForecastRequest) -> SingleFile | None:
     """Where the plan goes, looked at before anything is simulated."""
     from dpqr.app.locked_plan import plan_file
 
-    if out is not None and len(request.epsilons) > 1:
-        raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
+    if (out or html) and len(request.epsilons) > 1:
+        raise click.UsageError(f"{'--out' if out else '--html'} writes one plan; give one epsilon, or a goal")
     return None if out is None else plan_file(out)
 
 
@@ -146,6 +148,7 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     """The plan, where there is one epsilon, and the forecast: stdout."""
     from dpqr.app.documents import write_new
     from dpqr.app.forecast import outlook_document
+    from dpqr.app.report import plan_html
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.forecast_plot import forecast_svg
@@ -154,6 +157,8 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     found, screen = [point.forecast for point in outlook.points], Screen.of(display)
     if wanted.svg:
         write_new(wanted.svg, forecast_svg(found), "--svg")
+    if wanted.html:
+        write_new(wanted.html, plan_html(outlook.points[0].plan, outlook.points[0].resources), "--html")
     if display.as_json:
         product_json(outlook_document(outlook))
         return

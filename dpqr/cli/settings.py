@@ -18,6 +18,7 @@ TAKEN: dict[str, Any] = {
     "release": ("queries", "publisher", *_RUN, *_ERRORS),
     "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
     "predict": _RUN,
+    "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),
     "budget": {

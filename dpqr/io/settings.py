@@ -36,6 +36,7 @@ KEYS: dict[str, type] = {
     "purpose": str,
     "by": str,
     "publisher": str,
+    **dict.fromkeys(("title", "curator", "use", "region", "about", "sector", "author"), str),
 }
 """What may be stated. Limits, delimiters and count columns are left to a budget's policy."""
 PATHS = ("queries", "domain", "ledger")

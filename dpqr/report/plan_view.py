@@ -23,8 +23,13 @@ def plan_view(plan: Plan, taken: Resources | None = None) -> RenderableType:
 
     taken: the forecast of time and memory; None: that of a run without files.
     """
+    return facts(plan_facts(plan, taken))
+
+
+def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
+    """The same, line by line."""
     takes = _takes(taken or Resources.of(plan))
-    return facts([*_question(plan), *_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan)])
+    return (*_question(plan), *_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan))
 
 
 def _question(plan: Plan) -> Iterator[Fact]:

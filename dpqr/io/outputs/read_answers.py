@@ -59,6 +59,18 @@ def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
     entry = next((each for each in entries if each.name == query), None)
     if entry is None:
         raise UsageFault(f"{files.path}: has no query {query!r}; {_nearest(query, [each.name for each in entries])}")
+    return next(_blocks(files, entries, (entry,)))
+
+
+def all_answers(files: ReleaseFiles) -> Iterator[AnsweredBlock]:
+    """The answers of every block, in workload order; the file is read once. Raises: DocumentError."""
+    entries = block_entries(files)
+    return _blocks(files, entries, entries)
+
+
+def _blocks(
+    files: ReleaseFiles, entries: tuple[BlockEntry, ...], wanted: tuple[BlockEntry, ...]
+) -> Iterator[AnsweredBlock]:
     name = next((f"answers.{form}" for form in FORMS if f"answers.{form}" in files.record["files"]), None)
     if name is None:
         raise DocumentError(f"{files.path / RECORD}: lists no answers; give a directory that dpqr release has made")
@@ -67,7 +79,8 @@ def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
         table = _table(path)
         if table.num_rows != sum(each.rows for each in entries):
             raise ValueError("another number of answers than the record states")
-        return _block(table.slice(entry.start, entry.rows), entry, files)
+        for entry in wanted:
+            yield _block(table.slice(entry.start, entry.rows), entry, files)
     except (OSError, ValueError, KeyError, TypeError, text_csv.Error, pa.ArrowException):
         raise DocumentError(f"{path}: cannot be read as answers; release again, or restore it") from None
 

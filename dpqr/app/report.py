@@ -1,0 +1,141 @@
+"""Report: a release as one HTML page, as a record for the registry of deployments, and as a dataset card."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpqr.app.budget import configured_ledger
+from dpqr.app.documents import write_new
+from dpqr.construction.answered import answered
+from dpqr.construction.release import Release
+from dpqr.construction.resources import Resources
+from dpqr.errors import UsageFault
+from dpqr.io.outputs.croissant import croissant_text
+from dpqr.io.outputs.published import file_hashes, first_rows, table_columns
+from dpqr.io.outputs.read_answers import all_answers
+from dpqr.io.outputs.read_release import ReleaseFiles, read_release, release_around
+from dpqr.io.outputs.registry import Stated, registry_text
+from dpqr.io.outputs.release_document import plan_document
+from dpqr.privacy.ledger import Account, Entry
+from dpqr.report.page.plan_page import plan_page
+from dpqr.report.page.release_page import release_page
+from dpqr.report.page.render import html, require_extra
+from dpqr.report.page.reported import Charge, Preview, Reported, Spending
+from dpqr.report.plan_view import plan_facts
+from dpqr.strategies.plan import Plan
+
+PREVIEW = 8
+"""Synthetic rows that a page shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRequest:
+    """What is to be written of a release, each to a new file; None: not that.
+
+    release: its directory. ledger, anchor: show the budget from there; None: no ledger is opened. stated: what only a
+    person knows, for registry and card.
+    """
+
+    release: str
+    html: str | None = None
+    registry: str | None = None
+    croissant: str | None = None
+    ledger: str | None = None
+    anchor: str | None = None
+    stated: Stated = field(default_factory=Stated)
+
+
+def report(request: ReportRequest) -> tuple[str, ...]:
+    """Write the files; their names. Everything is read and made before the first is written.
+
+    Raises:
+        UsageFault: there is no release, nothing is asked for, or a human field of the registry is missing.
+        DocumentError: the release is damaged.
+        AlreadyThere: a file exists.
+
+    Privacy:
+        Public files only, and of a ledger the entries of the dataset that paid. No table is opened.
+    """
+    if not (request.html or request.registry or request.croissant):
+        raise UsageFault("report: say what to write: --html FILE, --registry FILE or --croissant FILE")
+    if request.html:
+        require_extra()
+    texts = list(_texts(request, _release(request.release)))
+    for form, path, text in texts:
+        write_new(path, text, option=f"--{form}")
+    return tuple(path for _, path, _ in texts)
+
+
+def _release(place: str) -> ReleaseFiles:
+    """The release that this is, or that holds this file. UsageFault where there is none."""
+    around = release_around(place)
+    if around is None:
+        raise UsageFault(f"{place}: is no release; give the directory that dpqr release has made")
+    return read_release(place if os.path.isdir(place) else around)
+
+
+def _texts(request: ReportRequest, files: ReleaseFiles) -> Iterator[tuple[str, str, str]]:
+    """Form, path and text of each file."""
+    if request.html:
+        yield "html", request.html, release_html(reported_files(files, request.ledger, request.anchor))
+    if request.registry:
+        yield "registry", request.registry, registry_text(files.record, request.stated)
+    if request.croissant:
+        yield (
+            "croissant",
+            request.croissant,
+            croissant_text(files.record, request.stated, file_hashes(files), table_columns(files)),
+        )
+
+
+def release_html(found: Reported) -> str:
+    """A release as a page. UsageFault where the extra is not installed."""
+    return html(release_page(found))
+
+
+def plan_html(plan: Plan, taken: Resources) -> str:
+    """A plan as a page. taken: its forecast of time and memory. UsageFault where the extra is not installed."""
+    return html(plan_page(plan_document(plan), plan_facts(plan, taken)))
+
+
+def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> Reported:
+    """A release on disk. DocumentError where it is damaged."""
+    preview = first_rows(files, PREVIEW)
+    return Reported(
+        record=files.record,
+        blocks=tuple(all_answers(files)),
+        place=str(files.path),
+        spending=_spending(files, ledger, anchor) if ledger else None,
+        preview=Preview(columns=preview[0], rows=preview[1]) if preview else None,
+        hashes=file_hashes(files),
+    )
+
+
+def reported_release(release: Release, record: dict[str, Any]) -> Reported:
+    """A release in memory. record: what its release.json would say."""
+    domain = release.plan.problem.domain
+    return Reported(record=record, blocks=tuple(answered(each, domain) for each in release.answers), place="RELEASE")
+
+
+def _spending(files: ReleaseFiles, ledger: str, anchor: str | None) -> Spending | None:
+    """None where no ledger paid. UsageFault where another one did."""
+    if files.dataset is None:
+        return None
+    record = configured_ledger(ledger, anchor).walk()
+    account = record.state.account(files.dataset)
+    own, seal = (files.record["ledger"][name] for name in ("entry", "seal"))
+    if not any(entry.number == own and entry.hash == seal for entry in record.entries):
+        raise UsageFault(f"--ledger {ledger}: did not pay for {files.path}; name the ledger that did")
+    return Spending(account=account, charges=tuple(_charges(account, record.entries, own)))
+
+
+def _charges(account: Account, entries: tuple[Entry, ...], own: int) -> Iterator[Charge]:
+    """What each reservation of the dataset has cost in the end."""
+    settled = {entry.settles: entry.cost for entry in entries if entry.settles is not None}
+    for entry in entries:
+        if entry.kind == "reserve" and entry.dataset == account.terms.dataset:
+            cost = settled.get(entry.number, entry.cost)
+            yield Charge(number=entry.number, date=entry.time[:10], cost=cost, own=entry.number == own)

@@ -1,0 +1,183 @@
+"""The chapters of a release's documents: synthetic rows, domain and queries, hashes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from shlex import quote
+from typing import Any
+
+from dpqr.report.page.parts import Facts, Items, Part, Section, Table, Words
+from dpqr.report.page.reported import UNKNOWN, Reported
+from dpqr.report.wording import Fact, amount, counted
+
+LONGEST, QUERIES = 240, 200
+"""Signs of a list of labels or rules, and queries that are written out."""
+
+
+def synthetic_section(found: Reported) -> Section:
+    """A preview of synthetic rows, and what was moved to make them."""
+    made = found.record.get("synthetic")
+    if not isinstance(made, dict):
+        words = "No synthetic rows were released. dpqr release --synthetic rows writes some; they cost nothing more."
+        return Section(name="synthetic", title="Synthetic rows", parts=(Words(text=words),))
+    parts: list[Part] = [
+        Words(
+            text="Synthetic rows are drawn from the released model, not from the table: no row is anybody's. They "
+            "agree with the estimates above, and are no better than these; what nobody asked about they do not hold."
+        ),
+        Facts(lines=tuple(_making(made))),
+    ]
+    if found.preview:
+        count = len(found.preview.rows)
+        caption = f"The first {counted(count, 'synthetic row')}"
+        preview = Table(
+            caption=caption, head=found.preview.columns, rows=found.preview.rows, texts=len(found.preview.columns)
+        )
+        parts.append(preview)
+    return Section(name="synthetic", title="Synthetic rows", parts=parts)
+
+
+def _making(made: dict[str, Any]) -> Iterator[Fact]:
+    if "rows" in made:
+        yield "Rows", f"{made['rows']:,}"
+    if "records_a_row" in made:
+        yield "Each stands for", f"{made['records_a_row']:.4g} records"
+    if isinstance(made.get("moved"), int | float):
+        yield "Moved", f"{amount(float(made['moved']))} records, to make whole rows that agree with the answers"
+    yield "Form", f"{made.get('form', UNKNOWN)}; bins by {made.get('bins', UNKNOWN)}"
+    yield "Public seed", str(made.get("seed", UNKNOWN))
+
+
+def domain_section(found: Reported) -> Section:
+    """Columns and rules, public facts, and what was asked."""
+    domain = found.plan.get("domain") or {}
+    parts: list[Part] = [
+        Words(
+            text=f"Everything here was fixed in public before the table was opened: "
+            f"{counted(len(domain.get('columns') or ()), 'column')}, {domain.get('cells', 0):,} cells in all."
+        ),
+        _columns(found, domain),
+    ]
+    if facts := domain.get("facts"):
+        parts.append(Facts(lines=tuple(_facts(facts))))
+    parts.append(_blocks(found))
+    return Section(name="domain", title="Domain, rules and queries", parts=[*parts, *_queries(found)])
+
+
+def _columns(found: Reported, domain: dict[str, Any]) -> Table:
+    document = found.document("domain") or {}
+    fields = {field.get("name"): field for field in document.get("fields") or () if isinstance(field, dict)}
+    rows = [
+        (
+            column["name"],
+            column["kind"],
+            _values(fields.get(column["name"])),
+            _rules(fields.get(column["name"])) or ", ".join(f"a cell for {name}" for name in column["own_cells"]),
+            f"{column['cells']:,}",
+        )
+        for column in domain.get("columns") or ()
+    ]
+    unsaid = "" if fields else "; labels and rules stand in the domain file, which this record does not hold"
+    return Table(caption=f"Columns{unsaid}", head=("column", "kind", "values", "rules", "cells"), rows=rows, texts=4)
+
+
+def _values(field: dict[str, Any] | None) -> str:
+    if field is None:
+        return ""
+    limits, own = field.get("constraints") or {}, field.get("dpqr") or {}
+    if "enum" in limits:
+        return _short(", ".join(map(str, limits["enum"])))
+    stated = {**limits, **{key: own[key] for key in ("edges", "width", "every", "points", "closed") if key in own}}
+    return _short(", ".join(f"{key} {value}" for key, value in stated.items()))
+
+
+def _rules(field: dict[str, Any] | None) -> str:
+    own = (field or {}).get("dpqr") or {}
+    return ", ".join(f"{key}: {own[key]}" for key in ("null", "outside", "otherwise") if key in own)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _facts(facts: dict[str, Any]) -> Iterator[Fact]:
+    yield from (("Impossible", text) for text in facts.get("impossible") or ())
+    yield from (("Public total", f"{each['where']}: {each['count']:,}") for each in facts.get("totals") or ())
+
+
+def _blocks(found: Reported) -> Table:
+    workload = found.plan.get("workload") or {"queries": 0, "blocks": ()}
+    return Table(
+        caption=f"What was asked: {workload['queries']:,} queries in {counted(len(workload['blocks']), 'block')}",
+        head=("block", "columns", "answers", "weight"),
+        rows=[
+            (block["name"], ", ".join(block["columns"]), f"{block['queries']:,}", str(block["weight"]))
+            for block in workload["blocks"]
+        ],
+        texts=2,
+    )
+
+
+def _queries(found: Reported) -> Iterator[Part]:
+    document = found.document("queries")
+    if document is None:
+        yield Words(text="The text of the queries stands in the queries file, which this record does not hold.")
+        return
+    asked = document.get("queries") or ()
+    yield Words(text="The same as the queries file says it:")
+    yield Items(lines=[_short(json.dumps(query, ensure_ascii=False)) for query in asked[:QUERIES]], code=True)
+    if asked[QUERIES:]:
+        yield Words(text=f"... and {counted(len(asked) - QUERIES, 'more query')}, in the record.")
+
+
+def verify_section(found: Reported) -> Section:
+    """Hashes, and the commands that check them."""
+    parts: list[Part] = [
+        Words(
+            text="Anybody who has the release can check it. The commands below need no table and spend nothing. They "
+            "recompute hashes, add every charged draw up again under every accountant, and derive answers and "
+            "synthetic rows again from the noisy figures in the record."
+        ),
+        Items(lines=tuple(_commands(found)), code=True),
+    ]
+    if found.hashes:
+        rows = [(name, digest, _as_stated(found, name, digest)) for name, digest in found.hashes.items()]
+        parts.append(
+            Table(caption="SHA-256 of the files of this release", head=("file", "SHA-256", ""), rows=rows, texts=3)
+        )
+    if lines := tuple(_marks(found)):
+        parts.append(Facts(lines=lines))
+    return Section(name="verify", title="Hashes, and how to verify", parts=parts)
+
+
+def _as_stated(found: Reported, name: str, digest: str) -> str:
+    """Whether the record states the same hash. Its own it cannot hold; an older one holds none."""
+    stated = (found.record.get("hashes") or {}).get(name)
+    return "" if stated is None else "as recorded" if stated == digest else "NOT AS RECORDED"
+
+
+def _commands(found: Reported) -> Iterator[str]:
+    place = quote(found.place)
+    yield f"dpqr verify {place}"
+    if isinstance(found.record.get("ledger"), dict):
+        yield f"dpqr verify {place} --ledger LEDGER"
+    yield f"dpqr show {place}"
+    if found.hashes:
+        yield f"cd {place} && sha256sum {' '.join(map(quote, found.hashes))}"
+
+
+def _marks(found: Reported) -> Iterator[Fact]:
+    paid = found.record.get("ledger")
+    for name, holder in (
+        ("Record, SHA-256 of its content", found.record),
+        ("Plan, SHA-256 of its content", found.plan),
+    ):
+        if isinstance(holder.get("sha256"), str):
+            yield name, holder["sha256"]
+    if isinstance(paid, dict):
+        yield "Ledger entry", f"{paid['entry']} of {paid['dataset']!r}"
+        yield "Ledger seal", str(paid["seal"])
+    versions = found.record.get("versions") or {}
+    yield "Made with", ", ".join(f"{name} {version}" for name, version in versions.items()) or UNKNOWN
+    yield "Format", str(found.record.get("dpqr"))

@@ -1,0 +1,124 @@
+"""`dpqr report`, `plan --html` and `evaluate --html`: what they write, and what they refuse."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import pytest
+import yaml
+from support.command_desk import PRIVATE
+from support.pages import require_accessible, require_alone
+
+HUMAN = (
+    "--title",
+    "T",
+    "--curator",
+    "C",
+    "--use",
+    "U",
+    "--region",
+    "R",
+    "--about",
+    "A",
+    "--sector",
+    "Energy",
+    "--author",
+    "N",
+)
+
+
+@pytest.fixture
+def released(desk):
+    assert desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite").code == 0
+    ended = desk.release("--out", "out", "--dataset", "survey", "--ledger", "l.sqlite", "--synthetic", "rows")
+    assert ended.code == 0, ended.err
+    return desk
+
+
+def test_a_release_is_reported_with_its_budget(released):
+    ended = released.run("report", "out", "--html", "r.html", "--ledger", "l.sqlite")
+    assert (ended.code, ended.out, ended.err) == (0, "", "wrote r.html\n")
+    text = (released.path / "r.html").read_text()
+    require_alone(text)
+    require_accessible(text)
+    assert "this release" in text
+    assert "The first" in text
+    assert not [value for value in PRIVATE if value in text]
+
+
+def test_registry_and_card_go_beside_it(released):
+    assert released.run("report", "out", "--registry", "r.yaml", "--croissant", "c.json", *HUMAN).code == 0
+    assert yaml.safe_load((released.path / "r.yaml").read_text())["deployment"]["basic"]["name"] == "T"
+    card = json.loads((released.path / "c.json").read_text())
+    assert [held["name"] for held in card["recordSet"]] == ["answers", "synthetic"]
+
+
+def test_human_fields_come_from_the_settings(released):
+    names = dict(zip(HUMAN[::2], HUMAN[1::2], strict=True))
+    released.write(dpqr__toml="".join(f'{name[2:]} = "{value}"\n' for name, value in names.items()))
+    assert released.run("report", "out", "--registry", "r.yaml").code == 0
+
+
+REFUSED = (
+    (("out",), 2, "say what to write: --html FILE"),
+    (("out", "--registry", "r.yaml"), 2, "--registry: needs --title"),
+    (("nowhere", "--html", "r.html"), 2, "nowhere: is no release; give the directory"),
+    (("out", "--html", "table.csv"), 8, "--html table.csv: the file exists"),
+    (("out", "--html", "no/r.html"), 2, "--html no/r.html: cannot be written"),
+    (("out", "--html", "r.html", "--ledger", "none.sqlite"), 2, "there is no ledger"),
+)
+
+
+def test_what_cannot_be_written(released):
+    for arguments, code, said in REFUSED:
+        ended = released.run("report", *arguments)
+        assert (ended.code, ended.out) == (code, ""), arguments
+        assert said in ended.err
+        assert not (released.path / "r.html").exists()
+
+
+def test_a_ledger_that_did_not_pay_is_refused(released):
+    for name in ("sex", "survey"):
+        assert released.run("budget", "init", name, "--eps", "3", "--ledger", "other.sqlite").code == 0
+    released.release("--out", "other", "--dataset", "survey", "--ledger", "other.sqlite")
+    ended = released.run("report", "out", "--html", "r.html", "--ledger", "other.sqlite")
+    assert (ended.code, ended.err) == (
+        2,
+        "dpqr: --ledger other.sqlite: did not pay for out; name the ledger that did\n",
+    )
+
+
+def test_any_file_of_a_release_stands_for_it(released):
+    assert released.run("report", "out/answers.csv", "--croissant", "c.json").code == 0
+
+
+def test_without_the_extra_one_line_says_what_to_install(released, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jinja2", None)
+    ended = released.run("report", "out", "--html", "r.html")
+    assert (ended.code, ended.err.count("\n")) == (2, 1)
+    assert "pip install 'dpqr[report]'" in ended.err
+
+
+def test_a_plan_is_a_page(desk):
+    ended = desk.run("plan", "--queries", "q.json", "--eps", "1", "--html", "p.html")
+    assert ended.code == 0, ended.err
+    require_accessible((desk.path / "p.html").read_text())
+
+
+def test_an_evaluation_is_a_page_that_is_not_for_release(desk, monkeypatch):
+    monkeypatch.setitem(sys.modules, "sklearn.metrics", None)
+    assert desk.release("--out", "out", "--synthetic", "rows").code == 0
+    ended = desk.run("evaluate", "table.csv", "out", "--queries", "q.json", "--rows", "--html", "e.html")
+    assert ended.code == 0, ended.err
+    text = (desk.path / "e.html").read_text()
+    require_alone(text)
+    assert "NOT FOR RELEASE" in text
+    assert "k-marginals" in text
+
+
+def test_a_private_table_gets_no_page(released):
+    rows = ("evaluate", "table.csv", "out", "--queries", "q.json", "--rows", "--html", "e.html")
+    ended = released.run(*rows, "--dataset", "survey", "--ledger", "l.sqlite")
+    assert ended.code == 4
+    assert not (released.path / "e.html").exists()
