@@ -27,10 +27,14 @@ from dpqr.errors import (
 )
 
 if TYPE_CHECKING:
+    from dpqr.api.build import Page, guide, list_strategies, run_audit
+    from dpqr.api.documents import Checked, check, domain_file, init, schema
     from dpqr.api.domain import Domain, domain_from
+    from dpqr.api.evaluate import Evaluation, evaluate
     from dpqr.api.forecast import Forecast, forecast
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.plan import Plan, plan
+    from dpqr.api.predict import PredictionPlan, Predictions, predict
     from dpqr.api.queries import Queries, queries
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
@@ -41,10 +45,12 @@ __all__ = [
     "AlreadyThere",
     "Budget",
     "BudgetRefused",
+    "Checked",
     "DataError",
     "DocumentError",
     "Domain",
     "DpqrError",
+    "Evaluation",
     "Forecast",
     "GoalMissed",
     "HypothesisFailed",
@@ -52,35 +58,61 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "MechanismFailed",
+    "Page",
     "Plan",
+    "PredictionPlan",
+    "Predictions",
     "Queries",
     "Receipt",
     "Release",
     "UsageFault",
     "__version__",
+    "check",
+    "domain_file",
     "domain_from",
+    "evaluate",
     "forecast",
+    "guide",
+    "init",
+    "list_strategies",
     "plan",
+    "predict",
     "queries",
     "read_release",
     "release",
+    "run_audit",
+    "schema",
     "sweep",
 ]
 _PLACES = {
     "Budget": "dpqr.api.ledger",
+    "Checked": "dpqr.api.documents",
     "Domain": "dpqr.api.domain",
+    "Evaluation": "dpqr.api.evaluate",
     "Forecast": "dpqr.api.forecast",
     "Ledger": "dpqr.api.ledger",
+    "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
+    "PredictionPlan": "dpqr.api.predict",
+    "Predictions": "dpqr.api.predict",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
+    "check": "dpqr.api.documents",
+    "domain_file": "dpqr.api.documents",
     "domain_from": "dpqr.api.domain",
+    "evaluate": "dpqr.api.evaluate",
     "forecast": "dpqr.api.forecast",
+    "guide": "dpqr.api.build",
+    "init": "dpqr.api.documents",
+    "list_strategies": "dpqr.api.build",
     "plan": "dpqr.api.plan",
+    "predict": "dpqr.api.predict",
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",
     "release": "dpqr.api.release",
+    "run_audit": "dpqr.api.build",
+    "schema": "dpqr.api.documents",
     "sweep": "dpqr.api.sweep",
 }
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.api.options import Figure, Path, PlanOptions, limits, payer, plan_request, table_source
+from dpqr.api.checks import Figure, Path
+from dpqr.api.options import PlanOptions
+from dpqr.api.requests import release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 
@@ -98,12 +100,8 @@ def plan(
         DpqrError: UsageFault, DocumentError or InfeasiblePlan; BudgetRefused where the dataset's policy forbids it.
     """
     from dpqr.app.release import dry_run
-    from dpqr.app.requests import ReleaseRequest
 
-    request = ReleaseRequest(
-        source=table_source(None, options),
-        plan=plan_request(queries, eps, domain, options),
-        limits=limits(options),
-        payer=payer(dataset, ledger, anchor),
+    request = release_request(
+        None, queries=queries, eps=eps, domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options
     )
     return Plan(*withheld(lambda: dry_run(request)))

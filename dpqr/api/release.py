@@ -6,19 +6,10 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
-from dpqr.api.options import (
-    Figure,
-    Path,
-    ReleaseOptions,
-    limits,
-    output,
-    payer,
-    plan_request,
-    reason,
-    table_source,
-    truth,
-)
+from dpqr.api.checks import Figure, Path
+from dpqr.api.options import ReleaseOptions, output
 from dpqr.api.pivots import pivot
+from dpqr.api.requests import Unwatched, release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -38,6 +29,7 @@ MEASURED = ("measured", "noise_deviation", "lower", "upper")
 class Origin(Protocol):
     """Where the parts of a release come from."""
 
+    def directory(self) -> str | None: ...
     def answers(self) -> pd.DataFrame: ...
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
@@ -75,6 +67,11 @@ class Release:
         held = self.answers[self.answers["measured"].notna()]
         named = [name for name in held.columns if name in MEASURED or name != "estimate"]
         return held[named].reset_index(drop=True)
+
+    @property
+    def directory(self) -> str | None:
+        """Where its files lie; None: in memory."""
+        return self._origin.directory()
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -163,6 +160,9 @@ class Made:
     def __init__(self, finished: FinishedRun) -> None:
         self.finished = finished
 
+    def directory(self) -> str | None:
+        return None
+
     def answers(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import answers_frame
         from dpqr.io.outputs.release_files import answers_table
@@ -193,6 +193,9 @@ class Kept:
 
     def __init__(self, files: ReleaseFiles) -> None:
         self.files = files
+
+    def directory(self) -> str | None:
+        return str(self.files.path)
 
     def answers(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import read_answers_frame
@@ -245,16 +248,18 @@ def release(
         (eps, delta)-differential privacy for the unit that the release names. Names and types of columns are looked at
         before the budget pays, rows afterwards; nothing seeds the noise.
     """
-    from dpqr.app.requests import ReleaseRequest
-
-    request = ReleaseRequest(
-        source=table_source(_some(table, rehearse), options),
-        plan=plan_request(queries, eps, domain, options),
-        output=output(out, options),
-        limits=limits(options),
-        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
-        reason=reason(options),
-        rehearse=truth("rehearse", rehearse),
+    request = release_request(
+        _some(table, rehearse),
+        queries=queries,
+        eps=eps,
+        domain=domain,
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        out=out,
+        resume=resume,
+        rehearse=rehearse,
+        **options,
     )
     return _released(request)
 
@@ -285,13 +290,3 @@ def read_release(directory: Path) -> Release:
     from dpqr.io.outputs.read_release import read_release as files_of
 
     return Release(Kept(files_of(os.fspath(directory))))
-
-
-class Unwatched:
-    """Watches a run and says nothing."""
-
-    def read(self, percent: int) -> None:
-        """Nothing."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""

@@ -16,6 +16,8 @@ from dpqr.io.documents.fixing import Fixed, write_fixes
 from dpqr.io.documents.forms import schema
 from dpqr.io.documents.queries import QueriesDocument
 
+Given = str | dict[str, Any]
+"""A document: its file, or its content."""
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
@@ -25,7 +27,7 @@ def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
     return schema(document)
 
 
-def check_documents(queries: str, domain: str | None, *, strict: bool = False) -> dict[str, Any]:
+def check_documents(queries: Given, domain: Given | None, *, strict: bool = False) -> dict[str, Any]:
     """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
     document = read_documents(queries, domain, strict=strict)
     return {
@@ -40,7 +42,7 @@ def check_documents(queries: str, domain: str | None, *, strict: bool = False) -
     }
 
 
-def fix_documents(queries: str, domain: str | None) -> list[Fixed]:
+def fix_documents(queries: Given, domain: Given | None) -> list[Fixed]:
     """Write the obvious fixes of both documents into their files; what was written.
 
     What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.

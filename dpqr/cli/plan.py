@@ -12,12 +12,10 @@ import click
 from dpqr.cli import groups, options
 from dpqr.cli.completion import TABLES
 from dpqr.cli.options import Whole
-from dpqr.cli.release import plan_request
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
     from dpqr.app.forecast import Outlook
-    from dpqr.app.requests import GoalRequest, ReleaseRequest
 
 TOP = 20
 
@@ -35,16 +33,6 @@ class Forecasting:
     runs: int | None
     top: int
     svg: str | None
-
-    @property
-    def goal(self) -> GoalRequest | None:
-        """None: no goal is stated."""
-        from dpqr.app.requests import GoalRequest
-
-        stated = self.error or self.relative or self.confidence or self.names
-        if not stated:
-            return None
-        return GoalRequest(error=self.error, relative=self.relative, confidence=self.confidence, names=self.names)
 
 
 def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -97,19 +85,15 @@ def command(
     dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
     dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
     """
-    from dpqr.app.forecast import epsilons, forecast_releases
-    from dpqr.app.requests import ForecastRequest
+    from dpqr.api.forecast import asked_goal, forecast_request
+    from dpqr.api.requests import release_request
+    from dpqr.app.forecast import forecast_releases
     from dpqr.cli.progress import remarks
 
-    request = ForecastRequest(
-        release=release_request(documents, "1", guarantee, dropped, strategies, table, payer),
-        epsilons=() if eps is None else epsilons(eps),
-        goal=wanted.goal,
-        n=guarantee.n,
-        proxy=table.source(wanted.proxy) if wanted.proxy else None,
-        like=wanted.like,
-        runs=wanted.runs,
-    )
+    asked = groups.keywords(documents, guarantee, dropped, strategies, table, payer)
+    release = release_request(None, eps="1", notes=settings_notes(), **asked)
+    goal = asked_goal(wanted.error, wanted.relative, wanted.confidence, wanted.names)
+    request = forecast_request(release, eps, goal, wanted.proxy or None, wanted.like, wanted.runs, asked)
     _show(forecast_releases(request, remarks(display.progress)), wanted, display)
 
 
@@ -133,25 +117,3 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
         product("")
     view = forecast_view(found, outlook.notes, outlook.goal, top=wanted.top, seconds=outlook.seconds)
     product(rendered(view, sys.stdout, screen.color))
-
-
-def release_request(
-    documents: groups.Asked,
-    eps: str,
-    guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
-    strategies: groups.Strategies,
-    table: groups.Table,
-    payer: groups.Payer,
-) -> ReleaseRequest:
-    """The release that is planned, of a table that is not named."""
-    from dpqr.app.requests import ReleaseRequest
-    from dpqr.io.tables.source import STDIN
-
-    return ReleaseRequest(
-        source=table.source((STDIN,)),
-        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
-        limits=table.limits,
-        payer=payer.request(),
-        notes=settings_notes(),
-    )

@@ -15,7 +15,7 @@ from dpqr.cli.completion import TABLES
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
+    from dpqr.app.requests import ReleaseRequest
 
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
 _existing = click.Choice(["skip", "fail", "replace"])
@@ -26,7 +26,7 @@ class Output:
     """Where the release goes, and what it holds beside the answers."""
 
     out: str | None
-    answers: Literal["csv", "parquet", "json"] | None
+    format: Literal["csv", "parquet", "json"] | None
     synthetic: Literal["rows", "cells"] | None
     bins: Literal["title", "midpoint", "sampled"] | None
     if_exists: Literal["skip", "fail", "replace"] | None
@@ -38,7 +38,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return options.added(
         options.gathered(Output, "output")(command),
         option("--out", metavar="DIR", help="Write the release into this new directory."),
-        option("--format", "answers", type=_forms, help="Form of the answers in DIR. [default: csv]"),
+        option("--format", type=_forms, help="Form of the answers in DIR. [default: csv]"),
         option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR."),
         option(
             "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
@@ -91,18 +91,16 @@ def command(
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
     dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/ --dry-run
     """
+    from dpqr.api.requests import release_request
     from dpqr.app.finished import already_released
-    from dpqr.app.requests import ReleaseRequest
 
-    request = ReleaseRequest(
-        source=table.source(data),
-        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
-        output=output_request(output),
-        limits=table.limits,
-        payer=payer.request(resume),
-        reason=asker.reason,
-        notes=settings_notes(),
+    request = release_request(
+        data,
+        eps=eps,
+        resume=resume,
         rehearse=rehearse,
+        notes=settings_notes(),
+        **groups.keywords(documents, guarantee, dropped, strategies, table, payer, asker, output),
     )
     if already_released(request):
         _skipped(display, output.out or "")
@@ -132,55 +130,6 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
     if finished.rehearsal and not directory and not display.as_json:
         product(release_guarantee(finished))
     screen.release(finished, directory)
-
-
-def plan_request(
-    documents: groups.Asked,
-    epsilon: str,
-    guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
-    strategies: groups.Strategies,
-    table: groups.Table,
-) -> PlanRequest:
-    """What the release is planned from."""
-    from dpqr.app.requests import PlanRequest
-
-    return PlanRequest(
-        queries=documents.queries,
-        epsilon=epsilon,
-        delta=guarantee.delta,
-        domain=documents.domain,
-        strict=documents.strict,
-        neighbours=guarantee.neighbours,
-        n=guarantee.n,
-        unit=guarantee.unit,
-        max_rows=guarantee.max_rows,
-        counts=table.counts,
-        count_dropped=dropped.count_dropped,
-        no_count_dropped=dropped.no_count_dropped,
-        schedule=strategies.schedule,
-        distinguisher=strategies.distinguisher,
-        check=strategies.checks,
-        update=strategies.update,
-        accountant=strategies.accountant,
-        rounds=strategies.rounds,
-        opening=strategies.opening,
-        alpha=strategies.alpha,
-        beta=strategies.beta,
-        variant=strategies.variant,
-        replay=strategies.replay,
-        max_model_size=strategies.max_model_size,
-        trust=strategies.trust,
-        seed=strategies.seed,
-        cells=table.max_cells,
-    )
-
-
-def output_request(output: Output) -> OutputRequest:
-    """The files that the options ask for."""
-    from dpqr.app.requests import output_request as requested
-
-    return requested(output.out, output.answers, output.synthetic, output.bins, output.if_exists)
 
 
 def _skipped(display: groups.Display, directory: str) -> None:

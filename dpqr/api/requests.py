@@ -1,0 +1,60 @@
+"""The request of a release, from options by name: the command line and the Python interface make it here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from dpqr.api.checks import Figure, Path, truth
+from dpqr.api.options import ReleaseOptions, limits, output, payer, plan_request, reason, table_source
+from dpqr.app.requests import ReleaseRequest
+
+if TYPE_CHECKING:
+    from dpqr.api.ledger import Ledger
+    from dpqr.api.queries import Document
+
+
+def release_request(
+    table: object,
+    *,
+    queries: Document,
+    eps: Figure,
+    domain: Document | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    rehearse: bool = False,
+    notes: tuple[str, ...] = (),
+    **options: Unpack[ReleaseOptions],
+) -> ReleaseRequest:
+    """What `dpqr.release` and `dpqr.plan` ask of the use cases.
+
+    Args:
+        table: None: a plan or a rehearsal, which opens none.
+        notes: what the plan shall say of the request itself.
+
+    Raises:
+        UsageFault: a value that no option may have.
+        TypeError: a name that is no option.
+    """
+    return ReleaseRequest(
+        source=table_source(table, options),
+        plan=plan_request(queries, eps, domain, options),
+        output=output(out, options),
+        limits=limits(options),
+        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
+        reason=reason(options),
+        notes=notes,
+        rehearse=truth("rehearse", rehearse),
+    )
+
+
+class Unwatched:
+    """Watches a run and says nothing."""
+
+    def read(self, percent: int) -> None:
+        """Nothing."""
+
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""
