@@ -8,8 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Figure, Path, figure, whole
-from dpqr.api.options import PlanOptions, table_source
-from dpqr.api.requests import release_request
+from dpqr.api.options import PlanOptions, limits, payer, plan_request, table_source
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -19,8 +18,8 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.forecast import Outlook
-    from dpqr.app.requests import ForecastRequest, GoalRequest, ReleaseRequest
+    from dpqr.app.forecast import GoalRequest, Outlook
+    from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
 
 
 class Forecast:
@@ -131,51 +130,37 @@ def forecast(
     Privacy:
         Public: no private table is named, and nothing is charged.
     """
-    from dpqr.app.forecast import forecast_releases
+    from dpqr.app.forecast import ForecastRequest, forecast_releases
 
-    goal = asked_goal(error, relative, confidence, goal_queries)
-    release = release_request(
-        None, queries=queries, eps="1", domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options
-    )
-    request = forecast_request(release, eps, goal, proxy, like, runs, options)
-    return Forecast(withheld(lambda: forecast_releases(request)))
-
-
-def forecast_request(
-    release: ReleaseRequest,
-    eps: Figure | Sequence[Figure] | None,
-    goal: GoalRequest | None,
-    proxy: object,
-    like: Path | None,
-    runs: int | None,
-    options: Mapping[str, Any],
-) -> ForecastRequest:
-    """What `dpqr.forecast` and `dpqr plan` ask of the use case.
-
-    Args:
-        release: what is planned; its epsilon does not count.
-        options: of the table, for the proxy, and n.
-    """
-    from dpqr.app.forecast import epsilons
-    from dpqr.app.requests import ForecastRequest
-
-    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
-    return ForecastRequest(
-        release=release,
-        epsilons=epsilons(",".join(figure("eps", each) for each in several)) if several else (),
-        goal=goal,
+    request = ForecastRequest(
+        release=_release(plan_request(queries, "1", domain, options), payer(dataset, ledger, anchor), options),
+        epsilons=_epsilons(eps),
+        goal=_goal(error, relative, confidence, goal_queries),
         n=options.get("n"),
         proxy=None if proxy is None else table_source(proxy, options),
         like=None if like is None else os.fspath(like),
         runs=None if runs is None else whole("runs", runs),
     )
+    return Forecast(withheld(lambda: forecast_releases(request)))
 
 
-def asked_goal(
+def _release(plan: PlanRequest, paid: LedgerRequest | None, options: Mapping[str, object]) -> ReleaseRequest:
+    from dpqr.app.requests import ReleaseRequest
+
+    return ReleaseRequest(source=table_source(None, options), plan=plan, limits=limits(options), payer=paid)
+
+
+def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
+    from dpqr.app.forecast import epsilons
+
+    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
+    return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
+
+
+def _goal(
     error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
 ) -> GoalRequest | None:
-    """The goal; None: none is stated."""
-    from dpqr.app.requests import GoalRequest
+    from dpqr.app.forecast import GoalRequest
 
     if isinstance(names, str):
         raise UsageFault("goal_queries: is a text; give a list of names")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from dpqr.api.checks import Check, Figure, Path, figure, record_count, stated, text, truth, whole
+from dpqr.api.checks import Figure, Path, figure, text, truth
+from dpqr.api.policy_options import PolicyOptions, policy_fields
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 
@@ -21,25 +21,6 @@ if TYPE_CHECKING:
     from dpqr.io.ledger.chain import Mark
     from dpqr.io.ledger.sqlite_ledger import SqliteLedger
     from dpqr.privacy.ledger import Entry
-
-
-class PolicyOptions(TypedDict, total=False):
-    """How every run that a budget pays for reads the table; None: not stated."""
-
-    max_records: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    delimiter: str | None
-    encoding: str | None
-
-
-_POLICY: Mapping[str, Check] = {
-    "max_records": record_count,
-    "max_bytes": whole,
-    "max_memory": partial(whole, least=2**28),
-    "delimiter": text,
-    "encoding": text,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +124,6 @@ class Ledger:
         from dpqr.app.requests import BudgetRequest
         from dpqr.privacy.policy import Policy
 
-        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
         asked = BudgetRequest(
             dataset=text("dataset", dataset),
             epsilon=figure("eps", eps),
@@ -155,7 +135,7 @@ class Ledger:
             unit=unit,
             kind=text("kind", kind, among=("private", "public", "synthetic")),
             reason=reason({"purpose": purpose, "by": by}),
-            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **limits),
+            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **policy_fields(reading)),
         )
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
 
@@ -168,9 +148,21 @@ class Ledger:
         from dpqr.app.budget import restrict
         from dpqr.privacy.policy import PolicyChange
 
-        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
-        change = PolicyChange(fail=fail, **limits)
+        change = PolicyChange(fail=fail, **policy_fields(reading))
         return Budget.of(withheld(lambda: restrict(self._opened(), dataset, change)))
+
+    def approve(self, dataset: str, plan: Path, *, by: str | None = None, purpose: str | None = None) -> str:
+        """Approve one release by the plan in a file; its hash. by: who approves, and is not who will ask.
+
+        Raises:
+            DocumentError: the plan is not what would be planned now.
+        """
+        from dpqr.api.options import reason
+        from dpqr.app.approval import approve
+        from dpqr.app.requests import LedgerRequest
+
+        payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
+        return withheld(lambda: approve(payer, os.fspath(plan), reason({"purpose": purpose, "by": by})))
 
     def budget(self, dataset: str) -> Budget:
         """What one dataset has spent and has left.

@@ -12,6 +12,7 @@ from dpqr.api.checks import (
     Figure,
     Path,
     figure,
+    line,
     record_count,
     remark,
     stated,
@@ -51,6 +52,8 @@ class RunOptions(TypedDict, total=False):
     counts: str | None
     count_dropped: Figure | None
     no_count_dropped: bool
+    error_bars: Figure | None
+    certify: Figure | None
     distinguisher: str | None
     check: str | None
     rounds: int | None
@@ -88,6 +91,8 @@ class ReleaseOptions(PlanOptions, total=False):
     if_exists: ExistingForm | None
     purpose: str | None
     by: str | None
+    approved_by: str | None
+    publisher: str | None
 
 
 PLANNING: Mapping[str, Check] = {
@@ -100,6 +105,8 @@ PLANNING: Mapping[str, Check] = {
     "counts": text,
     "count_dropped": figure,
     "no_count_dropped": truth,
+    "error_bars": figure,
+    "certify": figure,
     "schedule": text,
     "distinguisher": text,
     "check": text,
@@ -131,14 +138,17 @@ RELEASING: Mapping[str, Check] = {
     "if_exists": partial(text, among=get_args(ExistingForm)),
     "purpose": remark,
     "by": remark,
+    "approved_by": remark,
+    "publisher": line,
 }
 ALL: Mapping[str, Check] = {**PLANNING, **READING, **RELEASING}
 
+REASONS = ("purpose", "by", "approved_by")
 LIMITS = ("max_cells", "max_records", "max_columns", "max_bytes", "max_memory")
 
 
-def plan_request(queries: object, epsilon: Figure, domain: object, given: Mapping[str, object]) -> PlanRequest:
-    """What a release is planned from.
+def plan_request(queries: object, epsilon: Figure | None, domain: object, given: Mapping[str, object]) -> PlanRequest:
+    """What a release is planned from. None of queries and epsilon: a locked plan states them.
 
     Raises:
         UsageFault: a value that no option may have.
@@ -147,8 +157,8 @@ def plan_request(queries: object, epsilon: Figure, domain: object, given: Mappin
     options = stated(given, ALL)
     planned = {name: value for name, value in options.items() if name in PLANNING}
     return PlanRequest(
-        queries=document("queries", queries),
-        epsilon=figure("eps", epsilon),
+        queries="" if queries is None else document("queries", queries),
+        epsilon="" if epsilon is None else figure("eps", epsilon),
         domain=None if domain is None else document("domain", domain),
         cells=options.get("max_cells"),
         **planned,
@@ -179,9 +189,14 @@ def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest
     return output_request(None if directory is None else os.fspath(directory), *named)
 
 
+def publisher(given: Mapping[str, object]) -> str:
+    """Whose release it is; empty: not stated."""
+    return str(stated(given, ALL).get("publisher", ""))
+
+
 def reason(given: Mapping[str, object]) -> Reason:
-    """Why a budget is opened or charged, and who asks."""
-    held = stated({name: value for name, value in given.items() if name in ("purpose", "by")}, RELEASING)
+    """Why a budget is opened or charged, who asks, and who approved."""
+    held = stated({name: value for name, value in given.items() if name in REASONS}, RELEASING)
     return Reason(**held)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -44,7 +45,7 @@ class Plan:
     @property
     def record(self) -> dict[str, Any]:
         """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
-        from dpqr.io.outputs.release_document import plan_document
+        from dpqr.io.outputs.plan_document import plan_document
 
         return plan_document(self._planned) | {"resources": asdict(self.resources)}
 
@@ -69,6 +70,21 @@ class Plan:
         from dpqr.report.plan_view import plan_view
 
         return Receipt.of(lambda: plan_view(self._planned, self.resources))
+
+    @property
+    def sha256(self) -> str:
+        """The hash by which ledger and record name the plan."""
+        return str(self.record["sha256"])
+
+    def save(self, path: Path) -> None:
+        """Write the plan to be reviewed, for `dpqr.release(table, plan=path)`, as `dpqr plan --out` does.
+
+        Raises:
+            UsageFault: the file exists, or cannot be written.
+        """
+        from dpqr.app.locked_plan import plan_file, save_plan
+
+        withheld(lambda: save_plan(self._planned, plan_file(os.fspath(path))))
 
     def __str__(self) -> str:
         return str(self.text)

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from dpqr.construction.release import Release as FinishedRun
     from dpqr.io.outputs.read_release import ReleaseFiles
 
-MEASURED = ("measured", "noise_deviation", "lower", "upper")
-
 
 class Origin(Protocol):
     """Where the parts of a release come from."""
@@ -48,7 +46,7 @@ class Release:
     >>> made
     Release(2 answers in 1 query, differentially private with epsilon = 1)
     >>> list(made.answers.columns)
-    ['query', 'sex', 'detail', 'estimate', 'measured', 'noise_deviation', 'lower', 'upper']
+    ['query', 'sex', 'detail', 'estimate', 'error', 'measured', 'noise_deviation', 'lower', 'upper', 'basis']
     """
 
     def __init__(self, origin: Origin) -> None:
@@ -65,8 +63,7 @@ class Release:
     def measured(self) -> pd.DataFrame:
         """The answers that were measured, with their noise and intervals; without the model's estimates."""
         held = self.answers[self.answers["measured"].notna()]
-        named = [name for name in held.columns if name in MEASURED or name != "estimate"]
-        return held[named].reset_index(drop=True)
+        return held.drop(columns=["estimate", "error", "basis"]).reset_index(drop=True)
 
     @property
     def directory(self) -> str | None:
@@ -220,9 +217,10 @@ class Kept:
 def release(
     table: object,
     *,
-    queries: Document,
-    eps: Figure,
+    queries: Document | None = None,
+    eps: Figure | None = None,
     domain: Document | None = None,
+    plan: Path | None = None,
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
@@ -236,23 +234,22 @@ def release(
     Args:
         table: a pandas DataFrame, anything with Arrow's C stream interface, a path, or a list of paths; only read.
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
-        dataset: whose budget pays, in `ledger`.
-        out: a new directory for the files. With a ledger, a run that is killed can then be continued with `resume`.
-        rehearse: run on rows of the public domain, free of charge; no table is opened, and None will do.
-        options: every other option of `dpqr release`, by its name with _ for -.
+        plan: the file of a reviewed plan (`Plan.save`). It states what is not given, and nothing public may differ.
+        dataset: whose budget pays, in `ledger`. out: a new directory; a killed run to it continues with `resume`.
+        rehearse: on rows of the public domain, free; None will do as table. options: of `dpqr release`, with _ for -.
 
     Raises:
         DpqrError: of the class whose `exit_code` the command would end with.
 
     Privacy:
-        (eps, delta)-differential privacy for the unit that the release names. Names and types of columns are looked at
-        before the budget pays, rows afterwards; nothing seeds the noise.
+        (eps, delta) for the unit that the release names. No row is looked at before the budget pays; noise has no seed.
     """
     request = release_request(
         _some(table, rehearse),
         queries=queries,
         eps=eps,
         domain=domain,
+        plan=plan,
         dataset=dataset,
         ledger=ledger,
         anchor=anchor,

@@ -20,6 +20,7 @@ TOPICS = (
     "units",
     "results",
     "ledger",
+    "review",
     "ci",
     "settings",
     "strategies",

@@ -33,6 +33,7 @@ from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.auto import TUNING as AUTO
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
+from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 
 Made = TypeVar("Made")
@@ -43,6 +44,9 @@ NUMBER = 8
 SIZES_SHOWN = 6
 
 ONE_TABLE = "--schedule auto: marginals, for one table of all columns has much less noise than rounds would leave"
+
+UNPAID = ("free", "none")
+"""What --error-bars may say beside a share: estimated from released values alone, or not at all."""
 
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
@@ -63,6 +67,11 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
 
     document: what the queries file says, where it was read already.
     """
+    return plan_with_documents(request, document)[0]
+
+
+def plan_with_documents(request: PlanRequest, document: QueriesDocument | None = None) -> tuple[Plan, QueriesDocument]:
+    """The same, and what the queries file says."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     refuse_idle_options(request)
     _roles(settled(request)[0])
@@ -89,13 +98,15 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
         seed=request.seed,
     )
     require_agreement(problem)
-    plan = _by_trust(foreign, lambda: least_noise(problem, budget, _counting(schedule, request, unit), wishes))
-    if free and (table := _one_table(plan, _counting(Marginals(), request, unit), wishes)):
+    plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
+    if free and (table := _one_table(plan, _with_more(Marginals(), request, unit), wishes)):
         plan, reasons = table, (ONE_TABLE,)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*notes, *unit_notes(unit, document.columns))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
-    return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory))
+    bars = request.error_bars != "none"
+    plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
+    return plan, document
 
 
 def _one_table(plan: Plan, marginals: Planner, wishes: Wishes) -> Plan | None:
@@ -124,6 +135,7 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
 def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
     _dropped_share(request)
+    _error_shares(request)
     notes = foreign_notes(request)
     return chosen_schedule(request), chosen_wishes(request), notes
 
@@ -146,11 +158,32 @@ def _dropped_share(request: PlanRequest) -> Fraction | None:
     return share
 
 
-def _counting(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
-    """The schedule with a count of what was left out: where one is asked for, or where it is free and can show any."""
+def _error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | None]:
+    """What --error-bars and --certify state: shares of the budget for the errors of unmeasured blocks, and of all.
+
+    Raises:
+        UsageFault: a share for each, and one draw serves both; or no share.
+    """
+    certify = fraction(request.certify, "--certify")
+    if request.error_bars in UNPAID:
+        return None, certify
+    try:
+        share = fraction(request.error_bars, "--error-bars")
+    except UsageFault as fault:
+        raise UsageFault(f"{fault}; --error-bars takes a share, free or none") from None
+    if share is not None and certify is not None:
+        raise UsageFault("--certify buys the errors of all blocks, for error bars too; leave --error-bars out")
+    return share, certify
+
+
+def _with_more(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
+    """The schedule with the errors of its answers; and with a count of what was left out, where one is asked for, or
+    where it is free and can show any."""
+    bars, certify = _error_shares(request)
+    whole = WithErrorBars(schedule=schedule, share=bars, certify=certify, free=request.error_bars in UNPAID)
     share = _dropped_share(request)
     free = unit.apart and unit.drops and not request.no_count_dropped
-    return WithDroppedCount(schedule=schedule, share=share) if free or share is not None else schedule
+    return WithDroppedCount(schedule=whole, share=share) if free or share is not None else whole
 
 
 def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:

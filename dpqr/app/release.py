@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
 
 from dpqr.app.bill import Bill, release_bill, require_affordable
+from dpqr.app.locked_plan import require_unchanged
 from dpqr.app.machine import require_resources, resources
 from dpqr.app.paid_run import PaidRun, is_published, paid_run
-from dpqr.app.planning import plan_release
+from dpqr.app.planning import plan_with_documents
+from dpqr.app.public_request import public_inputs
 from dpqr.app.reading import Reading, count_column, reading
 from dpqr.app.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
@@ -47,25 +50,32 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
         DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
             is read, and nothing is written to it.
     """
-    plan, held = _checked(request)
+    plan, held = checked_plan(request)
     _reserved(request.output, request.payer)
     require_resources(plan, request.output)
-    require_affordable(request.payer, release_bill(plan, held.policy))
+    bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    require_affordable(request.payer, bill, locked=request.locked is not None)
     return plan, resources(plan, request.output)
 
 
 def planned(request: ReleaseRequest) -> Plan:
     """The plan alone: neither output nor what is left of a budget is looked at. Raises: DpqrError."""
-    return _checked(request)[0]
+    return checked_plan(request)[0]
 
 
-def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
-    """The plan, and how the table is read."""
-    plan = plan_release(replace(request.plan, counts=count_column(request.source, request.payer)))
+def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
+    """The plan of a request, which is the locked one where it names one, and how the table is read."""
+    asked = replace(request.plan, counts=count_column(request.source, request.payer))
+    plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     held = reading(request.source, request.limits, plan.problem.domain, request.payer)
-    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
+    inputs = public_inputs(replace(request, plan=asked), held, document)
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
+    if request.locked:
+        require_unchanged(request.locked, plan)
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked))
+    return plan, held
 
 
 def release(
@@ -93,10 +103,11 @@ def release(
         The plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is known to
         a ledger only. The unit follows from the source's own count column, whatever the request says.
     """
+    request = _dated(request)
     output, payer = request.output, None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    plan, held = _checked(request)
+    plan, held = checked_plan(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
     target, prices = _reserved(output, payer), _prices(plan)
@@ -107,12 +118,22 @@ def release(
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         drawn = _drawn(plan, run, table, progress, source, prices)
-        reason = run.paid.reason if run.paid else request.reason
-        finished = replace(drawn, reason=reason, rehearsed=rehearsed)
+        finished = _named(drawn, request, run, rehearsed)
         if target:
             _write(finished, target, output)
         run.released()
     return finished
+
+
+def _dated(request: ReleaseRequest) -> ReleaseRequest:
+    """With today's date, where none is stated: taken before the table is opened, so that no row can decide it."""
+    return request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
+
+
+def _named(drawn: Release, request: ReleaseRequest, run: PaidRun, rehearsed: int | None) -> Release:
+    """With what the record says of the request."""
+    reason = run.paid.reason if run.paid else request.reason
+    return replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
 
 
 def save(finished: Release, output: OutputRequest) -> None:

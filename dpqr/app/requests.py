@@ -5,6 +5,7 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,6 +16,7 @@ from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.strategies.inputs import LockedPlan
 
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
@@ -26,11 +28,11 @@ ExistingForm = Literal["skip", "fail", "replace"]
 class PlanRequest:
     """What a release is planned from: every field is one option of the same name.
 
-    queries, domain: paths, or already parsed documents.
+    queries, domain: paths, or already parsed documents. Empty queries or epsilon: a locked plan states them.
     """
 
-    queries: str | dict[str, Any]
-    epsilon: str
+    queries: str | dict[str, Any] = ""
+    epsilon: str = ""
     delta: str | None = None
     domain: str | dict[str, Any] | None = None
     strict: bool = False
@@ -41,6 +43,8 @@ class PlanRequest:
     counts: str | None = None
     count_dropped: str | None = None
     no_count_dropped: bool = False
+    error_bars: str | None = None
+    certify: str | None = None
     schedule: str = "auto"
     distinguisher: str | None = None
     check: str | None = None
@@ -108,7 +112,9 @@ class LedgerRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. notes: what the plan shall say of the request itself. rehearse: on rows of the public domain."""
+    asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
+    shall say of the request itself. rehearse: on rows of the public domain. locked: the plan that the run must follow;
+    None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -116,8 +122,11 @@ class ReleaseRequest:
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
+    publisher: str = ""
+    date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    locked: LockedPlan | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -178,6 +187,15 @@ class PredictionRequest:
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
     notes: tuple[str, ...] = ()
+    rehearse: bool = False
+
+    @property
+    def place(self) -> str | None:
+        """Where the product goes. That of a rehearsal is none by its name."""
+        if self.out is None or not self.rehearse:
+            return self.out
+        folder, name = os.path.split(self.out)
+        return os.path.join(folder, f"rehearsal-{name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,33 +278,3 @@ class SweepRequest:
     def sources(self) -> dict[str, TableSource]:
         """The table, if there is one."""
         return {} if self.source is None else {"public": self.source}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoalRequest:
-    """What a release shall keep, as decimal text. error: --error; relative: --relative, which may end in %.
-
-    names: of the queries that shall keep it (--for); none: their mean shall.
-    """
-
-    error: str | None = None
-    relative: str | None = None
-    confidence: str | None = None
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastRequest:
-    """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
-
-    n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
-    earlier release with synthetic rows. runs: simulated releases on each public table; None: by the time of one.
-    """
-
-    release: ReleaseRequest
-    epsilons: tuple[str, ...] = ()
-    goal: GoalRequest | None = None
-    n: int | None = None
-    proxy: TableSource | None = None
-    like: str | None = None
-    runs: int | None = None

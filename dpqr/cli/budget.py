@@ -3,98 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
-from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli import groups
-from dpqr.cli.completion import datasets
-from dpqr.cli.options import Whole, added, delimiter, encoding, gathered
-from dpqr.cli.settings import say_settings
+from dpqr.cli.budget_options import Amount, Files, Reading, amount, files, reading
+from dpqr.cli.completion import DOCUMENTS, datasets
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
-    from dpqr.api.ledger import Budget, Ledger
-
-MEMORY = 2**28
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """Where the ledger and its anchor lie; None: as configured."""
-
-    ledger: str | None
-    anchor: str | None
-
-    def opened(self) -> Ledger:
-        """The ledger. Nothing is read or made yet."""
-        from dpqr.api.ledger import Ledger
-
-        return Ledger(self.ledger, self.anchor)
-
-
-def files(command: Decorated) -> Decorated:
-    """--ledger and --anchor, as `files`."""
-    words = "File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]"
-    return added(
-        gathered(Files, "files")(command),
-        click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
-        click.option("--anchor", metavar="FILE", help=words),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How every run reads the table: the options of the budget's policy that may be changed later."""
-
-    max_records: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    delimiter: str | None
-    encoding: str | None
-
-
-def reading(command: Decorated) -> Decorated:
-    """The limits of every run, the delimiter and the encoding, as `reading`."""
-    limit = partial(click.option, metavar="N")
-    return added(
-        gathered(Reading, "reading")(command),
-        limit("--max-records", type=Whole(1, MOST_RECORDS), help="Most rows."),
-        limit("--max-bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
-        limit("--max-memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
-        delimiter(),
-        encoding(),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
-    """What all releases of a dataset may spend together, and the largest of them; decimal texts."""
-
-    eps: str
-    delta: str | None
-    accounting: str | None
-    cap_eps: str | None
-    cap_delta: str | None
-
-
-def amount(command: Decorated) -> Decorated:
-    """--eps, --delta, --accounting and the caps, as `amount`."""
-    adds = "What adds up: basic (epsilon, or epsilon and delta) or zcdp (rho). [zcdp with a delta, else basic]"
-    return added(
-        gathered(Amount, "amount")(command),
-        click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together."),
-        click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy."),
-        click.option("--accounting", "--accountant", "accounting", metavar="NAME", help=adds),
-        click.option("--cap-eps", metavar="E", help="Epsilon of the largest single release. [no cap]"),
-        click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]"),
-    )
-
+    from dpqr.api.ledger import Budget
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
@@ -108,6 +27,7 @@ def command() -> None:
     dpqr budget init survey --eps 5 --delta 1e-9 --anchor /other/disk/survey.anchor
     dpqr budget init survey --eps 5 --delta 1e-6 --accounting basic
     dpqr budget policy survey --max-records 1000000
+    dpqr budget approve survey plan.json --by "M. Lee"
     dpqr budget show survey
     """
 
@@ -143,7 +63,6 @@ def init(
     Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
     """
     require_output()
-    say_settings()
     opened = files.opened().init(
         dataset,
         neighbours=neighbours,
@@ -165,12 +84,26 @@ def init(
 def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
     """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
 
-    Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`. A budget that was
-    opened before policies existed may be given any, once. A count column is fixed by `budget
-    init`: it says whom a budget protects.
+    Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`, and approvals: every
+    release then follows a plan that somebody else than who asks has approved. A budget that was opened before policies
+    existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
     """
     changed = files.opened().policy(dataset, fail=fail, **groups.keywords(reading))
     _show((changed,), changed.record if as_json else None)
+
+
+@command.command("approve")
+@click.argument("dataset", shell_complete=datasets)
+@click.argument("plan", metavar="PLAN", shell_complete=DOCUMENTS)
+@groups.asker
+@files
+def approve(dataset: str, plan: str, *, asker: groups.Asker, files: Files) -> None:
+    """Approve one release of DATASET by the plan in the file PLAN, which `dpqr plan --out` has written.
+
+    --by says who approves. The plan is made again from the documents that it holds, and refused where it differs.
+    """
+    digest = files.opened().approve(dataset, plan, **groups.keywords(asker))
+    say(f"approved one release of {dataset} by plan {digest}")
 
 
 @command.command("show")

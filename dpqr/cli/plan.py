@@ -15,7 +15,8 @@ from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.forecast import Outlook
+    from dpqr.app.forecast import ForecastRequest, GoalRequest, Outlook
+    from dpqr.io.outputs.atomic import SingleFile
 
 TOP = 20
 
@@ -33,6 +34,16 @@ class Forecasting:
     runs: int | None
     top: int
     svg: str | None
+
+    @property
+    def goal(self) -> GoalRequest | None:
+        """None: no goal is stated."""
+        from dpqr.app.forecast import GoalRequest
+
+        stated = self.error or self.relative or self.confidence or self.names
+        if not stated:
+            return None
+        return GoalRequest(error=self.error, relative=self.relative, confidence=self.confidence, names=self.names)
 
 
 def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -59,22 +70,24 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.asked
 @groups.guarantee
 @forecasting
-@groups.dropped_count
+@groups.bought
 @groups.strategies
 @groups.table
 @groups.payer
 @groups.display
+@options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
 def command(
     *,
     documents: groups.Asked,
     eps: str | None,
     guarantee: groups.Guarantee,
     wanted: Forecasting,
-    dropped: groups.DroppedCount,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
     display: groups.Display,
+    out: str | None,
 ) -> None:
     """Plan a release, and forecast its error. No private table is named, and none is opened.
 
@@ -84,17 +97,49 @@ def command(
     dpqr plan --queries q.json --eps 1 --n 50000
     dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
     dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
+    dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
-    from dpqr.api.forecast import asked_goal, forecast_request
+    from dpqr.api.options import table_source
     from dpqr.api.requests import release_request
-    from dpqr.app.forecast import forecast_releases
+    from dpqr.app.forecast import ForecastRequest, epsilons, forecast_releases
     from dpqr.cli.progress import remarks
 
-    asked = groups.keywords(documents, guarantee, dropped, strategies, table, payer)
-    release = release_request(None, eps="1", notes=settings_notes(), **asked)
-    goal = asked_goal(wanted.error, wanted.relative, wanted.confidence, wanted.names)
-    request = forecast_request(release, eps, goal, wanted.proxy or None, wanted.like, wanted.runs, asked)
-    _show(forecast_releases(request, remarks(display.progress)), wanted, display)
+    stated = groups.keywords(documents, guarantee, bought, strategies, table, payer)
+    request = ForecastRequest(
+        release=release_request(None, eps="1", notes=settings_notes(), **stated),
+        epsilons=() if eps is None else epsilons(eps),
+        goal=wanted.goal,
+        n=guarantee.n,
+        proxy=table_source(wanted.proxy, groups.keywords(table)) if wanted.proxy else None,
+        like=wanted.like,
+        runs=wanted.runs,
+    )
+    place = _place(out, request)
+    outlook = forecast_releases(request, remarks(display.progress))
+    _show(outlook, wanted, display)
+    if place:
+        _save(outlook, place)
+
+
+def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:
+    """Where the plan goes, looked at before anything is simulated."""
+    from dpqr.app.locked_plan import plan_file
+
+    if out is not None and len(request.epsilons) > 1:
+        raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
+    return None if out is None else plan_file(out)
+
+
+def _save(outlook: Outlook, place: SingleFile) -> None:
+    """The plan with its forecast, to be reviewed."""
+    from dpqr.app.forecast import forecast_document
+    from dpqr.app.locked_plan import save_plan
+    from dpqr.cli.streams import say
+
+    (point,) = outlook.points
+    expected = forecast_document(point.forecast) | {"notes": list(outlook.notes)}
+    digest = save_plan(point.plan, place, {"expected": expected})
+    say(f"planned into {place.given}, sha256 {digest}")
 
 
 def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import groups, options
-from dpqr.cli.completion import TABLES
+from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
@@ -47,11 +47,33 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The plan that was reviewed, who approved it, and whose release it is."""
+
+    plan: str | None
+    approved_by: str | None
+    publisher: str | None
+
+
+def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--plan, --approved-by and --publisher, as `review`."""
+    option = options.under("Review")
+    file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
+    return options.added(
+        options.gathered(Review, "review")(command),
+        option("--plan", **file, help="Follow this plan (dpqr plan --out); refused where anything differs."),
+        option("--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."),
+        option("--publisher", metavar="NAME", help="Whose release it is: one line, kept in the record."),
+    )
+
+
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
-@groups.asked
-@partial(groups.guarantee, required=True)
-@groups.dropped_count
+@partial(groups.asked, required=False)
+@groups.guarantee
+@review_options
+@groups.bought
 @groups.strategies
 @groups.table
 @groups.payer
@@ -69,9 +91,10 @@ def command(
     data: tuple[str, ...],
     *,
     documents: groups.Asked,
-    eps: str,
+    eps: str | None,
     guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
+    review: Review,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
@@ -89,25 +112,34 @@ def command(
     \b
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
-    dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/ --dry-run
+    dpqr release data.csv --plan plan.json --dataset survey --out release/
     """
     from dpqr.api.requests import release_request
     from dpqr.app.finished import already_released
 
+    _require_stated(review)
     request = release_request(
         data,
         eps=eps,
         resume=resume,
         rehearse=rehearse,
         notes=settings_notes(),
-        **groups.keywords(documents, guarantee, dropped, strategies, table, payer, asker, output),
+        **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, review, output),
     )
     if already_released(request):
         _skipped(display, output.out or "")
     elif dry_run:
         _plan(request, display)
     else:
-        _release(request, display)
+        _release(request, display, payer.typed)
+
+
+def _require_stated(review: Review) -> None:
+    """The usage error of a required option, for options that a plan would state."""
+    context = click.get_current_context()
+    for parameter in () if review.plan else context.command.params:
+        if parameter.name in ("queries", "eps") and context.params[parameter.name] is None:
+            raise click.MissingParameter(ctx=context, param=parameter)
 
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
@@ -117,7 +149,7 @@ def _plan(request: ReleaseRequest, display: groups.Display) -> None:
     Screen.of(display).plan(*dry_run(request))
 
 
-def _release(request: ReleaseRequest, display: groups.Display) -> None:
+def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
     from dpqr.app.release import release
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
@@ -129,7 +161,7 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
         finished = release(request, observer, planned=partial(screen.require_room, directory=directory))
     if finished.rehearsal and not directory and not display.as_json:
         product(release_guarantee(finished))
-    screen.release(finished, directory)
+    screen.release(finished, directory, ledger)
 
 
 def _skipped(display: groups.Display, directory: str) -> None:

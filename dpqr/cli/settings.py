@@ -12,15 +12,17 @@ from click.core import ParameterSource
 from dpqr.cli.streams import say
 
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
+_ERRORS = ("error-bars", "certify")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
-    "release": ("queries", *_RUN),
-    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by"))),
+    "release": ("queries", "publisher", *_RUN, *_ERRORS),
+    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
     "predict": _RUN,
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),
     "budget": {
         "init": ("ledger", "neighbours", "unit", "by"),
+        "approve": ("ledger", "by"),
         **dict.fromkeys(("policy", "show", "history", "verify", "export", "anchor"), _LEDGER),
     },
 }

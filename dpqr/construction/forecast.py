@@ -13,9 +13,8 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.construction.draws import Draws
-from dpqr.construction.loop import iterative_construction
+from dpqr.construction.loop import iterative_construction, released
 from dpqr.construction.public_tables import PublicTable
-from dpqr.construction.release import shown_hypothesis
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import prepare
@@ -171,7 +170,7 @@ def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
     """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""
     draws = Draws(data=Private(table.counts), accountant=guarded(plan), noise=PublicNoise(seed))
     shown, blocks = (
-        shown_hypothesis(plan, iterative_construction(draws, plan, _Unwatched())),
+        released(plan, iterative_construction(draws, plan, _Unwatched())),
         plan.problem.workload.blocks,
     )
     prepare(shown, blocks)

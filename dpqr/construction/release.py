@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
 
-from dpqr.construction.certificate import Certificate, certify
+from dpqr.construction.block_errors import BlockErrors
+from dpqr.construction.certificate import Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
-from dpqr.construction.loop import Outcome
+from dpqr.construction.error_bars import ErrorBars, error_bars
+from dpqr.construction.intervals import Intervals
+from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
+from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
@@ -29,13 +32,19 @@ from dpqr.workload.workload import Measurement
 class BlockAnswers:
     """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
 
-    estimate: the final hypothesis' answers. noisy: the last unbiased noisy answers (the estimates themselves, where
-    these are unbiased with a known spread), with their noise and intervals; NaN where nothing was measured.
+    estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
+    noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
+    with their noise and intervals; NaN where nothing was measured.
     """
 
     block: QueryBlock
     estimate: FloatArray
+    error: FloatArray
     noisy: Noisy
+
+    @property
+    def intervals(self) -> Intervals:
+        return Intervals.of(self.estimate, self.error, self.noisy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,9 +55,12 @@ class Release:
     guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
     events: what was charged, draw by draw; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
+    errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
+    bounds: on these errors, where they were bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
-    reason: why it was made, and who asked.
+    reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
+    not stated.
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
 
     >>> from dpqr.construction.draws import Draws
@@ -98,9 +110,14 @@ class Release:
     private: bool
     events: Composition = ()
     dropped: DroppedCount | None = None
+    errors: BlockErrors | None = None
+    bars: ErrorBars = field(default_factory=ErrorBars)
+    bounds: ErrorBounds | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
+    date: str = ""
+    publisher: str = ""
     rehearsed: int | None = None
 
     @property
@@ -121,11 +138,15 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
-    shown = shown_hypothesis(plan, outcome)
+    shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     answers = tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks)
+    estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     for each in answers:
-        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
+        require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
+    unknown = [each.block for each in answers if np.isnan(each.error).any()]
+    bars = error_bars(plan, outcome, shown, unknown)
+    answers = tuple(replace(each, error=bars.each.get(each.block.name, each.error)) for each in answers)
     return Release(
         plan=plan,
         answers=answers,
@@ -137,25 +158,22 @@ def assemble(
         private=private,
         events=events,
         dropped=dropped,
+        errors=outcome.errors,
+        bars=bars,
+        bounds=error_bounds(plan, outcome.errors, estimates),
         costs=costs or {},
         paid=paid,
     )
-
-
-def shown_hypothesis(plan: Plan, outcome: Outcome) -> Hypothesis:
-    """The last hypothesis, its answers moved to what its total of records could give. Where that total is not known to
-    be the table's, moving could take an answer away from the truth: what a certificate speaks of stays as it is."""
-    ended = outcome.hypothesis
-    certified = outcome.transcript.stopped and not plan.problem.unit.rows_public
-    return ended.clipped() if isinstance(ended, Clippable) and not certified else ended
 
 
 def _answers(
     block: QueryBlock, hypothesis: Hypothesis, measured: dict[str, Noisy], history: Sequence[Measurement]
 ) -> BlockAnswers:
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
-    noisy = measured.get(block.name) or unbiased_answers(block, hypothesis, estimate, history)
-    return BlockAnswers(block=block, estimate=estimate, noisy=noisy or Noisy.absent(block.rows))
+    unbiased = unbiased_answers(block, hypothesis, estimate, history)
+    noisy = measured.get(block.name) or unbiased or Noisy.absent(block.rows)
+    error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))
+    return BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy)
 
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:

@@ -6,11 +6,12 @@ import math
 from fractions import Fraction
 
 from dpqr.construction.certificate import Certificate
+from dpqr.construction.error_bars import ErrorBars
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import PrivacyBudget, downward_text, upward_text
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Phase, Plan
 
 FEW, DOUBT = 1 / 20, 1 / 100
 """Part of the records that may be left out without a warning; and how often noise may show as many, either way."""
@@ -18,10 +19,17 @@ FEW, DOUBT = 1 / 20, 1 / 100
 NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
 
 INTERVALS = (
-    f"lower and upper enclose the true answer with probability at least {float(LEVEL):g} over the noise of this run, "
-    "each single pair; of many intervals some will miss. They speak of noise alone: answers that were not measured "
-    "come from the model, whose error no interval covers."
+    f"Where basis is measured, lower and upper enclose the true answer with probability at least {float(LEVEL):g} over "
+    "the noise of this run, each single pair. Where it is estimate, they are the estimate and 1.96 of its estimated "
+    "errors to either side, which no theorem covers. They do not hold jointly: of many intervals some will miss."
 )
+
+SOURCES = {
+    "bought": "rest on noisy L1 errors that were bought too",
+    "rule of thumb": "rest on a rule of thumb from the last selections too",
+    "refits alone": "may be larger, for nothing measured shows them",
+}
+"""What the errors of unmeasured blocks rest on beside refits."""
 
 
 WHOLE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"
@@ -52,6 +60,14 @@ def dropped_words(unit: PrivacyUnit) -> str:
 def parallel_words(unit: PrivacyUnit) -> str:
     """Why the count adds nothing to what the run costs; empty where it has a price of its own."""
     return "; free, for a record is either kept or left out, and the larger price covers both" if unit.apart else ""
+
+
+def errors_words(phase: Phase) -> str:
+    """What the draws after the loop are of."""
+    drawn = "noisy L1 errors" if phase.count == 1 else f"{phase.count} draws of noisy L1 errors"
+    if phase.noun == "errors":
+        return f"{drawn} of the blocks that were left unmeasured, after the last refit, for error bars"
+    return f"{drawn} of all blocks, after the last refit, for bounds that are proved, and error bars"
 
 
 def dropped_warning(release: Release) -> str | None:
@@ -89,7 +105,7 @@ def ledger_words(release: Release) -> str:
     """Which releases of the table are covered together."""
     paid = release.paid
     if release.rehearsal:
-        return "A rehearsal costs nothing; the prices below are those of the release."
+        return FREE
     if paid is None:
         return NO_LEDGER
     return (
@@ -98,26 +114,36 @@ def ledger_words(release: Release) -> str:
     )
 
 
+FREE = "A rehearsal costs nothing; the prices below are those of the release."
+
+
+def rehearsal_words(rows: int, released: str) -> str:
+    """What stands in the place of a guarantee. released: what the run ended with, in the plural."""
+    drawn = f"{rows:,} rows were drawn from the public domain, and no table was opened"
+    return f"REHEARSAL: {drawn}; the {released} describe nobody."
+
+
 def release_guarantee(release: Release) -> str:
     """The same for a finished release; a rehearsal, and one that was drawn from a test source, claims nothing."""
     if release.rehearsed is not None:
-        return (
-            f"REHEARSAL: {release.rehearsed:,} rows were drawn from the public domain, and no table was opened; the "
-            "answers describe nobody."
-        )
+        return rehearsal_words(release.rehearsed, "answers")
     if not release.private:
         return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
     return guarantee(release.plan)
 
 
 def certainty(release: Release) -> str:
-    """What is known of the largest error over the workload: the certificate, or why there is none."""
-    if release.certificate:
-        return _certified(release.certificate, release.plan.problem.workload.rows)
+    """What is proved of the errors over the workload: certificate and bounds, or why there are none."""
+    known = (
+        release.certificate and _certified(release.certificate, release.plan.problem.workload.rows),
+        _bounded(release),
+    )
+    if sentences := [sentence for sentence in known if sentence]:
+        return " ".join(sentences)
     if release.plan.stop is None:
         return (
             "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
-            "Noise deviation and interval speak of the measured value beside them, not of the estimate."
+            f"{bars_words(release.bars)}"
         )
     return (
         "No certificate: the loop ended without meeting its stop test, so no bound on the error of all answers was "
@@ -125,15 +151,45 @@ def certainty(release: Release) -> str:
     )
 
 
+def bars_words(bars: ErrorBars) -> str:
+    """What the errors of the estimates are, and what they rest on."""
+    if bars.missing is not None:
+        return f"The errors of the estimates are not known: {bars.missing}."
+    if not bars.refits:
+        return "Noise deviation and interval speak of the measured value beside them."
+    sentence = f"The errors of the estimates are estimated from {bars.refits} refits with new noise"
+    left = len(bars.factors)
+    blocks = f"; those of {left:,} unmeasured {'block' if left == 1 else 'blocks'} {SOURCES[bars.source]}"
+    return f"{sentence}{blocks if left else ''}."
+
+
+def _bounded(release: Release) -> str | None:
+    """The bounds that --certify has bought, rounded up; why there are none, where a crash has lost them."""
+    found, plan = release.bounds, release.plan
+    if found is None:
+        return "The bounds that --certify bought were lost in a crash." if plan.phase("bounds") else None
+    share = "" if found.fraction is None else f" ({upward_text(Fraction(found.fraction), 4)} of the declared n)"
+    return (
+        f"Certificate: with probability at least {_confidence(found.confidence)}, over the noise of this run, the mean "
+        f"L1 error of the {len(found.blocks):,} blocks is at most {_records(found.mean)} records{share}, and that of "
+        "each of them at most its own bound in release.json, all at once."
+    )
+
+
 def _certified(certificate: Certificate, queries: int) -> str:
     """Both figures are rounded up, and the probability down: no more is promised than was planned."""
-    bound = certificate.records
-    records = f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
-    confidence = downward_text(Fraction(str(min(certificate.confidence, math.nextafter(1, 0)))), 9)
     share = (
         "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
     )
     return (
-        f"Certificate: with probability at least {confidence}, over the noise of this run, none of the "
-        f"{queries:,} estimates is off by more than {records} records{share}."
+        f"Certificate: with probability at least {_confidence(certificate.confidence)}, over the noise of this run, "
+        f"none of the {queries:,} estimates is off by more than {_records(certificate.records)} records{share}."
     )
+
+
+def _records(bound: float) -> str:
+    return f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
+
+
+def _confidence(probability: float) -> str:
+    return downward_text(Fraction(str(min(probability, math.nextafter(1, 0)))), 9)

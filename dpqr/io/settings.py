@@ -31,8 +31,11 @@ KEYS: dict[str, type] = {
     "n": int,
     "unit": str,
     "max-rows": int,
+    "error-bars": str,
+    "certify": str,
     "purpose": str,
     "by": str,
+    "publisher": str,
 }
 """What may be stated. Limits, delimiters and count columns are left to a budget's policy."""
 PATHS = ("queries", "domain", "ledger")

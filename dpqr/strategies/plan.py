@@ -17,6 +17,7 @@ from dpqr.privacy.events import Composition
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
+from dpqr.strategies.inputs import PublicInputs
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
@@ -54,7 +55,7 @@ class BlockForecast:
     error: float | None = None
 
 
-Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search"]
+Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search", "errors", "bounds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +69,8 @@ class Phase:
     | stage                  | a further measurement, of blocks that what was released before decides                  |
     | selection, measurement | of every round                                                                          |
     | search                 | the sum that a filter allows for all draws, where their prices follow what was released |
+    | errors                 | L1 errors of the blocks that were not measured, after the last refit                    |
+    | bounds                 | L1 errors of all blocks, for bounds that are proved and for error bars                  |
 
     count: how many draws; of a search: one sum. price: of each. events: all that is charged for them at most; none
     where a search's sum stands for them. blocks: what each of them measures, where the plan knows. single: whether a
@@ -105,7 +108,8 @@ class Plan:
     phases: all draws, in their order. stop: the test that may end the loop; None: there is none.
     epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
-    for the user.
+    for the user. error_bars: whether answers get estimated errors. inputs: documents and options that it was made from,
+    for the record; None: not known.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -139,6 +143,8 @@ class Plan:
     bytes: int = 0
     notes: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()
+    error_bars: bool = True
+    inputs: PublicInputs | None = None
 
     def named(self, noun: Noun) -> tuple[Phase, ...]:
         """The phases of that noun, in their order."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VARYING = {"time", "seal", "ledger", "hash"}
+VARYING = {"time", "seal", "ledger", "hash", "sha256"}
 
 
 def without(document):

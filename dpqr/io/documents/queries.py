@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from dpqr.data.arrays import Axes
@@ -21,11 +22,11 @@ from dpqr.io.documents.asked import NOTHING, Asked, asked
 from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
 from dpqr.io.documents.cuts import added
-from dpqr.io.documents.decoding import Location, fitting, number, obvious, shaped
+from dpqr.io.documents.decoding import Location, fitting, obvious, shaped
 from dpqr.io.documents.document_text import read_document, written_in
 from dpqr.io.documents.domain import checked_domain, draft_domain, listed
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
-from dpqr.io.documents.entry import Compiled, Frame
+from dpqr.io.documents.entry import Compiled, Frame, selection_weight
 from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import (
     KINDS,
@@ -40,6 +41,7 @@ from dpqr.io.documents.forms import (
 )
 from dpqr.io.documents.kinds import asks_nothing
 from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
+from dpqr.io.documents.sources import Sources
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
@@ -82,8 +84,6 @@ def _block(frame: Frame, axes: Axes, prefix: str = "") -> QueryBlock:
     return QueryBlock(name=f"{prefix}marginal({names})" if axes else f"{prefix}total", factors=frame.identities(axes))
 
 
-MAX_WEIGHT = 10**9
-
 _COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
     "marginal": compile_marginal,
     "marginals": compile_marginals,
@@ -104,11 +104,13 @@ class QueriesDocument:
     columns that nobody asks about drop no row.
     workload: blocks whose axes are positions in `domain`.
     columns: names of all columns of the whole domain.
+    sources: the documents as they were parsed.
     notes: what a plan must say of it; binning_errors: per block of a sum, the largest error a record by its binning.
     """
 
     domain: Domain
     workload: Workload
+    sources: Sources
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     binning_errors: tuple[tuple[str, Fraction], ...] = ()
@@ -129,20 +131,19 @@ def read_queries(
 
     Raises:
         UsageFault: a file cannot be read.
-        DocumentError: they ask for nothing that can be answered; the message names file and JSON path of each fault,
-            those of the domain too.
+        DocumentError: they ask for nothing that can be answered; file and JSON path of each fault are named.
     """
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
     location, folder = written_in(file) if file else Location("queries"), file.parent if file else Path()
     form = _form(path, location, faults)
     named = NOTHING if strict else asked(listed(form, "queries"))
-    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults, named)
-    whole = given or _stated_domain(form, folder, location, faults, named)
+    stated = (form, folder, location, faults, named)
+    whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
     compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
-    unused = given is not None and "domain" in form
+    unused = domain is not None and "domain" in form
     notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
-    return _projected(whole, compiled, notes)
+    return _projected(whole, compiled, notes, Sources(queries=form, domain=declared, folder=folder))
 
 
 def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
@@ -157,11 +158,13 @@ def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, f
     return {"domain": None}
 
 
-def _stated_domain(form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: Asked) -> Domain:
-    """The domain that a queries file holds or names; a draft where that has a fault."""
+def _stated_domain(
+    form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: Asked
+) -> tuple[Domain, Any]:
+    """The domain that a queries file holds or names, and its document; a draft where that has a fault."""
     at, stated = location.key("domain"), form.get("domain")
     if isinstance(stated, dict):
-        return draft_domain(stated, at, faults, named)
+        return draft_domain(stated, at, faults, named), stated
     with faults.kept():
         if isinstance(stated, str) and stated:
             return _named_domain(folder / stated, at, faults, named)
@@ -170,10 +173,10 @@ def _stated_domain(form: dict[str, Any], folder: Path, location: Location, fault
                 'there is no domain: give --domain FILE, or state "domain" here\n'
                 "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
             )
-    return DomainDraft((), broken=(UNREADABLE,))
+    return DomainDraft((), broken=(UNREADABLE,)), None
 
 
-def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) -> Domain:
+def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) -> tuple[Domain, Any]:
     try:
         return checked_domain(path, faults, named)
     except UsageFault as error:
@@ -209,7 +212,23 @@ def _compiled(value: Any, frame: Frame, faults: Faults) -> Compiled | None:
         return None
     kind, value = _kind(value, frame.location, faults)
     entry = fitting(shaped(value, KINDS[kind], frame.location, faults), KINDS[kind])
-    return None if entry is None else _titled(_COMPILERS[kind](entry, frame), entry, frame.location)
+    return None if entry is None else _checked(kind, entry, frame)
+
+
+def _checked(kind: str, entry: Entry, frame: Frame) -> Compiled:
+    """Compiled, its weight and its `by` checked apart from the rest. Raises: DocumentError of all their faults."""
+    faults = Faults()
+    by: Sequence[str] = getattr(entry, "by", ())
+    part = msgspec.structs.replace(entry, by=()) if by else entry
+    with faults.kept():
+        weight = selection_weight(entry, frame.location)
+    with faults.kept():
+        frame.axes(by, frame.location.key("by"))
+        part = entry
+    with faults.kept():
+        compiled = _COMPILERS[kind](part, frame)
+    faults.pass_on()
+    return _titled(compiled, entry, weight)
 
 
 def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
@@ -227,11 +246,8 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
     return meant, {meant if key == unknown else key: part for key, part in value.items()}
 
 
-def _titled(compiled: Compiled, entry: Entry, location: Location) -> Compiled:
+def _titled(compiled: Compiled, entry: Entry, weight: Fraction) -> Compiled:
     """With the entry's own name and weight; blocks of `marginals` and `conjunctions` have taken the name in already."""
-    weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, location.key("weight"))
-    if not 0 < weight <= MAX_WEIGHT:
-        raise location.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
     named: dict[str, Any] = {"weight": weight}
     if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry):
         named["name"] = entry.name
@@ -255,7 +271,7 @@ def _silent(whole: Domain, axes: Axes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(whole.facts.silent(axes)))
 
 
-def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) -> QueriesDocument:
+def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...], sources: Sources) -> QueriesDocument:
     """Only the columns that are asked about: |X| is what memory and error bounds grow with."""
     axes = Workload(tuple(block for one in compiled for block in one.blocks)).axes
     if not axes:
@@ -275,6 +291,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
     return QueriesDocument(
         domain=whole.project(axes),
         columns=whole.names,
+        sources=sources,
         workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks)),
         notes=(*notes, *(f"{one.blocks[0].name}: {note}" for one in compiled for note in one.notes)),
         binning_errors=tuple(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from importlib import metadata
 from typing import Any
 
-from dpqr.data.attribute import Attribute
+from dpqr import __version__
+from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts
 from dpqr.noise.law import NoiseLaw
@@ -17,6 +20,8 @@ from dpqr.privacy.reason import Reason
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 
+LIBRARIES = ("numpy", "scipy", "pyarrow")
+"""Those whose versions may change a digit of an answer, or a byte of a file."""
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -31,8 +36,16 @@ def budget_part(budget: PrivacyBudget) -> dict[str, Any]:
 
 
 def reason_part(reason: Reason) -> dict[str, str | None]:
-    """Why a run was made, and who asked; null where it was not stated."""
-    return {"purpose": reason.purpose or None, "by": reason.by or None}
+    """Why a run was made, who asked, and who approved; null where it was not stated."""
+    stated = {"purpose": reason.purpose, "by": reason.by, "approved_by": reason.approved_by}
+    return {name: text or None for name, text in stated.items()}
+
+
+def versions_part() -> dict[str, str]:
+    """What made a record: dpqr, Python, the libraries that compute and write, and the kind of machine."""
+    libraries = {name: metadata.version(name) for name in LIBRARIES}
+    machine = f"{platform.system()} {platform.machine()}"
+    return {"dpqr": __version__, "python": platform.python_version(), **libraries, "platform": machine}
 
 
 def price_part(price: Price | None) -> dict[str, Any] | None:
@@ -109,6 +122,7 @@ def _column(attribute: Attribute) -> dict[str, Any]:
         "kind": kind(attribute.axis),
         "cells": attribute.size,
         "own_cells": list(attribute.own_cells),
+        **({"ordered": True} if isinstance(attribute.axis, Labels) and attribute.ordered else {}),
     }
 
 

@@ -1,4 +1,4 @@
-"""release.json and the plan document: the public record of a run, versioned.
+"""release.json: the public record of a run, versioned.
 
 Everything here is public or released: no timings, no row counts, no file contents. The same release always gives the
 same document. Rationals are exact text ("1/10"), with a float beside them that is rounded up.
@@ -11,155 +11,109 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr import __version__
-from dpqr.construction.certificate import Certificate
+from dpqr.construction.block_errors import BlockErrors
+from dpqr.construction.certificate import Certificate, ErrorBounds
+from dpqr.construction.error_bars import ErrorBars
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import (
     INTERVALS,
+    bars_words,
     certainty,
     choice_words,
     dropped_warning,
     dropped_words,
-    guarantee,
     release_guarantee,
 )
-from dpqr.data.unit import PrivacyUnit
 from dpqr.io.outputs.document_parts import (
-    budget_part,
-    domain_part,
     events_part,
     kind,
     law_part,
-    option_parts,
-    price_part,
     rational,
     reason_part,
-    workload_part,
+    versions_part,
 )
+from dpqr.io.outputs.plan_document import PLAN_FORMAT as PLAN_FORMAT
+from dpqr.io.outputs.plan_document import SEAL as SEAL
+from dpqr.io.outputs.plan_document import plan_document as plan_document
+from dpqr.io.outputs.plan_document import plan_hash as plan_hash
+from dpqr.io.outputs.plan_document import sealed as sealed
+from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.privacy.ledger import Reservation
-from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Measurement
 
-PLAN_FORMAT = "plan/1"
 RELEASE_FORMAT = "release/1"
-
-
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """The run on paper, as `--dry-run --json` prints it and as release.json repeats it. Plain JSON values."""
-    return {
-        "dpqr": PLAN_FORMAT,
-        "version": __version__,
-        "guarantee": guarantee(plan),
-        "unit": _unit(plan.problem.unit),
-        "n": plan.problem.n,
-        "most": plan.problem.most,
-        "persons": plan.problem.persons,
-        "budget": budget_part(plan.budget),
-        **_strategies(plan),
-        "domain": domain_part(plan.problem.domain),
-        "workload": workload_part(plan.problem.workload, plan.problem.domain),
-        **_schedule(plan),
-        "events": events_part(plan.events),
-        "proved_epsilon": rational(plan.epsilon),
-        "forecast": [
-            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation, "error": block.error}
-            for block in plan.forecast
-        ],
-        "bytes": plan.bytes,
-        "seed": plan.problem.seed,
-        "notes": list(plan.notes),
-    }
 
 
 def release_document(
     release: Release,
     *,
-    files: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
     synthetic: dict[str, Any] | None = None,
     receipt: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn; receipt:
-    the whole receipt in words, lines of a name and a text, as `dpqr show` prints them.
+    """The record of `release`.
+
+    files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; receipt: the
+    whole receipt in words, lines of a name and a text, as `dpqr show` prints them.
 
     events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
     ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
     The guarantee is that of all planned events, wherever the loop stopped; what a ledger gave back for an early stop
-    stands in the ledger.
+    stands in the ledger. sha256: of the canonical JSON of all the rest.
     """
     plan = release.plan
+    return sealed(
+        {
+            "dpqr": RELEASE_FORMAT,
+            **_origin(release),
+            "guarantee": release_guarantee(release),
+            "unit": plan.problem.unit.words,
+            "counts": plan.problem.unit.counted,
+            "ledger": _ledger(release.paid),
+            **reason_part(release.reason),
+            "events": events_part(release.events or plan.events),
+            "spent": _spent(release),
+            "certainty": certainty(release),
+            "receipt": [list(line) for line in receipt],
+            "certificate": _certificate(release.certificate),
+            "intervals": {"level": float(LEVEL), "words": INTERVALS},
+            **_measured_errors(release),
+            "dropped": _dropped(release),
+            "trust": list(release.trust),
+            "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
+            "synthetic": synthetic,
+            "files": list(files or {}),
+            "hashes": dict(files or {}),
+            "plan": plan_document(plan),
+            "transcript": [_round(finished) for finished in release.transcript.rounds],
+        }
+    )
+
+
+def _origin(release: Release) -> dict[str, Any]:
+    """What made it, when and for whom, and whether it is what it looks like."""
     return {
-        "dpqr": RELEASE_FORMAT,
         "version": __version__,
+        "versions": versions_part(),
+        "date": release.date or None,
+        "publisher": release.publisher or None,
         "rehearsal": release.rehearsal,
         "private": release.private,
         "warning": dropped_warning(release),
-        "guarantee": release_guarantee(release),
-        "unit": plan.problem.unit.words,
-        "counts": plan.problem.unit.counted,
-        "ledger": _ledger(release.paid),
-        **reason_part(release.reason),
-        "events": events_part(release.events or plan.events),
-        "spent": _spent(release),
-        "certainty": certainty(release),
-        "receipt": [list(line) for line in receipt],
-        "certificate": _certificate(release.certificate),
-        "intervals": {"level": float(LEVEL), "words": INTERVALS},
-        "dropped": _dropped(release),
-        "trust": list(release.trust),
-        "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
-        "synthetic": synthetic,
-        "files": list(files),
-        "plan": plan_document(plan),
-        "transcript": [_round(finished) for finished in release.transcript.rounds],
     }
 
 
-def _unit(unit: PrivacyUnit) -> dict[str, Any]:
-    """max_rows: of each person; null where every row is its own unit. counts: the count column of a histogram."""
+def _measured_errors(release: Release) -> dict[str, Any]:
+    """What the errors of answers rest on, and what was bought of them; null for what was not."""
     return {
-        "neighbours": unit.neighbours.value,
-        "column": unit.column,
-        "max_rows": unit.rows if unit.column is not None else None,
-        "counts": unit.counted,
-        "words": unit.words,
-    }
-
-
-def _strategies(plan: Plan) -> dict[str, Any]:
-    roles = plan.roles
-    return {
-        "schedule": option_parts(plan.schedule),
-        "distinguisher": option_parts(roles.distinguisher),
-        "check": option_parts(roles.check),
-        "update": option_parts(roles.update),
-        "accountant": roles.accountant.name,
-        "asked": sorted(plan.asked),
-    }
-
-
-def _schedule(plan: Plan) -> dict[str, Any]:
-    """What will be drawn, how often, at what price, and when the loop stops."""
-    problem, stop = plan.problem, plan.stop
-    return {
-        "opening": [[block.name for block in blocks] for blocks in plan.opening],
-        "rounds": plan.rounds,
-        "price": {
-            "dropped": price_part(plan.price("left out")),
-            "opening": price_part(plan.price("opening")),
-            "selection": price_part(plan.price("selection")),
-            "measurement": price_part(plan.price("measurement")),
-            "stages": [price_part(phase.price) for phase in plan.named("stage")],
-        },
-        "alpha": None if problem.alpha is None else rational(problem.alpha),
-        "promise": None if stop is None else stop.promise,
-        "beta": None if stop is None else rational(problem.beta),
-        "level": None if problem.level is None else rational(problem.level.value),
-        "variant": problem.level.variant if problem.level else None,
-        "threshold": None if stop is None else rational(stop.threshold),
+        "error_bars": _bars(release.bars),
+        "errors": None if release.errors is None else _errors(release.errors),
+        "bounds": None if release.bounds is None else _bounds(release.bounds),
     }
 
 
@@ -199,6 +153,50 @@ def _dropped(release: Release) -> dict[str, Any] | None:
         "law": law_part(found.measurement.law),
         "charge": found.charge,
         "parallel": release.plan.problem.unit.apart,
+    }
+
+
+def _errors(found: BlockErrors) -> dict[str, Any]:
+    """The draws of L1 errors, in their order: noisy integers, each the sum or the largest over a group of blocks of its
+    errors, in units of 1 / fineness of what one record moves (units: by block, in its grid) and rounded down."""
+    draws, unit = [found.sums, *([found.largest] if found.largest else [])], found.sums.errors.unit
+    return {
+        "fineness": FINENESS,
+        "units": {block.name: error_unit(block, unit) for block in found.sums.errors.blocks},
+        "draws": [
+            {
+                "of": "largest" if drawn.errors.largest else "sum",
+                "groups": [[block.name for block in group] for group in drawn.errors.groups],
+                "values": drawn.values.tolist(),
+                "law": law_part(drawn.law),
+                "charge": drawn.charge,
+            }
+            for drawn in draws
+        ],
+    }
+
+
+def _bars(bars: ErrorBars) -> dict[str, Any]:
+    """What the column `error` rests on. refits: with the public seeds after the plan's own. factors: of unmeasured
+    blocks, from `source`. predicted: L1 errors of blocks by refits, in records, before the factor. missing: why no
+    errors are estimated."""
+    return {
+        "words": bars_words(bars),
+        "refits": bars.refits,
+        "source": bars.source,
+        "factors": dict(bars.factors),
+        "predicted": dict(bars.predicted),
+        "missing": bars.missing,
+    }
+
+
+def _bounds(bounds: ErrorBounds) -> dict[str, Any]:
+    """All hold at once with probability `confidence`; L1 errors in records."""
+    return {
+        "mean": bounds.mean,
+        "fraction": bounds.fraction,
+        "confidence": bounds.confidence,
+        "blocks": [{"name": name, "records": records} for name, records in bounds.blocks.items()],
     }
 
 

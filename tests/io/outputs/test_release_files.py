@@ -1,4 +1,5 @@
 import csv
+import hashlib
 import json
 import stat
 import time
@@ -16,6 +17,7 @@ from dpqr.data.domain import Domain
 from dpqr.io.outputs.atomic import reserve
 from dpqr.io.outputs.release_document import release_document
 from dpqr.io.outputs.release_files import (
+    BASIS,
     FIGURES,
     OWN_COLUMNS,
     answer_records,
@@ -35,7 +37,9 @@ def test_answers_and_record(release, tmp_path, form):
     write_release(release, reserve(str(tmp_path / "out")), answers=form)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [f"answers.{form}", "release.json"]
     record = json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
-    assert record == release_document(release, files=[f"answers.{form}"])
+    name = f"answers.{form}"
+    digest = hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest()
+    assert record == release_document(release, files={name: digest})
 
 
 def test_synthetic_data_and_its_seed_stand_in_the_record(release, tmp_path):
@@ -86,6 +90,7 @@ def with_blocks(release, domain, blocks):
         BlockAnswers(
             block=block,
             estimate=np.arange(block.rows, dtype=np.float64),
+            error=np.full(block.rows, np.nan),
             noisy=Noisy.nothing(block.rows),
         )
         for block in blocks
@@ -95,7 +100,7 @@ def with_blocks(release, domain, blocks):
 
 def test_columns_come_in_order_and_only_for_attributes_that_some_block_keeps_apart(release):
     table = answers_table(release)
-    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES]
+    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES, BASIS]
     assert table.rows == release.plan.problem.workload.rows
     assert table.columns["sex"].places.dtype == np.int8
 
@@ -151,7 +156,7 @@ def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(relea
     domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in names))
     blocks = (QueryBlock(name="m", factors=tuple(Factor.identity(axis, 2) for axis in range(len(names)))),)
     table = answers_table(with_blocks(release, domain, blocks))
-    moved = list(table.columns)[1 : -len(FIGURES) - 1]
+    moved = list(table.columns)[1 : -len(FIGURES) - 2]
     assert moved == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
     assert plain_values(table.columns["column_column_query"])[:3] == ["0", "1", "0"]
 

@@ -1,0 +1,207 @@
+"""Refits: by how much the released answers would be off, had the release's own rows been the table.
+
+A parametric bootstrap. The same blocks are measured again, with new public noise of the same laws, around the counts of
+the release's synthetic rows; the update rule refits; its answers are compared with those counts. What a search left out
+has left no trace in the rows: `dpqr.construction.error_factors` scales the errors of unmeasured blocks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dpqr.construction.loop import Outcome
+from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.histogram import SparseHistogram
+from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable, prepare
+from dpqr.hypotheses.linear_estimate import GroupEstimate
+from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.public import public_laplaces, public_normals
+from dpqr.plugins import is_builtin
+from dpqr.strategies.plan import Plan
+from dpqr.strategies.problem import Problem
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement, rounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
+
+    most: int = 6  # refits
+    fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
+    work: int = 3 * 2**19  # answers that all refits give and measure together, about
+    block: int = 100  # answers that take as long as the least block
+    own: int = 5  # refits from which an answer's own error is looked at beside that of its size
+    doubt: float = 2.0  # deviations by which residuals exceed the refits' before that counts
+    rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
+
+
+TUNING = Tuning()
+LARGEST = 2**61
+"""Of an answer, in its grid."""
+
+Answered = Callable[[QueryBlock], FloatArray]
+"""Answers to a block, in units of its grid, shape (rows,)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RefitError:
+    """Of one block, in records (or the summed column's unit).
+
+    each: root mean square error of every answer, shape (rows,); where there are enough refits the larger of its own and
+    that of the block's answers of similar size. total: mean L1 error of the block.
+    """
+
+    each: FloatArray
+    total: float
+
+
+def can_refit(plan: Plan) -> str | None:
+    """Why the errors of a plan's answers cannot be estimated by refits; None: they can. Public."""
+    rule = plan.roles.update
+    if not is_builtin(rule):
+        return f"update rule {rule.name!r} is a third party's"
+    if plan.problem.level is not None or not rule.cumulative:
+        return "the update rule follows the measurements one by one, so a refit would take as long as the run"
+    return None
+
+
+def refit_errors(plan: Plan, outcome: Outcome, shown: Hypothesis) -> Mapping[str, RefitError]:
+    """Errors of all answers of a plan that `can_refit`, by the block's name.
+
+    Args:
+        outcome: of the run.
+        shown: its hypothesis, as it is released.
+
+    Privacy:
+        Post-processing, with public randomness: of the plan's seed, and of the numbers after it, one a measurement.
+    """
+    blocks, history = plan.problem.workload.blocks, outcome.transcript.measurements
+    if not history:
+        return {}
+    count = refit_count(blocks, history)
+    counted = _stand_in(shown, plan.problem)
+    found = {block.name: _BlockErrors.of(block, counted(block), history) for block in blocks}
+    for number in range(count):
+        again = _measured_again(history, counted, plan.problem.seed + 1 + number * len(history))
+        refitted = _refitted(plan, outcome.hypothesis, again)
+        prepare(refitted, blocks)
+        for block in blocks:
+            found[block.name].add(refitted.answer(block), again)
+    return {block.name: found[block.name].error(shown.answer(block), history, count) for block in blocks}
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _BlockErrors:
+    """What all refits show of one block, in units of its grid.
+
+    counts: shape (rows,). place: of the measurement that answers it without the hypothesis. squares: summed over the
+    refits, shape (rows,). total: summed L1 errors. residual: summed mean squares of what was measured less the answers.
+    """
+
+    block: QueryBlock
+    counts: FloatArray
+    place: tuple[int, int] | None
+    squares: FloatArray
+    total: float = 0.0
+    residual: float = 0.0
+
+    @classmethod
+    def of(cls, block: QueryBlock, counts: FloatArray, history: Sequence[Measurement]) -> _BlockErrors:
+        return cls(block=block, counts=counts, place=measured_at(block, history), squares=np.zeros(block.rows))
+
+    def add(self, answers: FloatArray, history: Sequence[Measurement]) -> None:
+        """One refit, and the measurements that it was fitted to."""
+        off = answers - self.counts
+        self.squares += off * off
+        self.total += float(np.abs(off).sum())
+        self.residual += self._residual(answers, history)
+
+    def error(self, answers: FloatArray, history: Sequence[Measurement], refits: int) -> RefitError:
+        """Of the released answers, from those to the refits.
+
+        Where the released answers are further from what was measured than refits are, they miss something that the
+        release's own rows do not show: the mean square error is larger by the difference of the two mean squares.
+        """
+        squares, doubt = self.squares / refits, TUNING.doubt * (2.0 / self.block.rows) ** 0.5
+        more = max(0.0, self._residual(answers, history) - self.residual / refits * (1.0 + doubt))
+        mean, scale = float(squares.mean()), float(self.block.scale)
+        times = (1.0 + more / mean) ** 0.5 if mean > 0.0 else 1.0
+        each = _larger(squares, self.counts, refits) if mean > 0.0 else np.full(squares.shape, more**0.5)
+        return RefitError(each=each * (times * scale), total=self.total / refits * times * scale)
+
+    def _residual(self, answers: FloatArray, history: Sequence[Measurement]) -> float:
+        if self.place is None:
+            return 0.0
+        one, index = history[self.place[0]], self.place[1]
+        return float(np.mean((_answered(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
+
+
+def measured_at(block: QueryBlock, history: Sequence[Measurement]) -> tuple[int, int] | None:
+    """The last measurement, and the place in it, of a block of this name or of a marginal over all its attributes."""
+    axes = frozenset(block.axes)
+    for number in reversed(range(len(history))):
+        for place, one in enumerate(history[number].blocks):
+            if one.name == block.name or (one.is_marginal and axes.issubset(one.axes)):
+                return number, place
+    return None
+
+
+def _answered(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:
+    """A block's answers from what was measured of itself, or of a marginal."""
+    if source.name == block.name:
+        return values.astype(np.float64)
+    sizes = [size for factor in source.factors for size in factor.sizes]
+    answers: FloatArray = block.answer(GroupEstimate(axes=source.axes, cells=values.reshape(sizes).astype(np.float64)))
+    return answers
+
+
+def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement]) -> int:
+    """How many refits, from public sizes."""
+    work = sum(block.rows + TUNING.block for block in blocks)
+    work += sum(block.rows + TUNING.block for one in history for block in one.blocks)
+    return max(TUNING.fewest, min(TUNING.most, TUNING.work // work))
+
+
+def _stand_in(hypothesis: Hypothesis, problem: Problem) -> Answered:
+    """The counts that take the table's place: of synthetic rows, else of the hypothesis itself."""
+    if not isinstance(hypothesis, Sampleable) or hypothesis.total > TUNING.rows:
+        return hypothesis.answer
+    codes = hypothesis.rows(max(0, round(hypothesis.total)), problem.seed)
+    table = SparseHistogram(problem.domain.shape, codes, np.ones(len(codes), dtype=np.int64))
+    table.prefetch([block.axes for block in problem.workload.blocks])
+    return lambda block: block.answer(table).astype(np.float64)
+
+
+def _measured_again(history: Sequence[Measurement], counted: Answered, seed: int) -> list[Measurement]:
+    """The same blocks, with new noise of the same laws, rounded. The seeds from this one on, one a measurement."""
+    return [_drawn(one, counted, seed + place) for place, one in enumerate(history)]
+
+
+def _drawn(measured: Measurement, counted: Answered, seed: int) -> Measurement:
+    draws = public_laplaces if isinstance(measured.law, DiscreteLaplace) else public_normals
+    ends = np.cumsum([block.rows for block in measured.blocks])
+    parts = np.split(draws(seed, int(ends[-1])) * measured.law.deviation, ends[:-1])
+    pairs = zip(measured.blocks, parts, strict=True)
+    values = tuple(rounded(counted(block) + part, LARGEST) for block, part in pairs)
+    return Measurement(blocks=measured.blocks, values=values, law=measured.law)
+
+
+def _refitted(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Hypothesis:
+    """Potentials are a warm start that changes no answer; other rules start anew."""
+    rule, problem = plan.roles.update, plan.problem
+    first = hypothesis if hasattr(hypothesis, "potentials") else rule.start(problem)
+    refitted: Hypothesis | None = rule.update(problem, first, history)
+    return hypothesis if refitted is None else refitted
+
+
+def _larger(squares: FloatArray, counts: FloatArray, refits: int) -> FloatArray:
+    """The root of the larger of each answer's own mean square, and the mean of those of its size, by powers of two."""
+    sizes = np.log2(1.0 + np.abs(counts)).astype(np.int64)
+    alike = (np.bincount(sizes, squares) / np.maximum(np.bincount(sizes), 1))[sizes]
+    found: FloatArray = np.sqrt(np.maximum(squares, alike) if refits >= TUNING.own else alike)
+    return found

@@ -1,0 +1,199 @@
+"""Block errors: noisy L1 errors of a hypothesis' answers, block by block or group by group, after the last refit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.noisy_answers import RECORDS, refuse_beyond, refuse_noise
+from dpqr.mechanisms.scores import largest_total
+from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
+from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.budget import Price
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.stacking import all_answers, stacked
+from dpqr.workload.workload import rounded
+
+Groups = tuple[tuple[QueryBlock, ...], ...]
+
+
+FINENESS = 64
+"""Answers of a hypothesis are rounded to this part of a block's grid, so that rounding hides no error."""
+
+
+def error_unit(block: QueryBlock, unit: PrivacyUnit) -> int:
+    """How far one record, or person, moves the block's L1 error at most, in units of its grid; never below 1."""
+    return max(1, sensitivity((block,), Norm.L1, unit))
+
+
+def fine_answers(answers: FloatArray) -> IntArray:
+    """A hypothesis' answers, in units of their blocks' grids, rounded to 1 / FINENESS of these; of the same shape."""
+    return rounded(answers * FINENESS, 2**61 // max(len(answers), 1))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupErrors:
+    """One integer for each group of blocks: the sum, or the largest, of floor(e / d) over its blocks.
+
+    e: the block's L1 error, in units of 1 / FINENESS of its grid. d: its `error_unit`.
+    groups: disjoint and public; they may depend on anything that was released. expected: the hypothesis' answers to
+    all blocks, group by group, as `fine_answers`, shape (answers,). largest: whether the largest error stands for a
+    group, and not the sum. records: declared cap on the number of records.
+
+    Raises:
+        InfeasiblePlan: a sum could reach 2^62.
+
+    Privacy:
+        Neighbours: those of `unit`. e_b = |F q_b(x) - expected_b|_1 with F = FINENESS is an integer, for all its terms
+        are, and no rounding depends on x. Between neighbours it moves, by the triangle inequality, by at most F times
+        the L1 change d_b of the block's true answers, which is its `error_unit`: add-remove 1 for a marginal, in
+        general the largest column L1 norm; at most twice that under replace; K times where a person has K rows
+        (`sensitivity`). So e_b / d_b moves by at most F, and so does its floor, for floor(y + F) = floor(y) + F.
+        A sum over k blocks moves by at most k F, and the largest of them by at most F. One record may move all groups
+        at once, so the change in L1 is at most the sum of these, and in squared L2 the sum of their squares: in units
+        of F, m for m groups of one block each, and m.
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.workload.block import Factor
+    >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
+    >>> five = fine_answers(np.array([5.0, 5.0]))
+    >>> errors = GroupErrors(groups=((sex,),), expected=five, unit=PrivacyUnit())
+    >>> errors.evaluate(DenseHistogram(np.array([8, 2]))) / FINENESS, errors.changes
+    (array([6.]), (64,))
+    """
+
+    groups: Groups
+    expected: IntArray
+    unit: PrivacyUnit
+    largest: bool = False
+    records: int = RECORDS
+
+    def __post_init__(self) -> None:
+        totals = self.by_block(np.abs(self.expected).astype(np.float64)) * 1.001
+        reached = {block: self._bound(block, total) for block, total in zip(self.blocks, totals, strict=True)}
+        for group in self.groups:
+            refuse_beyond(sum(reached[block] for block in group), group[0].name, self.records)
+
+    def _bound(self, block: QueryBlock, expected: float) -> int:
+        """On the block's error; its sum |true| is at most the records times the largest column."""
+        return FINENESS * largest_total((block,), self.records) + int(expected) + 1
+
+    @property
+    def blocks(self) -> tuple[QueryBlock, ...]:
+        return tuple(block for group in self.groups for block in group)
+
+    def by_block(self, figures: AnyArray) -> AnyArray:
+        """Sums of figures, one an answer, over the answers of each block; shape (blocks,)."""
+        return np.add.reduceat(figures, _starts([block.rows for block in self.blocks]))
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """How far one unit moves each group's integer at most."""
+        return tuple(FINENESS * (1 if self.largest else len(group)) for group in self.groups)
+
+    def evaluate(self, counts: Counts) -> IntArray:
+        """Return the integers, int64, shape (groups,); private."""
+        blocks = self.blocks
+        counts.prefetch([block.axes for block in stacked(blocks).blocks])
+        apart = np.abs(FINENESS * all_answers(blocks, lambda block: block.answer(counts)) - self.expected)
+        errors = self.by_block(apart) // np.array([error_unit(block, self.unit) for block in blocks], dtype=np.int64)
+        together = np.maximum if self.largest else np.add
+        return together.reduceat(errors, _starts([len(group) for group in self.groups]))
+
+
+def _starts(sizes: Sequence[int]) -> IntArray:
+    """Where each of several parts of these sizes begins."""
+    return np.cumsum([0, *sizes[:-1]], dtype=np.int64)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LaplaceErrors:
+    """`errors` plus independent discrete Laplace noise of one scale.
+
+    Privacy:
+        The integers move by at most s = sum of `errors.changes` in L1 (`GroupErrors`), so the draw is (s / scale)-DP:
+        Ghosh, Roughgarden and Sundararajan 2009; Dwork and Roth 2014, Theorem 3.6. The hypothesis is public: it is a
+        function of what was released before.
+
+    >>> everybody = QueryBlock(name="all")
+    >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([5]), unit=PrivacyUnit())
+    >>> LaplaceErrors(errors=errors, scale=Fraction(128)).event
+    DiscreteLaplaceEvent(sensitivity=64, scale=Fraction(128, 1), coordinates=None)
+    """
+
+    errors: GroupErrors
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+
+    @property
+    def law(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.scale)
+
+    @property
+    def event(self) -> DiscreteLaplaceEvent:
+        return DiscreteLaplaceEvent(sensitivity=sum(self.errors.changes), scale=self.scale)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        errors = self.errors.evaluate(value)
+        return errors + self.law.sample(len(errors), noise)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GaussianErrors:
+    """`errors` plus independent discrete Gaussian noise of one variance.
+
+    Privacy:
+        The integers move by at most s^2 = sum of squares of `errors.changes` in squared L2 (`GroupErrors`), so the draw
+        is s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14.
+
+    >>> everybody = QueryBlock(name="all")
+    >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([5]), unit=PrivacyUnit())
+    >>> GaussianErrors(errors=errors, variance=Fraction(9)).event
+    DiscreteGaussianEvent(squared_sensitivity=4096, variance=Fraction(9, 1))
+    """
+
+    errors: GroupErrors
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        return DiscreteGaussian(self.variance)
+
+    @property
+    def event(self) -> DiscreteGaussianEvent:
+        squared = sum(change * change for change in self.errors.changes)
+        return DiscreteGaussianEvent(squared_sensitivity=squared, variance=self.variance)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        errors = self.errors.evaluate(value)
+        return errors + self.law.sample(len(errors), noise)
+
+
+def noisy_errors(errors: GroupErrors, price: Price) -> LaplaceErrors | GaussianErrors:
+    """The draw that costs `price`: Gaussian noise where it is counted in rho, Laplace noise where in pure epsilon.
+
+    Raises:
+        InfeasiblePlan: the price does not buy this noise.
+    """
+    if price.rho is None:
+        return LaplaceErrors(errors=errors, scale=Fraction(sum(errors.changes)) / price.pure)
+    squared = sum(change * change for change in errors.changes)
+    return GaussianErrors(errors=errors, variance=Fraction(squared) / (2 * price.rho))
