@@ -124,9 +124,11 @@ def forecast(
             release with synthetic rows. Neither: made-up tables. runs: simulated releases on each.
         options: those of `plan`; n: the number of records to forecast for.
 
-    Raises: as `plan`; InfeasiblePlan where no epsilon keeps the goal.
+    Raises:
+        DpqrError: as `plan`; InfeasiblePlan where no epsilon keeps the goal.
 
-    Privacy: public: no private table is named, and nothing is charged.
+    Privacy:
+        Public: no private table is named, and nothing is charged.
     """
     from dpqr.app.forecast import ForecastRequest, forecast_releases
 

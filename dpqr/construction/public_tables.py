@@ -22,7 +22,7 @@ class Tuning:
 
     tables: int = 3  # made-up tables, each with its own skews and dependences
     rows: int = 1_000_000  # rows drawn at most; of more records each row stands for several
-    classes: int = 3  # latent classes
+    classes: int = 6  # latent classes
     skew: tuple[float, float] = (0.5, 2.5)  # exponent of a column's Zipf law, uniform between these
     dependence: tuple[float, float] = (0.2, 0.8)  # part of a column's cells that follow the class, uniform
     dense: int = 2**20  # cells of a histogram that is kept dense

@@ -260,3 +260,13 @@ def test_facts_that_cannot_be_true_are_refused(desk, options, facts, said):
     assert ended.code == 3
     assert said in ended.err
     assert len(ended.err.splitlines()) <= 2
+
+
+def test_auto_measures_one_table_where_rounds_would_leave_twice_its_noise(desk):
+    desk.write(q__json={**QUERIES, "queries": [{"where": "age >= 50"}, {"marginal": ["sex"]}, {"marginal": ["age"]}]})
+    for epsilon, expected in (("0.01", "rounds"), ("20", "marginals")):
+        taken, rounds, table = (plan(epsilon=epsilon, schedule=name) for name in ("auto", "rounds", "marginals"))
+        clear = not table.rounds and table.typical_noise <= 0.5 * rounds.typical_noise
+        assert (taken.schedule.name, clear) == (expected, expected == "marginals")
+        assert any("one table of all columns has much less noise" in note for note in taken.notes) is clear
+    assert plan(epsilon="20", rounds=2).schedule.name == "rounds"

@@ -111,10 +111,11 @@ def compared(case: Case, epsilon: str, runs: int) -> Iterator[tuple[str, float]]
         true = float(case.measured(schedule, epsilon, runs).mean())
         for basis in bases:
             found = forecast_releases(case.asked(schedule, basis, runs, epsilons=(epsilon,))).points[0].forecast
-            ratio = found.over_n.mean / true
-            words = f"measured {true:.5f} forecast {found.over_n.mean:.5f} ratio {ratio:.2f}"
-            print(f"{case.name:14} eps {epsilon:>4} {found.schedule:10} {basis:6} {words}", flush=True)
-            yield basis, ratio
+            words = f"measured {true:.5f} forecast {found.over_n.mean:.5f}"
+            named = f"{case.name:14} eps {epsilon:>4} {found.schedule:10} {basis:6} {words}"
+            if true > 0:  # else no run had any noise
+                print(f"{named} ratio {found.over_n.mean / true:.2f}", flush=True)
+                yield basis, found.over_n.mean / true
 
 
 def inverted(case: Case, runs: int) -> Iterator[tuple[str, float, float]]:

@@ -34,9 +34,8 @@ def test_the_law_of_an_error_fits_normal_noise(confidence, quantile):
     assert Expected(mean=3.0, deviation=0.0).at_most(Fraction(confidence)) == 3.0
 
 
-@pytest.mark.parametrize("delta", [None, "1e-9"])
-def test_the_closed_form_is_the_measured_error_of_a_fixed_schedule(delta):
-    plan, table = planned(delta=delta), tables()[0]
+def test_the_closed_form_is_the_measured_error_of_a_fixed_schedule():
+    plan, table = planned(delta="1e-9"), tables()[0]
     measured = np.mean([simulated_errors(plan, table, seed) for seed in range(60)], axis=0)
     assert measured == pytest.approx(closed_form(plan), rel=0.2)
 

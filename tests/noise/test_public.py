@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from dpqr.noise.public import public_generator, public_normals
+from dpqr.noise.public import PublicNoise, public_generator, public_normals
 
 
 def test_the_seed_repeats_the_choices():
@@ -21,3 +21,11 @@ def test_normal_draws_are_standard_normal(seed, follows_normal):
     draws = public_normals(seed, 100_000)
     follows_normal(draws)
     assert len(np.unique(draws)) == len(draws)
+
+
+def test_public_noise_repeats_with_its_seed_and_is_not_private():
+    words = PublicNoise(3).words(1000)
+    assert words.dtype == np.uint64
+    assert (words == PublicNoise(3).words(1000)).all()
+    assert (words != PublicNoise(4).words(1000)).any()
+    assert not PublicNoise(3).private

@@ -19,6 +19,7 @@ from dpqr.workload.recovery import (
     recoverable,
     recovered,
     scaled,
+    squared_norms,
     strategy_block,
 )
 from dpqr.workload.tree import Tree
@@ -113,3 +114,11 @@ def test_a_grid_multiplies_the_variance_by_its_square() -> None:
     query = marginal((1,), SHAPE)
     twice = replace(strategy, scale=Fraction(3, 2))
     np.testing.assert_allclose(query_variances(twice, query), query_variances(strategy, query) * 9 / 4, rtol=1e-14)
+
+
+@pytest.mark.parametrize("rowwise", [False, True])
+def test_squared_norms_are_those_of_the_rows(rowwise):
+    one = Factor(axes=(0, 2), sizes=(3, 2), matrix=Dense(np.array([[1, 0, -2, 0, 3, 1], [0, 1, 0, 0, 0, 0]])))
+    two = Factor(axes=(1,), sizes=(4,), matrix=Dense(np.array([[1, 1, 1, 1], [0, 2, 0, 0]])))
+    found = squared_norms(QueryBlock(name="q", factors=(one, two), rowwise=rowwise))
+    assert found.tolist() == pytest.approx([15 * 4, 4] if rowwise else [15 * 4, 15 * 4, 4, 4])
