@@ -119,9 +119,9 @@ def domain_command(out: str | None, to: str | None, **sources: Any) -> None:
 
 
 @click.command("schema")
-@click.argument("document", type=click.Choice(["domain", "queries"]))
-def schema_command(document: Literal["domain", "queries"]) -> None:
-    """Print the JSON Schema of a domain or queries file."""
+@click.argument("document", type=click.Choice(["domain", "queries", "release"]))
+def schema_command(document: Literal["domain", "queries", "release"]) -> None:
+    """Print the JSON Schema of a domain file, a queries file, or the record release.json."""
     from dpqr.app.documents import document_schema
 
     product_json(document_schema(document))

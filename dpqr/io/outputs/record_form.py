@@ -1,0 +1,257 @@
+"""The form of release.json, from the first version on, and the JSON Schema made from it.
+
+A format only grows: a later version adds keys, and never takes one away or changes what one means. So a key that came
+after 0.1.0 may be absent, and readers pass over keys that they do not know. `dpqr guide versions` states the policy.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType, json
+
+from dpqr.errors import DocumentError
+from dpqr.io.documents.forms import DIALECT
+
+VERSION = "release/1"
+Digest = Annotated[str, Meta(pattern="^[0-9a-f]{64}$", description="a SHA-256, in hexadecimal digits")]
+Rational = Annotated[str, Meta(pattern="^[0-9]+(/[0-9]+)?$", description="exact: 3 or 1/10")]
+Count = Annotated[int, Meta(ge=0)]
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """A part of the record; what an older version did not write is UNSET."""
+
+
+class Figure(Part, frozen=True, kw_only=True):
+    """An exact figure, and the smallest float that is not below it."""
+
+    exact: Rational
+    rounded: float = msgspec.field(name="float")
+
+
+class Event(Part, frozen=True, kw_only=True):
+    """A draw by the parameters that accounting needs. event: of a draw from the records that were left out."""
+
+    kind: str
+    count: Count | UnsetType = UNSET
+    event: Event | UnsetType = UNSET
+    sensitivity: Count | UnsetType = UNSET
+    squared_sensitivity: Count | UnsetType = UNSET
+    coordinates: Count | UnsetType = UNSET
+    scale: Rational | UnsetType = UNSET
+    variance: Rational | UnsetType = UNSET
+    epsilon: Rational | UnsetType = UNSET
+    rho: Rational | UnsetType = UNSET
+
+
+class Law(Part, frozen=True, kw_only=True):
+    """A noise law in units of the grid. deviation: standard deviation of one draw."""
+
+    kind: str
+    deviation: float
+    scale: Rational | UnsetType = UNSET
+    variance: Rational | UnsetType = UNSET
+
+
+class Measured(Part, frozen=True, kw_only=True):
+    """The noisy answers of one block: `grid` times a value is an unbiased answer.
+
+    buckets: where cells were merged, pairs of a bucket and of how many cells in a row lie in it.
+    """
+
+    name: str
+    grid: Rational
+    values: tuple[int, ...]
+    buckets: tuple[tuple[int, int], ...] | UnsetType = UNSET
+
+
+class Round(Part, frozen=True, kw_only=True):
+    """A step of the loop. choice: index among its candidates, null where there was no choice. charges: numbers of the
+    events that paid. law, measured: null where a crash has lost the draw."""
+
+    choice: Count | None
+    charges: tuple[Count, ...]
+    stopped: bool
+    law: Law | None
+    measured: tuple[Measured, ...] | None
+
+
+class Spent(Part, frozen=True, kw_only=True):
+    """Epsilon at `delta` under every accountant, null where its theorem does not cover the run. charged: the accountant
+    that the guarantee rests on."""
+
+    charged: str
+    delta: Figure
+    epsilon: dict[str, Figure | None]
+    why: str | UnsetType = UNSET
+    phases: dict[str, dict[str, Figure | None]] | UnsetType = UNSET
+
+
+class Paid(Part, frozen=True, kw_only=True):
+    """What a ledger had set aside. entry: its number. seal: of the ledger's chain up to it."""
+
+    dataset: str
+    entry: Count
+    seal: str
+
+
+class Dropped(Part, frozen=True, kw_only=True):
+    """The noisy count of the records that were left out."""
+
+    estimate: int
+    law: Law
+    charge: Count
+    counts: str | UnsetType = UNSET
+    parallel: bool | UnsetType = UNSET
+
+
+class Certificate(Part, frozen=True, kw_only=True):
+    """With probability `confidence` no estimate is off by more than `records`."""
+
+    records: float
+    fraction: float | None
+    confidence: float
+
+
+class Intervals(Part, frozen=True, kw_only=True):
+    """What `lower` and `upper` enclose."""
+
+    level: float
+    words: str
+
+
+class Hypothesis(Part, frozen=True, kw_only=True):
+    """The model behind the estimates. total: its records."""
+
+    kind: str
+    total: float
+
+
+class Synthetic(Part, frozen=True, kw_only=True):
+    """How synthetic data was drawn."""
+
+    form: str
+    bins: str
+    seed: Count | UnsetType = UNSET
+    rows: Count | UnsetType = UNSET
+    records_a_row: float | UnsetType = UNSET
+    moved: float | UnsetType = UNSET
+
+
+class Budget(Part, frozen=True, kw_only=True):
+    """What the guarantee states."""
+
+    epsilon: Figure
+    delta: Figure
+
+
+class Column(Part, frozen=True, kw_only=True):
+    """An attribute and its cells. own_cells: those for null and the like."""
+
+    name: str
+    kind: str
+    cells: Count
+    own_cells: tuple[str, ...]
+
+
+class Domain(Part, frozen=True, kw_only=True):
+    """cells: their number, of any size."""
+
+    cells: int
+    columns: tuple[Column, ...]
+    facts: dict[str, Any] | None | UnsetType = UNSET
+
+
+class Block(Part, frozen=True, kw_only=True):
+    """A block of the workload."""
+
+    name: str
+    queries: Count
+    columns: tuple[str, ...]
+    weight: Rational
+    grid: Rational
+
+
+class Workload(Part, frozen=True, kw_only=True):
+    """The blocks, in the order of the answers."""
+
+    queries: Count
+    blocks: tuple[Block, ...]
+
+
+class Named(Part, frozen=True, kw_only=True):
+    """A strategy; its options stand beside the name."""
+
+    name: str
+
+
+class Plan(Part, frozen=True, kw_only=True):
+    """The run on paper. events: the worst that may be drawn; the guarantee is their price."""
+
+    dpqr: str
+    version: str
+    guarantee: str
+    unit: dict[str, Any]
+    n: Count | None
+    budget: Budget
+    schedule: Named
+    distinguisher: Named
+    check: Named
+    update: Named
+    accountant: str
+    domain: Domain
+    workload: Workload
+    opening: tuple[tuple[str, ...], ...]
+    rounds: Count
+    price: dict[str, Any]
+    events: tuple[Event, ...]
+    proved_epsilon: Figure
+    forecast: tuple[dict[str, Any], ...]
+    bytes: Count
+    seed: Count
+    notes: tuple[str, ...]
+
+
+class ReleaseRecord(Part, frozen=True, kw_only=True):
+    """release.json."""
+
+    dpqr: Annotated[str, Meta(pattern="^release/[0-9]+$")]
+    version: str
+    private: bool
+    guarantee: str
+    unit: str
+    ledger: str | Paid
+    events: tuple[Event, ...]
+    spent: Spent
+    trust: tuple[str, ...]
+    certainty: str
+    hypothesis: Hypothesis
+    synthetic: Synthetic | None
+    files: tuple[str, ...]
+    plan: Plan
+    transcript: tuple[Round, ...]
+    rehearsal: bool | UnsetType = UNSET
+    warning: str | None | UnsetType = UNSET
+    counts: str | None | UnsetType = UNSET
+    purpose: str | None | UnsetType = UNSET
+    by: str | None | UnsetType = UNSET
+    receipt: tuple[tuple[str, str], ...] | UnsetType = UNSET
+    certificate: Certificate | None | UnsetType = UNSET
+    intervals: Intervals | UnsetType = UNSET
+    dropped: Dropped | None | UnsetType = UNSET
+
+
+def release_schema() -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of release.json; its `$id` carries the version."""
+    body = json.schema(ReleaseRecord)
+    return {"$schema": DIALECT, "$id": f"urn:dpqr:{VERSION.replace('/', ':')}", "title": f"dpqr {VERSION}", **body}
+
+
+def parsed_record(document: Any, where: str) -> ReleaseRecord:
+    """The record by its parts. DocumentError, with the place, for what no version of dpqr has written."""
+    try:
+        return msgspec.convert(document, ReleaseRecord)
+    except msgspec.ValidationError as fault:
+        raise DocumentError(f"{where}: does not fit the form that `dpqr schema release` prints: {fault}") from None
