@@ -6,7 +6,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
 from dpqr.errors import UsageFault
-from dpqr.io.outputs.release_files import FIGURES
+from dpqr.io.outputs.release_files import BASIS, FIGURES
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,11 +26,11 @@ def pivot(answers: pd.DataFrame, query: str, values: str = "estimate") -> pd.Dat
     if values not in FIGURES:
         raise UsageFault(f"pivot: no figure {values!r}; known: {', '.join(FIGURES)}")
     rows = answers[answers["query"] == query].drop(columns="query")
-    keys = [name for name in rows.columns if name not in FIGURES and rows[name].notna().any()]
+    keys = [name for name in rows.columns if name not in (*FIGURES, BASIS) and rows[name].notna().any()]
     if "detail" in keys:
         rows = rows.assign(detail=_ordered(rows["detail"]))
     if len(keys) < 2:
-        held: pd.DataFrame = rows[[*keys, *FIGURES]]
+        held: pd.DataFrame = rows[[*keys, *FIGURES, BASIS]]
         return held.set_index(keys) if keys else held.reset_index(drop=True)
     table: pd.DataFrame = rows.pivot(index=keys[:-1] if len(keys) > 2 else keys[0], columns=keys[-1], values=values)
     return table

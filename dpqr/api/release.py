@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from dpqr.construction.release import Release as FinishedRun
     from dpqr.io.outputs.read_release import ReleaseFiles
 
-MEASURED = ("measured", "noise_deviation", "lower", "upper")
-
 
 class Origin(Protocol):
     """Where the parts of a release come from."""
@@ -56,7 +54,7 @@ class Release:
     >>> made
     Release(2 answers in 1 query, differentially private with epsilon = 1)
     >>> list(made.answers.columns)
-    ['query', 'sex', 'detail', 'estimate', 'measured', 'noise_deviation', 'lower', 'upper']
+    ['query', 'sex', 'detail', 'estimate', 'error', 'measured', 'noise_deviation', 'lower', 'upper', 'basis']
     """
 
     def __init__(self, origin: Origin) -> None:
@@ -73,8 +71,7 @@ class Release:
     def measured(self) -> pd.DataFrame:
         """The answers that were measured, with their noise and intervals; without the model's estimates."""
         held = self.answers[self.answers["measured"].notna()]
-        named = [name for name in held.columns if name in MEASURED or name != "estimate"]
-        return held[named].reset_index(drop=True)
+        return held.drop(columns=["estimate", "error", "basis"]).reset_index(drop=True)
 
     @property
     def queries(self) -> tuple[str, ...]:

@@ -9,10 +9,12 @@ Examples:
     ...     name="by sex",
     ...     columns=(sex,),
     ...     estimate=np.array([12.0, 8.5]),
+    ...     error=none,
     ...     measured=none,
     ...     deviation=none,
     ...     lower=none,
     ...     upper=none,
+    ...     basis=np.full(2, NO_BASIS, dtype=np.int8),
     ... )
     >>> block.rows, block.cells(1), block.certain
     (2, ('M',), False)
@@ -24,6 +26,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from dpqr.construction.intervals import ESTIMATE, NO_BASIS, BasisArray
 from dpqr.construction.release import BlockAnswers
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.attribute import Bins, Codes
@@ -32,7 +35,7 @@ from dpqr.workload.naming import row_names
 
 DETAIL = "detail"
 """The column of what else distinguishes a query ("<= 30")."""
-FIGURES = ("estimate", "measured", "deviation", "lower", "upper")
+FIGURES = ("estimate", "error", "measured", "deviation", "lower", "upper")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,16 +57,19 @@ class CellColumn:
 class AnsweredBlock:
     """Answers of one block, every array of shape (rows,), in records (or the summed column's unit).
 
-    measured, deviation, lower, upper: NaN where there is none.
+    error: estimated root mean square error of the estimate. measured, deviation: the last unbiased draw, and its noise.
+    lower, upper: the interval that `basis` names, by its place in BASES. NaN, and NO_BASIS, where there is none.
     """
 
     name: str
     columns: tuple[CellColumn, ...]
     estimate: FloatArray
+    error: FloatArray
     measured: FloatArray
     deviation: FloatArray
     lower: FloatArray
     upper: FloatArray
+    basis: BasisArray
 
     @property
     def rows(self) -> int:
@@ -72,7 +78,27 @@ class AnsweredBlock:
     @property
     def certain(self) -> bool:
         """Whether some answer has an interval."""
-        return bool((self.lower == self.lower).any())
+        return bool((self.basis != NO_BASIS).any())
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some interval is estimated, not proved."""
+        return bool((self.basis == ESTIMATE).any())
+
+    @property
+    def erring(self) -> bool:
+        """Whether some estimate has an error of its own, which is not that of the draw beside it."""
+        return bool((~np.isnan(self.error) & (self.error != self.deviation)).any())
+
+    @property
+    def spread(self) -> FloatArray:
+        """The size of each interval's error: of the estimate, or of the noise."""
+        return np.where(self.basis == ESTIMATE, self.error, self.deviation)
+
+    @property
+    def precision(self) -> FloatArray:
+        """The error of each estimate; where none is known, that of the draw beside it."""
+        return np.where(np.isnan(self.error), self.deviation, self.error)
 
     def first(self, rows: int) -> AnsweredBlock:
         """The same without the answers behind the first `rows`."""
@@ -81,7 +107,7 @@ class AnsweredBlock:
     def chosen(self, rows: IntArray) -> AnsweredBlock:
         """The answers of these rows, in this order."""
         columns = tuple(replace(column, places=column.places[rows]) for column in self.columns)
-        return replace(self, columns=columns, **{name: getattr(self, name)[rows] for name in FIGURES})
+        return replace(self, columns=columns, **{name: getattr(self, name)[rows] for name in (*FIGURES, "basis")})
 
     def cells(self, row: int) -> tuple[str, ...]:
         """The texts of one row, column by column."""
@@ -94,7 +120,7 @@ def answered(answers: BlockAnswers, domain: Domain) -> AnsweredBlock:
     Privacy:
         Post-processing.
     """
-    names, noisy = row_names(answers.block), answers.noisy
+    names, noisy, intervals = row_names(answers.block), answers.noisy, answers.intervals
     columns = []
     for axis, codes in names.cells.items():
         attribute = domain.attributes[axis]
@@ -113,8 +139,10 @@ def answered(answers: BlockAnswers, domain: Domain) -> AnsweredBlock:
         name=answers.block.name,
         columns=tuple(columns),
         estimate=answers.estimate,
+        error=answers.error,
         measured=noisy.values,
         deviation=noisy.deviation,
-        lower=noisy.lower,
-        upper=noisy.upper,
+        lower=intervals.lower,
+        upper=intervals.upper,
+        basis=intervals.basis,
     )

@@ -11,6 +11,7 @@ import numpy as np
 from dpqr.construction.certificate import Certificate, certify
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
+from dpqr.construction.intervals import Intervals
 from dpqr.construction.loop import Outcome
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
@@ -29,13 +30,19 @@ from dpqr.workload.workload import Measurement
 class BlockAnswers:
     """One block's part of the answers, every array of shape (rows,), in records (or the summed column's unit).
 
-    estimate: the final hypothesis' answers. noisy: the last unbiased noisy answers (the estimates themselves, where
-    these are unbiased with a known spread), with their noise and intervals; NaN where nothing was measured.
+    estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
+    noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
+    with their noise and intervals; NaN where nothing was measured.
     """
 
     block: QueryBlock
     estimate: FloatArray
+    error: FloatArray
     noisy: Noisy
+
+    @property
+    def intervals(self) -> Intervals:
+        return Intervals.of(self.estimate, self.error, self.noisy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -154,8 +161,10 @@ def _answers(
     block: QueryBlock, hypothesis: Hypothesis, measured: dict[str, Noisy], history: Sequence[Measurement]
 ) -> BlockAnswers:
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
-    noisy = measured.get(block.name) or unbiased_answers(block, hypothesis, estimate, history)
-    return BlockAnswers(block=block, estimate=estimate, noisy=noisy or Noisy.absent(block.rows))
+    unbiased = unbiased_answers(block, hypothesis, estimate, history)
+    noisy = measured.get(block.name) or unbiased or Noisy.absent(block.rows)
+    error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))
+    return BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy)
 
 
 def _trust(plan: Plan, outcome: Outcome, *, private: bool) -> tuple[str, ...]:

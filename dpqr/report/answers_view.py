@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
@@ -12,6 +13,8 @@ from rich.table import Table
 from rich.text import Text
 
 from dpqr.construction.answered import DETAIL, AnsweredBlock
+from dpqr.construction.intervals import BASES, ESTIMATE, MEASURED, NO_BASIS
+from dpqr.data.arrays import FloatArray
 from dpqr.report.digits import answer_texts, error_texts, lower_texts, upper_texts
 from dpqr.report.wording import counted, plain
 
@@ -21,9 +24,14 @@ NARROW, WIDEST = 12, 1000
 """The fewest columns of text for cells that share a column; a screen on which everything fits."""
 LONGEST_WORD = 24
 """Columns of text that a cell keeps for its longest word, so that none is broken."""
-LEGEND = "noise: standard deviation of what was measured; lower, upper: 95% interval"
 UNKNOWN = "no error is known: these answers come from the model alone"
-FIGURES = ("estimate", "measured", "noise", "lower", "upper")
+LEGENDS = {
+    MEASURED: "noise: deviation of what was measured; lower, upper: 95% interval, one by one",
+    ESTIMATE: "lower, upper beside no noise: +-1.96 errors, an estimated 95% interval",
+}
+"""By what intervals rest on."""
+ERROR = "error: estimated root mean square error of the estimate"
+FIGURES = ("estimate", "error", "measured", "noise", "lower", "upper", "basis")
 
 
 def plain_table(expand: bool = False) -> Table:
@@ -48,24 +56,34 @@ def answers_view(blocks: Iterable[AnsweredBlock]) -> RenderableType:
     table = plain_table()
     add_texts(table, "query", (row[0] for row in rows))
     add_texts(table, "cells", (row[1] for row in rows))
-    for figure in FIGURES:
-        table.add_column(figure, justify="right", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
+    held = [place for place, figure in enumerate(FIGURES) if figure != "error" or any(row[2 + place] for row in rows)]
+    for place in held:
+        _add_figure(table, FIGURES[place])
+    for query, cells, *figures in rows:
+        table.add_row(*map(Text, (query, cells, *(figures[place] for place in held))))
     return table
 
 
 def blocks_view(blocks: Iterable[AnsweredBlock]) -> RenderableType:
     """The same for a terminal: a table for each block, which has more room without the names."""
-    parts = [(heading(block), block_table(block), Text("")) for block in blocks]
-    return Group(*(part for each in parts for part in each), Text(LEGEND, style="dim"))
+    held = tuple(blocks)
+    parts = [(heading(block), block_table(block), Text("")) for block in held]
+    return Group(*(part for each in parts for part in each), *legend(held))
 
 
 def block_view(block: AnsweredBlock, rows: int) -> RenderableType:
     """The first `rows` answers of one block as a table, and how to get the others."""
     shown = block.first(rows)
-    legend = Text(LEGEND if shown.certain else UNKNOWN, style="dim")
-    return Group(block_table(shown), *more_words(block.rows - rows), legend)
+    return Group(block_table(shown), *more_words(block.rows - rows), *legend([shown]))
+
+
+def legend(blocks: Sequence[AnsweredBlock]) -> list[Text]:
+    """What the figures of these blocks mean, and what their intervals rest on."""
+    bases = {place for block in blocks for place in np.unique(block.basis).tolist()}
+    lines = [words for basis, words in LEGENDS.items() if basis in bases]
+    if any(block.erring for block in blocks):
+        lines.append(ERROR)
+    return [Text(line, style="dim") for line in lines or [UNKNOWN]]
 
 
 def heading(block: AnsweredBlock) -> Text:
@@ -76,13 +94,13 @@ def heading(block: AnsweredBlock) -> Text:
 def block_table(block: AnsweredBlock) -> RenderableType:
     """The answers of one block. Figures that no answer has are left out."""
     figures = [row for _, row in _figured(block)]
-    held = [place for place in range(len(FIGURES)) if any(row[place] for row in figures)]
+    held = [place for place in range(len(FIGURES)) if _telling([row[place] for row in figures], FIGURES[place])]
 
     def made(cells: Cells) -> Table:
         table = plain_table()
         cells.add(table)
         for place in held:
-            table.add_column(FIGURES[place], justify="right", no_wrap=True)
+            _add_figure(table, FIGURES[place])
         for row, texts in enumerate(figures):
             table.add_row(*cells.row(row), *(Text(texts[place]) for place in held))
         return table
@@ -136,15 +154,29 @@ def more_words(left: int) -> list[Text]:
 
 def _figured(block: AnsweredBlock) -> Iterable[tuple[int, tuple[str, ...]]]:
     """Every row with its figures; noise: the standard deviation of what was measured."""
-    noise = (f"+-{error}" if error else "" for error in error_texts(block.deviation))
     columns = (
-        answer_texts(block.estimate, block.deviation),
+        answer_texts(block.estimate, block.precision),
+        _sizes(block.error) if block.erring else [""] * block.rows,
         answer_texts(block.measured, block.deviation),
-        noise,
-        lower_texts(block.lower, block.deviation),
-        upper_texts(block.upper, block.deviation),
+        _sizes(block.deviation),
+        lower_texts(block.lower, block.spread),
+        upper_texts(block.upper, block.spread),
+        ("" if place == NO_BASIS else BASES[place] for place in block.basis.tolist()),
     )
     return enumerate(zip(*columns, strict=True))
+
+
+def _add_figure(table: Table, figure: str) -> None:
+    table.add_column(figure, justify="left" if figure == "basis" else "right", no_wrap=True)
+
+
+def _telling(texts: list[str], figure: str) -> bool:
+    """Whether a column says something; what all intervals rest on stands in the legend."""
+    return len(set(texts)) > 1 if figure == "basis" else any(texts)
+
+
+def _sizes(errors: FloatArray) -> list[str]:
+    return [f"+-{error}" if error else "" for error in error_texts(errors)]
 
 
 def _about(block: AnsweredBlock, row: int) -> str:

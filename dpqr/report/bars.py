@@ -19,7 +19,6 @@ from dpqr.report.digits import answer_texts, lower_texts, upper_texts
 
 SHORTEST = 10
 """Columns of text that a bar keeps on the narrowest screen."""
-SHADED = "shaded: 95% interval for the true answer, query by query"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +66,7 @@ class Bar:
 def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
     """The first `rows` answers of a block as bars of one scale, and how to get the others."""
     shown = block.first(rows)
-    estimates, intervals, bars = answer_texts(shown.estimate, shown.deviation), _intervals(shown), _bars(shown)
+    estimates, intervals, bars = answer_texts(shown.estimate, shown.precision), _intervals(shown), _bars(shown)
 
     def made(cells: Cells) -> Table:
         table = plain_table(expand=True)
@@ -81,12 +80,18 @@ def bars_view(block: AnsweredBlock, rows: int) -> RenderableType:
             table.add_row(*cells.row(row), Text(estimates[row]), *certain, bar)
         return table
 
-    legend = Text(SHADED if shown.certain else UNKNOWN, style="dim")
-    return Group(Fitted(shown, made), *more_words(block.rows - rows), legend)
+    return Group(Fitted(shown, made), *more_words(block.rows - rows), shading(shown))
+
+
+def shading(block: AnsweredBlock) -> Text:
+    """What the shades of this block's intervals mean."""
+    estimated = "estimated " if block.estimated else ""
+    words = f"shaded: {estimated}95% interval for the true answer, query by query"
+    return Text(words if block.certain else UNKNOWN, style="dim")
 
 
 def _intervals(block: AnsweredBlock) -> list[str]:
-    ends = zip(lower_texts(block.lower, block.deviation), upper_texts(block.upper, block.deviation), strict=True)
+    ends = zip(lower_texts(block.lower, block.spread), upper_texts(block.upper, block.spread), strict=True)
     return [f"{low} to {high}" if low else "" for low, high in ends]
 
 

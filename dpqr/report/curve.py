@@ -13,12 +13,12 @@ from dpqr.construction.answered import DETAIL, AnsweredBlock
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.errors import UsageFault
 from dpqr.report.answers_view import more_words
+from dpqr.report.bars import shading
 from dpqr.report.digits import answer_texts
 from dpqr.report.wording import plain
 
 HEIGHT, NARROWEST = 9, 20
 """Lines of a curve (odd: one is in the middle), and the fewest columns of text."""
-SHADED = "shaded: 95% interval for the true answer, query by query"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +129,7 @@ def curve_view(block: AnsweredBlock, rows: int) -> RenderableType:
     prefix = _is_prefix(shown)
     curves = list(_curves(shown, prefix))
     high = max((curve.top for curve in curves), default=0.0) or 1.0
-    legend = [Text(SHADED, style="dim")] if prefix and shown.certain else []
+    legend = [shading(shown)] if prefix and shown.certain else []
     return Group(*(Drawing(curve=curve, high=high) for curve in curves), *more_words(block.rows - rows), *legend)
 
 

@@ -29,7 +29,7 @@ def heat_map_view(block: AnsweredBlock, rows: int) -> RenderableType:
     if len(block.columns) < 2:
         raise UsageFault(f"--as heatmap: {block.name!r} is not about a pair of columns; --as bars shows it")
     shown = block.first(rows)
-    texts = answer_texts(shown.estimate, shown.deviation)
+    texts = answer_texts(shown.estimate, shown.precision)
     most = max(float(shown.estimate.max(initial=0.0)), np.finfo(np.float64).tiny)
     levels = np.clip(shown.estimate / most * len(SHADES), 0, len(SHADES) - 1).astype(int).tolist()
     maps = [_Map(shown, title, places, texts, levels) for title, places in _maps(shown)]

@@ -31,5 +31,5 @@ def test_details_stay_in_order(made):
 def test_wrong_names(made):
     with pytest.raises(dpqr.UsageFault, match="did you mean 'cube'"):
         made.pivot("cubes")
-    with pytest.raises(dpqr.UsageFault, match="known: estimate, measured"):
-        made.pivot("cube", "error")
+    with pytest.raises(dpqr.UsageFault, match="known: estimate, error, measured"):
+        made.pivot("cube", "guess")

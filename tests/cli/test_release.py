@@ -15,20 +15,20 @@ CERTAIN = "1000"
 """An epsilon at which the chance of any noise is below 1e-36: answers can be compared with the table by eye."""
 
 ANSWERS = """\
-query cells measured noise lower upper
-marginal(sex,age) sex=F, age=[0, 25) 0 0 0
-marginal(sex,age) sex=F, age=[25, 50) 2 2 2
-marginal(sex,age) sex=F, age=[50, 75) 0 0 0
-marginal(sex,age) sex=F, age=[75, 99] 0 0 0
-marginal(sex,age) sex=F, age=(null) 0 0 0
-marginal(sex,age) sex=M, age=[0, 25) 0 0 0
-marginal(sex,age) sex=M, age=[25, 50) 0 0 0
-marginal(sex,age) sex=M, age=[50, 75) 1 1 1
-marginal(sex,age) sex=M, age=[75, 99] 0 0 0
-marginal(sex,age) sex=M, age=(null) 1 1 1
-prefix(income) < 100 1 1 1
-prefix(income) < 200 2 2 2
-prefix(income) <= 400 4 4 4
+query cells measured noise lower upper basis
+marginal(sex,age) sex=F, age=[0, 25) 0 0 0 measured
+marginal(sex,age) sex=F, age=[25, 50) 2 2 2 measured
+marginal(sex,age) sex=F, age=[50, 75) 0 0 0 measured
+marginal(sex,age) sex=F, age=[75, 99] 0 0 0 measured
+marginal(sex,age) sex=F, age=(null) 0 0 0 measured
+marginal(sex,age) sex=M, age=[0, 25) 0 0 0 measured
+marginal(sex,age) sex=M, age=[25, 50) 0 0 0 measured
+marginal(sex,age) sex=M, age=[50, 75) 1 1 1 measured
+marginal(sex,age) sex=M, age=[75, 99] 0 0 0 measured
+marginal(sex,age) sex=M, age=(null) 1 1 1 measured
+prefix(income) < 100 1 1 1 measured
+prefix(income) < 200 2 2 2 measured
+prefix(income) <= 400 4 4 4 measured
 """
 MEASURED = [0, 2, 0, 0, 0, 0, 0, 1, 0, 1, 1, 2, 4]
 
@@ -59,7 +59,7 @@ def measured(document):
 def squeezed(text):
     """The table's lines without the estimates (the update rule's business), blanks made single."""
     lines = [line.split() for line in text.splitlines()]
-    shown = ([*line[:-5], line[-4], *line[-2:]] for line in lines[1:])
+    shown = ([*line[:-6], *line[-5:-4], *line[-3:]] for line in lines[1:])
     return [" ".join([*lines[0][:2], *lines[0][3:]]), *map(" ".join, shown)]
 
 

@@ -7,23 +7,23 @@ from dpqr.construction.answered import answered
 from dpqr.report.answers_view import answers_view, block_view, blocks_view
 
 ANSWERS = """\
-query        cells                     estimate  measured  noise  lower  upper
-sex by age   sex=F, age=[0, 20)             5.0        -4  +-7.1    -19     11
-sex by age   sex=F, age=[20, 40)            4.5        -3  +-7.1    -18     12
-sex by age   sex=F, age=[40, 60]            4.0        -2  +-7.1    -17     13
-sex by age   sex=M, age=[0, 20)             5.0        -1  +-7.1    -16     14
-sex by age   sex=M, age=[20, 40)            0.0         0  +-7.1    -15     15
-sex by age   sex=M, age=[40, 60]            7.0         1  +-7.1    -14     16
-sex by age   sex=(null), age=[0, 20)        1.0         2  +-7.1    -13     17
-sex by age   sex=(null), age=[20, 40)       0.0         3  +-7.1    -12     18
-sex by age   sex=(null), age=[40, 60]       0.0         4  +-7.1    -11     19
+query        cells                     estimate  measured  noise  lower  upper  basis
+sex by age   sex=F, age=[0, 20)             5.0        -4  +-7.1    -19     11  measured
+sex by age   sex=F, age=[20, 40)            4.5        -3  +-7.1    -18     12  measured
+sex by age   sex=F, age=[40, 60]            4.0        -2  +-7.1    -17     13  measured
+sex by age   sex=M, age=[0, 20)             5.0        -1  +-7.1    -16     14  measured
+sex by age   sex=M, age=[20, 40)            0.0         0  +-7.1    -15     15  measured
+sex by age   sex=M, age=[40, 60]            7.0         1  +-7.1    -14     16  measured
+sex by age   sex=(null), age=[0, 20)        1.0         2  +-7.1    -13     17  measured
+sex by age   sex=(null), age=[20, 40)       0.0         3  +-7.1    -12     18  measured
+sex by age   sex=(null), age=[40, 60]       0.0         4  +-7.1    -11     19  measured
 cdf          < 20                          11.0
 cdf          < 40                          15.5
 cdf          <= 60                         26.5
 young women                                 9.5
-years        sex=F, sum of age              385       3.5  +-2.2   -1.0    8.0
-years        sex=M, sum of age              400      -1.0  +-2.2   -5.5    3.5
-years        sex=(null), sum of age          10       0.0  +-2.2   -4.5    4.5
+years        sex=F, sum of age              385       3.5  +-2.2   -1.0    8.0  measured
+years        sex=M, sum of age              400      -1.0  +-2.2   -5.5    3.5  measured
+years        sex=(null), sum of age          10       0.0  +-2.2   -4.5    4.5  measured
 boxes        age < 20, region 0            10.0
 boxes        age >= 20, any region         15.5
 all                                        26.5
@@ -33,7 +33,7 @@ sex  age       estimate  measured  noise  lower  upper
 F    [0, 20)        5.0        -4  +-7.1    -19     11
 F    [20, 40)       4.5        -3  +-7.1    -18     12
 ... and 7 more answers; --rows N
-noise: standard deviation of what was measured; lower, upper: 95% interval
+noise: deviation of what was measured; lower, upper: 95% interval, one by one
 """
 NARROW = """\
 cells         estimate  measured  noise  lower  upper

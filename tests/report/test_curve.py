@@ -5,6 +5,7 @@ import pytest
 from support.plain_screen import printed
 
 from dpqr.construction.answered import answered
+from dpqr.construction.intervals import MEASURED
 from dpqr.errors import UsageFault
 from dpqr.report.curve import curve_view
 
@@ -42,7 +43,9 @@ def test_bins_are_added_up_and_own_cells_are_left_out(release):
 
 def test_the_interval_is_shaded_and_steps_go_down_too(release):
     cdf = block(release, 1)
-    certain = replace(cdf, estimate=np.array([20.0, 10.0, 20.0]), lower=cdf.estimate * 0, upper=np.full(3, 20.0))
+    proved = np.full(3, MEASURED, dtype=np.int8)
+    ends = {"lower": cdf.estimate * 0, "upper": np.full(3, 20.0), "basis": proved}
+    certain = replace(cdf, estimate=np.array([20.0, 10.0, 20.0]), **ends)
     lines = printed(curve_view(certain, 3), 38).splitlines()
     assert lines[0] == "20 │────────────┐░░░░░░░░░░┌──────────"
     assert lines[4] == "10 │░░░░░░░░░░░░└──────────┘░░░░░░░░░░"

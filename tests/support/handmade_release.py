@@ -140,12 +140,14 @@ def make_plan(domain=DOMAIN, blocks=BLOCKS):
 
 def answered(block, measurement=None):
     estimate = TinyHypothesis(WEIGHTS).answer(block) * float(block.scale)
+    unknown = np.full(block.rows, np.nan)
     if measurement is None:
-        return BlockAnswers(block=block, estimate=estimate, noisy=Noisy.nothing(block.rows))
+        return BlockAnswers(block=block, estimate=estimate, error=unknown, noisy=Noisy.nothing(block.rows))
     values = measurement.values[0] * float(block.scale)
     noise = [measurement.law.deviation, measurement.law.tail(0.05)]
     deviation, margin = (np.full(block.rows, figure * float(block.scale)) for figure in noise)
-    return BlockAnswers(block=block, estimate=estimate, noisy=Noisy(values=values, deviation=deviation, margin=margin))
+    noisy = Noisy(values=values, deviation=deviation, margin=margin)
+    return BlockAnswers(block=block, estimate=estimate, error=unknown, noisy=noisy)
 
 
 def make_release(plan=None):

@@ -13,10 +13,11 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv, parquet
 
+from dpqr.construction.intervals import BASES
 from dpqr.errors import DocumentError
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
-from dpqr.io.outputs.release_files import FIGURES
+from dpqr.io.outputs.release_files import BASIS, FIGURES
 from dpqr.io.outputs.table_files import as_written
 from dpqr.io.outputs.tidy import Texts, Tidy
 
@@ -41,7 +42,8 @@ def answers_frame(table: Tidy) -> pd.DataFrame:
             columns[name] = column.shown(str, None).rows()
         else:
             places = np.asarray(column.places)
-            columns[name] = pd.Categorical.from_codes(places, categories=list(column.titles), ordered=True)
+            titles = list(column.titles)
+            columns[name] = pd.Categorical.from_codes(places, categories=titles, ordered=name != BASIS)
     return pd.DataFrame(columns)
 
 
@@ -118,6 +120,8 @@ def _texts(name: str, column: Any) -> Any:
     import pandas as pd
 
     found = column.to_pylist()
+    if name == BASIS:
+        return pd.Categorical(found, categories=BASES)
     return found if name == DETAIL else pd.Categorical(found, categories=_in_order(found), ordered=True)
 
 

@@ -15,10 +15,11 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from dpqr.construction.answered import DETAIL, AnsweredBlock, CellColumn
+from dpqr.construction.intervals import BASES, NO_BASIS, BasisArray
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.read_release import FORMS, ReleaseFiles
 from dpqr.io.outputs.record import RECORD
-from dpqr.io.outputs.release_files import FIGURES, OWN_COLUMNS
+from dpqr.io.outputs.release_files import BASIS, FIGURES, OWN_COLUMNS
 from dpqr.io.outputs.table_files import inert
 from dpqr.io.outputs.tidy import beside
 
@@ -74,15 +75,16 @@ def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
 def block_records(block: AnsweredBlock) -> list[dict[str, Any]]:
     """A plain dict for each answer, with all digits, named as in the files; None where there is nothing."""
     columns = [column.name if column.name == DETAIL else beside(OWN_COLUMNS, column.name) for column in block.columns]
-    figures = (block.estimate, block.measured, block.deviation, block.lower, block.upper)
+    figures = (block.estimate, block.error, block.measured, block.deviation, block.lower, block.upper)
     values = ([None if value != value else value for value in each.tolist()] for each in figures)
+    bases = (None if place == NO_BASIS else BASES[place] for place in block.basis.tolist())
     return [
         {
             "query": block.name,
             **dict(zip(columns, block.cells(row), strict=True)),
-            **dict(zip(FIGURES, each, strict=True)),
+            **dict(zip((*FIGURES, BASIS), each, strict=True)),
         }
-        for row, each in enumerate(zip(*values, strict=True))
+        for row, each in enumerate(zip(*values, bases, strict=True))
     ]
 
 
@@ -115,16 +117,23 @@ def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles) -> AnsweredB
         raise ValueError("answers another query")
     columns = (_column(name, cells, known.get(name)) for name, cells in texts.items() if cells.null_count < len(cells))
     figures = (np.asarray(table[name].cast(pa.float64()).to_numpy(), dtype=np.float64) for name in FIGURES)
-    estimate, measured, deviation, lower, upper = figures
+    estimate, error, measured, deviation, lower, upper = figures
     return AnsweredBlock(
         name=entry.name,
         columns=tuple(columns),
         estimate=estimate,
+        error=error,
         measured=measured,
         deviation=deviation,
         lower=lower,
         upper=upper,
+        basis=_basis(table[BASIS]),
     )
+
+
+def _basis(column: pa.ChunkedArray) -> BasisArray:
+    """ValueError for a word that names none."""
+    return np.array([NO_BASIS if text is None else BASES.index(text) for text in column.to_pylist()], dtype=np.int8)
 
 
 def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) -> CellColumn:

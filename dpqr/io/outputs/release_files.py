@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.construction.intervals import BASES, NO_BASIS
 from dpqr.construction.release import BlockAnswers, Release
 from dpqr.data.domain import Domain
 from dpqr.io.outputs.atomic import ReleaseDirectory
@@ -18,8 +19,9 @@ from dpqr.io.outputs.table_files import TableFormat, write_tables
 from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
 from dpqr.workload.naming import detailed_rows, named_axes, row_names
 
-FIGURES = ("estimate", "measured", "noise_deviation", "lower", "upper")
-OWN_COLUMNS = ("query", "detail", *FIGURES)
+FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
+BASIS = "basis"
+OWN_COLUMNS = ("query", "detail", *FIGURES, BASIS)
 PIECE = 2**12
 """Answers that are written at a time."""
 
@@ -29,10 +31,10 @@ def answers_table(release: Release) -> Tidy:
 
     query: the block's name. One column for every attribute that some block keeps apart, in domain order, with the
     titles of its cells; nothing where the query sums over it. detail: what else distinguishes the query
-    ("<= 30"). estimate: the hypothesis' answer. measured, noise_deviation: the unbiased noisy answer and its noise's
-    standard deviation; nothing where the query was not measured. lower, upper: they enclose the true answer with the
-    probability that release.json states, query by query; nothing where the query was not measured, or more than once.
-    Figures are in records, or in the unit of a summed column. Names that clash with attributes: `beside`.
+    ("<= 30"). estimate: the hypothesis' answer. error: its estimated root mean square error. measured,
+    noise_deviation: the last unbiased noisy answer and its noise's standard deviation; nothing where the query was not
+    measured. lower, upper: an interval for the true answer, query by query. basis: what it rests on, `measured` or
+    `estimate`. Figures are in records, or in the unit of a summed column. Names that clash with attributes: `beside`.
 
     Privacy:
         Post-processing of a release.
@@ -89,6 +91,7 @@ class _Layout:
         for name, values in draft.figures.items():
             values += 0.0  # no negative zeros
             yield name, values
+        yield BASIS, Texts(draft.basis, BASES)
 
 
 class _Draft:
@@ -103,6 +106,7 @@ class _Draft:
         self.details: list[str] = []
         self.places = {column: np.full(rows, NOTHING, dtype=_index_type(most)) for column, most in texts.items()}
         self.figures = {name: np.full(rows, np.nan) for name in FIGURES}
+        self.basis = np.full(rows, NO_BASIS, dtype=np.int8)
 
     def add(self, answers: BlockAnswers) -> None:
         place = slice(self.filled, self.filled + answers.block.rows)
@@ -114,12 +118,11 @@ class _Draft:
         if names.detail is not None:
             self.places["detail"][place] = names.detail + len(self.details)
             self.details.extend(names.details)
-        noisy = answers.noisy
-        self.figures[FIGURES[0]][place] = answers.estimate
-        if not np.isnan(noisy.values).all():
-            shown = (noisy.values, noisy.deviation, noisy.lower, noisy.upper)
-            for name, values in zip(FIGURES[1:], shown, strict=True):
-                self.figures[name][place] = values
+        noisy, intervals = answers.noisy, answers.intervals
+        drawn = (noisy.values, noisy.deviation, intervals.lower, intervals.upper)
+        for name, values in zip(FIGURES, (answers.estimate, answers.error, *drawn), strict=True):
+            self.figures[name][place] = values
+        self.basis[place] = intervals.basis
         self.filled = place.stop
 
 

@@ -16,7 +16,7 @@ from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.atomic import reserve
 from dpqr.io.outputs.read_answers import block_entries, block_records, read_answers
 from dpqr.io.outputs.read_release import read_release
-from dpqr.io.outputs.release_files import answer_records, write_release
+from dpqr.io.outputs.release_files import BASIS, FIGURES, answer_records, write_release
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def written(tmp_path):
 
 
 def same(one, two):
-    figures = ("estimate", "measured", "deviation", "lower", "upper")
+    figures = ("estimate", "error", "measured", "deviation", "lower", "upper", "basis")
     return all(np.array_equal(getattr(one, name), getattr(two, name), equal_nan=True) for name in figures)
 
 
@@ -49,7 +49,7 @@ def test_records_are_named_as_in_the_files(release, written):
     found = block_records(read_answers(written(release), "years"))
     records = [record for record in answer_records(release) if record["query"] == "years"]
     assert found == [{name: record[name] for name in found[0]} for record in records]
-    assert list(found[0]) == ["query", "sex", "detail", "estimate", "measured", "noise_deviation", "lower", "upper"]
+    assert list(found[0]) == ["query", "sex", "detail", *FIGURES, BASIS]
 
 
 def test_labels_that_a_spreadsheet_would_run_and_names_that_clash(release, written):

@@ -16,6 +16,7 @@ from dpqr.data.domain import Domain
 from dpqr.io.outputs.atomic import reserve
 from dpqr.io.outputs.release_document import release_document
 from dpqr.io.outputs.release_files import (
+    BASIS,
     FIGURES,
     OWN_COLUMNS,
     answer_records,
@@ -86,6 +87,7 @@ def with_blocks(release, domain, blocks):
         BlockAnswers(
             block=block,
             estimate=np.arange(block.rows, dtype=np.float64),
+            error=np.full(block.rows, np.nan),
             noisy=Noisy.nothing(block.rows),
         )
         for block in blocks
@@ -95,7 +97,7 @@ def with_blocks(release, domain, blocks):
 
 def test_columns_come_in_order_and_only_for_attributes_that_some_block_keeps_apart(release):
     table = answers_table(release)
-    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES]
+    assert list(table.columns) == ["query", "sex", "age", "detail", *FIGURES, BASIS]
     assert table.rows == release.plan.problem.workload.rows
     assert table.columns["sex"].places.dtype == np.int8
 
@@ -151,7 +153,7 @@ def test_attributes_that_are_called_like_columns_of_the_answers_move_aside(relea
     domain = Domain(tuple(Attribute(name=name, axis=Codes(2)) for name in names))
     blocks = (QueryBlock(name="m", factors=tuple(Factor.identity(axis, 2) for axis in range(len(names)))),)
     table = answers_table(with_blocks(release, domain, blocks))
-    moved = list(table.columns)[1 : -len(FIGURES) - 1]
+    moved = list(table.columns)[1 : -len(FIGURES) - 2]
     assert moved == [f"column_{name}" for name in OWN_COLUMNS] + ["column_column_query"]
     assert plain_values(table.columns["column_column_query"])[:3] == ["0", "1", "0"]
 

@@ -1,0 +1,60 @@
+"""Intervals: one for every answer that has an error, and what it rests on.
+
+| basis      | lower, upper                                                                                    |
+|------------|-------------------------------------------------------------------------------------------------|
+| `measured` | around the last unbiased draw; proved, over the noise (`dpqr.construction.noisy`)               |
+| `estimate` | estimate +- 1.96 errors; estimated, from refits with new noise (`dpqr.construction.refits`)     |
+
+Each holds by itself. They do not hold jointly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpqr.construction.noisy import Noisy
+from dpqr.data.arrays import FloatArray
+
+BasisArray = NDArray[np.int8]
+"""Places in BASES, or NO_BASIS."""
+
+BASES = ("measured", "estimate")
+MEASURED, ESTIMATE, NO_BASIS = 0, 1, -1
+FACTOR = 1.96
+"""Errors in half an estimated interval: 95% of a normal distribution."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Intervals:
+    """Every array of shape (rows,). lower, upper: in records, NaN where there is none. basis: what they rest on.
+
+    >>> found = Intervals.of(np.array([9.0, 2.0]), np.array([2.0, np.nan]), Noisy.absent(2))
+    >>> found.lower.round(2).tolist(), [BASES[place] for place in found.basis if place >= 0]
+    ([5.08, nan], ['estimate'])
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    basis: BasisArray
+
+    @classmethod
+    def of(cls, estimate: FloatArray, error: FloatArray, noisy: Noisy) -> Intervals:
+        """The proved interval where there is one, else the estimated one.
+
+        Args:
+            estimate: answers of the final hypothesis, in records.
+            error: their estimated root mean square errors, in records; NaN where none is known.
+            noisy: the last unbiased draws of the same queries.
+        """
+        measured, estimated = ~np.isnan(noisy.margin), ~np.isnan(error)
+        if measured.all():
+            return cls(lower=noisy.lower, upper=noisy.upper, basis=np.full(estimate.shape, MEASURED, dtype=np.int8))
+        basis = np.where(measured, MEASURED, np.where(estimated, ESTIMATE, NO_BASIS)).astype(np.int8)
+        margin = FACTOR * error
+        lower, upper = estimate - margin, estimate + margin
+        if measured.any():
+            lower, upper = np.where(measured, noisy.lower, lower), np.where(measured, noisy.upper, upper)
+        return cls(lower=lower, upper=upper, basis=basis)
