@@ -64,7 +64,7 @@ def read_answers(files: ReleaseFiles, query: str) -> AnsweredBlock:
         raise DocumentError(f"{files.path / RECORD}: lists no answers; give a directory that dpqr release has made")
     path = files.path / name
     try:
-        table = _table(path)
+        table = read_table(path)
         if table.num_rows != sum(each.rows for each in entries):
             raise ValueError("another number of answers than the record states")
         return _block(table.slice(entry.start, entry.rows), entry, files)
@@ -94,7 +94,7 @@ def _nearest(query: str, names: list[str]) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else "dpqr show lists them"
 
 
-def _table(path: Path) -> pa.Table:
+def read_table(path: Path) -> pa.Table:
     """Figures as numbers, everything else as text."""
     if not path.is_file():  # a pipe would let the command wait for ever
         raise OSError

@@ -1,0 +1,64 @@
+"""Checks of a release that make it again: its plan from the public request, its figures from the recorded draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpqr import __version__
+from dpqr.app.evidence import Evidence, NotChecked
+from dpqr.errors import GoalMissed
+from dpqr.io.outputs.release_document import plan_document
+from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.sameness import MOST_OTHER_ROWS, Sameness, same_documents, same_tables
+
+STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
+"""Keys of the record that say how it was made, or that have a check of their own."""
+
+
+def plan(evidence: Evidence) -> str:
+    """The documents and options of the record give its plan."""
+    found = _same(evidence, lambda: same_documents(evidence.document["plan"], plan_document(evidence.plan), "$.plan"))
+    return f"the request in the record gives it; {found.words('values')}"
+
+
+def draws(evidence: Evidence) -> str:
+    """The noisy draws are those that the plan makes, in their order, and lead to the choices that were made."""
+    kept = evidence.document["transcript"]
+    found = _same(evidence, lambda: same_documents(kept, evidence.made[1]["transcript"], "$.transcript"))
+    return f"{len(kept)} rounds follow the plan; {found.words('values')}"
+
+
+def statements(evidence: Evidence) -> str:
+    """What the record says beside plan and draws: guarantee, prices, receipt, certificate, warnings."""
+    kept = {name: part for name, part in evidence.document.items() if name not in STATED}
+    made = {name: part for name, part in evidence.made[1].items() if name not in STATED}
+    return _same(evidence, lambda: same_documents(kept, made)).words("values")
+
+
+def answers(evidence: Evidence) -> str:
+    """Estimates, errors, measured values and intervals follow from the draws."""
+    return _same(evidence, lambda: _table(evidence, evidence.record.files[0])).words("rows")
+
+
+def synthetic(evidence: Evidence) -> str:
+    """Synthetic data follows from the draws and the public seed."""
+    name = next((name for name in evidence.record.files if name.endswith(SYNTHETIC)), None)
+    if name is None:
+        raise NotChecked("the release holds none")
+    found = _same(evidence, lambda: _table(evidence, name, MOST_OTHER_ROWS))
+    return f"{found.compared - found.near:,} of {found.compared:,} equal" if found.near else found.words("rows")
+
+
+def _table(evidence: Evidence, name: str, other_rows: float = 0.0) -> Sameness:
+    return same_tables(evidence.path / name, evidence.made[0] / name, other_rows=other_rows)
+
+
+def _same(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
+    """What a comparison found. Another version of dpqr may rightly make another release of the same draws."""
+    made_by = evidence.record.version
+    try:
+        return compare()
+    except GoalMissed as mismatch:
+        if made_by == __version__:
+            raise
+        raise NotChecked(f"made by dpqr {made_by}, which can repeat it; {__version__} does otherwise: {mismatch}") from None

@@ -1,0 +1,59 @@
+"""RecordJournal: the draws of a finished release, taken from its record, for a run that repeats it without a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NoReturn, final
+
+from dpqr.construction.journal import Blocks, Past, Plain
+from dpqr.errors import GoalMissed
+from dpqr.io.outputs.record_form import ReleaseRecord, Round
+from dpqr.privacy.events import PrivacyEvent
+from dpqr.strategies.schedules.dropped_count import DROPPED
+
+
+@final
+class RecordJournal:
+    """`Journal` in which every draw is of the past.
+
+    Raises: GoalMissed where the run asks for another draw than the record holds.
+    """
+
+    def __init__(self, record: ReleaseRecord) -> None:
+        self._dropped: Plain | None = [[record.dropped.estimate]] if record.dropped else None
+        self._rounds = iter([value for finished in record.transcript for value in _values(finished)])
+        self._number = 0
+
+    def past(self, event: PrivacyEvent, blocks: Blocks) -> Past:
+        value = self._dropped if blocks == (DROPPED,) else self._next()
+        shape = 0 if not isinstance(value, list) else [len(each) for each in value]
+        if value is not None and shape != ([block.rows for block in blocks] or 0):
+            raise GoalMissed(f"draw {self._number} of the record is not what the plan draws there")
+        self._number += 1
+        return Past(value=value)
+
+    def _next(self) -> Plain | None:
+        try:
+            return next(self._rounds)
+        except StopIteration:
+            raise GoalMissed(f"the record ends after draw {self._number}, and the plan goes on") from None
+
+    def finish(self) -> None:
+        """GoalMissed where the record holds draws that the plan does not make."""
+        if next(self._rounds, self) is not self:
+            raise GoalMissed(f"the plan ends after draw {self._number}, and the record goes on")
+
+    def begin(self, event: PrivacyEvent, blocks: Blocks) -> NoReturn:
+        """Nothing is drawn: `past` knows every draw, or refuses it."""
+        raise AssertionError("a repeated run draws nothing")
+
+    def record(self, value: Plain) -> NoReturn:
+        """Nothing is drawn."""
+        raise AssertionError("a repeated run draws nothing")
+
+
+def _values(finished: Round) -> Iterator[Plain | None]:
+    """The draws of a round: a choice where two were paid, and a measurement; None where a crash has lost it."""
+    if len(finished.charges) > 1:
+        yield finished.choice
+    yield None if finished.measured is None else [list(block.values) for block in finished.measured]
