@@ -46,6 +46,8 @@ class RunOptions(TypedDict, total=False):
     counts: str | None
     count_dropped: Figure | None
     no_count_dropped: bool
+    error_bars: Figure | None
+    certify: Figure | None
     distinguisher: str | None
     check: str | None
     rounds: int | None
@@ -141,6 +143,8 @@ PLANNING: Mapping[str, Check] = {
     "counts": text,
     "count_dropped": figure,
     "no_count_dropped": truth,
+    "error_bars": figure,
+    "certify": figure,
     "schedule": text,
     "distinguisher": text,
     "check": text,

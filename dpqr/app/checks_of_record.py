@@ -72,6 +72,8 @@ def _charges(found: ReleaseRecord) -> Iterator[int]:
         yield from finished.charges
     if found.dropped:
         yield found.dropped.charge
+    for drawn in found.errors.draws if found.errors else ():
+        yield drawn.charge
 
 
 def prices(evidence: Evidence) -> str:

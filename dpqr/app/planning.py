@@ -24,6 +24,7 @@ from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
+from dpqr.strategies.schedules.error_bars import DEFAULT_SHARE, WithErrorBars
 
 Made = TypeVar("Made")
 
@@ -31,6 +32,9 @@ NUMBER = 8
 """Bytes of one count, probability or answer."""
 
 SIZES_SHOWN = 6
+
+UNPAID = ("free", "none")
+"""What --error-bars may say beside a share: estimated from released values alone, or not at all."""
 
 SMALLEST_SHARE = Fraction(1, 10**12)
 """Smallest alpha, beta and share of the budget: below it a tail's double-precision figure would mean nothing."""
@@ -76,11 +80,12 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
         seed=request.seed,
     )
     require_agreement(problem)
-    plan = _by_trust(foreign, lambda: least_noise(problem, budget, _counting(schedule, request, unit), wishes))
+    plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*notes, *unit_notes(unit, document.columns))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
-    return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory))
+    bars = request.error_bars != "none"
+    return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
 
 
 def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
@@ -99,6 +104,7 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
 def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
     _dropped_share(request)
+    error_shares(request)
     notes = foreign_notes(request)
     return chosen_schedule(request), chosen_wishes(request), notes
 
@@ -121,11 +127,32 @@ def _dropped_share(request: PlanRequest) -> Fraction | None:
     return share
 
 
-def _counting(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
-    """The schedule with a count of what was left out: where one is asked for, or where it is free and can show any."""
+def error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | None]:
+    """What --error-bars and --certify set aside: shares of the budget for the errors of unmeasured blocks, and of all.
+
+    Raises:
+        UsageFault: a share for each, and one draw serves both; or no share.
+    """
+    certify = fraction(request.certify, "--certify")
+    if request.error_bars in UNPAID:
+        return None, certify
+    share = fraction(request.error_bars, "--error-bars")
+    if share is not None and certify is not None:
+        raise UsageFault(
+            "--certify buys the errors of all blocks, which serve for error bars too; leave --error-bars out"
+        )
+    return share or DEFAULT_SHARE, certify
+
+
+def _with_more(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
+    """The schedule with a count of what was left out: where one is asked for, or where it is free and can show any; and
+    with the errors of its answers."""
+    bars, certify = error_shares(request)
+    stated = request.error_bars is not None
+    whole = WithErrorBars(schedule=schedule, share=bars, stated=stated, certify=certify)
     share = _dropped_share(request)
     free = unit.apart and unit.drops and not request.no_count_dropped
-    return WithDroppedCount(schedule=schedule, share=share) if free or share is not None else schedule
+    return WithDroppedCount(schedule=whole, share=share) if free or share is not None else whole
 
 
 def _refuse_theory_of_persons(request: PlanRequest, unit: PrivacyUnit) -> None:

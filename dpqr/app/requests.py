@@ -41,6 +41,8 @@ class PlanRequest:
     counts: str | None = None
     count_dropped: str | None = None
     no_count_dropped: bool = False
+    error_bars: str | None = None
+    certify: str | None = None
     schedule: str = "auto"
     distinguisher: str | None = None
     check: str | None = None

@@ -72,7 +72,8 @@ def refuse_idle_options(request: PlanRequest) -> None:
     """UsageFault for an option of another schedule than the one named; `auto` takes those of rounds."""
     for option, owners in OWN_OPTIONS.items():
         schedules = (*owners, "auto") if "rounds" in owners else owners
-        if getattr(request, option) is not None and request.schedule not in schedules:
+        idle = request.schedule not in schedules and not (option == "beta" and request.certify is not None)
+        if getattr(request, option) is not None and idle:
             words = " or ".join(owners)
             raise UsageFault(f"--{option} goes with --schedule {words}, not with {request.schedule}; leave it out")
 

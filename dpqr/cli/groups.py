@@ -97,20 +97,25 @@ def guarantee(command: Decorated, *, required: bool = False) -> Decorated:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DroppedCount:
-    """The noisy count of rows that are left out."""
+class Bought:
+    """What a share of the budget buys beside the answers: a count of rows left out, and the answers' errors."""
 
     count_dropped: str | None
     no_count_dropped: bool
+    error_bars: str | None
+    certify: str | None
 
 
-def dropped_count(command: Decorated) -> Decorated:
-    """--count-dropped and --no-count-dropped, as `dropped`."""
+def bought(command: Decorated) -> Decorated:
+    """--count-dropped, --no-count-dropped, --error-bars and --certify, as `bought`."""
     option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
+    errors = "Share of the budget for the errors of unmeasured blocks. [default: 0.01 where there may be any]"
     return added(
-        gathered(DroppedCount, "dropped")(command),
+        gathered(Bought, "bought")(command),
         option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]"),
         option("--no-count-dropped", is_flag=True, help="Do not count the rows that are left out."),
+        option("--error-bars", metavar="SHARE|free|none", help=errors),
+        option("--certify", metavar="SHARE", help="Share of the budget for proved bounds on L1 errors, such as 0.05."),
     )
 
 
@@ -152,7 +157,7 @@ def strategies(command: Decorated) -> Decorated:
         option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
         option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
         option("--alpha", metavar="A", help="theory: accuracy, a fraction of n. [default: smallest feasible]"),
-        option("--beta", metavar="B", help="theory: failure probability. [default: 0.05]"),
+        option("--beta", metavar="B", help="theory, --certify: failure probability. [default: 0.05]"),
         option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
         option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
         option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),

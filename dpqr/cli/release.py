@@ -51,7 +51,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
 @groups.asked
 @partial(groups.guarantee, required=True)
-@groups.dropped_count
+@groups.bought
 @groups.strategies
 @groups.table
 @groups.payer
@@ -71,7 +71,7 @@ def command(
     documents: groups.Asked,
     eps: str,
     guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
     payer: groups.Payer,
@@ -96,7 +96,7 @@ def command(
 
     request = ReleaseRequest(
         source=table.source(data),
-        plan=plan_request(documents, eps, guarantee, dropped, strategies, table),
+        plan=plan_request(documents, eps, guarantee, bought, strategies, table),
         output=output_request(output),
         limits=table.limits,
         payer=payer.request(resume),
@@ -138,7 +138,7 @@ def plan_request(
     documents: groups.Asked,
     epsilon: str,
     guarantee: groups.Guarantee,
-    dropped: groups.DroppedCount,
+    bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
 ) -> PlanRequest:
@@ -156,8 +156,10 @@ def plan_request(
         unit=guarantee.unit,
         max_rows=guarantee.max_rows,
         counts=table.counts,
-        count_dropped=dropped.count_dropped,
-        no_count_dropped=dropped.no_count_dropped,
+        count_dropped=bought.count_dropped,
+        no_count_dropped=bought.no_count_dropped,
+        error_bars=bought.error_bars,
+        certify=bought.certify,
         schedule=strategies.schedule,
         distinguisher=strategies.distinguisher,
         check=strategies.checks,

@@ -14,7 +14,7 @@ from dpqr.cli.streams import say
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
-    "release": ("queries", *_RUN),
+    "release": ("queries", *_RUN, "error-bars", "certify"),
     "predict": _RUN,
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),

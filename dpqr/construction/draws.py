@@ -10,8 +10,10 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from dpqr.construction.journal import Blocks, Journal, Plain, Unkept
+from dpqr.data.arrays import IntArray
 from dpqr.data.histogram import Counts
 from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.mechanisms.block_errors import GaussianErrors, LaplaceErrors
 from dpqr.mechanisms.noisy_answers import on_left_out
 from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
@@ -92,6 +94,10 @@ class Draws:
         charged = on_left_out(mechanism, unit) if self.left_out else mechanism
         return self._drawn(charged, blocks, _values, lambda plain: _measurement(plain, blocks, law))
 
+    def errors(self, mechanism: LaplaceErrors | GaussianErrors) -> Drawn[IntArray]:
+        """Noisy L1 errors of released answers."""
+        return self._drawn(mechanism, mechanism.errors.blocks, lambda values: [values.tolist()], _integers)
+
     def _drawn(
         self,
         mechanism: Mechanism[Any, Out],
@@ -119,6 +125,13 @@ def _index(plain: Plain) -> int:
 
 def _values(measured: Measurement) -> Plain:
     return [values.tolist() for values in measured.values]
+
+
+def _integers(plain: Plain) -> IntArray:
+    if isinstance(plain, int):
+        raise TypeError("not one list of integers")
+    (values,) = plain
+    return np.array(values, dtype=np.int64)
 
 
 def _measurement(plain: Plain, blocks: Candidate, law: NoiseLaw) -> Measurement:

@@ -8,7 +8,7 @@ Read it beside the book's page:
         v <- f(x) + noise                     `draws.measure`, a private measurement
         if |v - f(D)| < 3 alpha / 4: stop     `check.satisfied`, on released values
         D <- U(D, f, v)                       `updated`, post-processing
-    release D
+    release D                             with noisy errors of its answers, where the plan buys them
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
+from dpqr.construction.block_errors import BlockErrors, measured_errors
 from dpqr.construction.draws import Draws
 from dpqr.construction.soundness import started, updated
-from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round, Step, Transcript
 
@@ -34,7 +35,8 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept.
+    """Where the loop ended. exhausted: the update rule had no further hypothesis; the last one is kept. errors: what
+    was drawn after it of the errors of the released answers; None: nothing.
 
     >>> import numpy as np
     >>> from dpqr.hypotheses.dense import DenseDistribution
@@ -46,6 +48,7 @@ class Outcome:
     hypothesis: Hypothesis
     transcript: Transcript
     exhausted: bool = False
+    errors: BlockErrors | None = None
 
 
 def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
@@ -55,6 +58,20 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
         The private counts are reached through `draws` only, and every draw is charged before it is made; at most the
         plan's events are ever charged. All else is post-processing of released values.
     """
+    ended = _loop(draws, plan, observer)
+    return replace(ended, errors=measured_errors(draws, plan, released(plan, ended), ended.transcript))
+
+
+def released(plan: Plan, outcome: Outcome) -> Hypothesis:
+    """The last hypothesis, its answers moved to what its total of records could give. Where that total is not known to
+    be the table's, moving could take an answer away from the truth: what a certificate speaks of stays as it is."""
+    ended = outcome.hypothesis
+    certified = outcome.transcript.stopped and not plan.problem.unit.rows_public
+    return ended.clipped() if isinstance(ended, Clippable) and not certified else ended
+
+
+def _loop(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
+    """Rounds until the schedule, the stop test or the update rule ends them."""
     schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
     hypothesis: Any = started(rule, problem)
     state, transcript = schedule.start(plan), Transcript()

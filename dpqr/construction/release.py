@@ -8,15 +8,16 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, certify
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.intervals import Intervals
-from dpqr.construction.loop import Outcome
+from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
 from dpqr.data.arrays import FloatArray
-from dpqr.hypotheses.hypothesis import Clippable, Hypothesis, prepare
+from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Reservation
 from dpqr.privacy.reason import UNSTATED, Reason
@@ -53,6 +54,7 @@ class Release:
     guarantee is the plan's budget, whichever of them is smaller. costs: the same for each phase by itself.
     events: what was charged, draw by draw; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
+    errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
     reason: why it was made, and who asked.
@@ -105,6 +107,7 @@ class Release:
     private: bool
     events: Composition = ()
     dropped: DroppedCount | None = None
+    errors: BlockErrors | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
@@ -128,7 +131,7 @@ def assemble(
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
     measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
-    shown = _shown(plan, outcome)
+    shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     answers = tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks)
     for each in answers:
@@ -144,17 +147,10 @@ def assemble(
         private=private,
         events=events,
         dropped=dropped,
+        errors=outcome.errors,
         costs=costs or {},
         paid=paid,
     )
-
-
-def _shown(plan: Plan, outcome: Outcome) -> Hypothesis:
-    """The last hypothesis, its answers moved to what its total of records could give. Where that total is not known to
-    be the table's, moving could take an answer away from the truth: what a certificate speaks of stays as it is."""
-    ended = outcome.hypothesis
-    certified = outcome.transcript.stopped and not plan.problem.unit.rows_public
-    return ended.clipped() if isinstance(ended, Clippable) and not certified else ended
 
 
 def _answers(

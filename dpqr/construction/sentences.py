@@ -10,7 +10,7 @@ from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
 from dpqr.privacy.budget import PrivacyBudget, downward_text, upward_text
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Phase, Plan
 
 FEW, DOUBT = 1 / 20, 1 / 100
 """Part of the records that may be left out without a warning; and how often noise may show as many, either way."""
@@ -52,6 +52,14 @@ def dropped_words(unit: PrivacyUnit) -> str:
 def parallel_words(unit: PrivacyUnit) -> str:
     """Why the count adds nothing to what the run costs; empty where it has a price of its own."""
     return "; free, for a record is either kept or left out, and the larger price covers both" if unit.apart else ""
+
+
+def errors_words(phase: Phase) -> str:
+    """What the draws after the loop are of."""
+    drawn = "noisy L1 errors" if phase.count == 1 else f"{phase.count} draws of noisy L1 errors"
+    if phase.noun == "errors":
+        return f"{drawn} of the blocks that were left unmeasured, after the last refit, for error bars"
+    return f"{drawn} of all blocks, after the last refit, for bounds that are proved, and error bars"
 
 
 def dropped_warning(release: Release) -> str | None:

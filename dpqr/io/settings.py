@@ -31,6 +31,8 @@ KEYS: dict[str, type] = {
     "n": int,
     "unit": str,
     "max-rows": int,
+    "error-bars": str,
+    "certify": str,
     "purpose": str,
     "by": str,
 }

@@ -11,7 +11,7 @@ from itertools import accumulate
 from rich.console import RenderableType
 
 from dpqr.construction.resources import Resources
-from dpqr.construction.sentences import choice_words, dropped_words, guarantee, parallel_words
+from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words, seconds_words
@@ -56,6 +56,9 @@ def _draws(plan: Plan) -> Iterator[Fact]:
     if stages := plan.named("stage"):
         most = f"up to {counted(len(stages), 'measurement')}, each decided by what was released before"
         yield "Then", f"{most}; together {price_words(reduce(Price.plus, (phase.price for phase in stages)))}"
+    for phase in (*plan.named("errors"), *plan.named("bounds")):
+        each = "each " if phase.count > 1 else ""
+        yield "Errors", f"{errors_words(phase)}, {each}{price_words(phase.price)}"
     if plan.stop and plan.problem.alpha is not None:
         yield from _stopping(plan, plan.stop, plan.problem.alpha)
 

@@ -12,6 +12,7 @@ from dpqr.construction.sentences import (
     choice_words,
     dropped_warning,
     dropped_words,
+    errors_words,
     ledger_words,
     parallel_words,
     release_guarantee,
@@ -53,6 +54,8 @@ def _draws(release: Release) -> Iterator[Fact]:
                 yield phase.noun.capitalize(), _cost(plan, phase, "draw")
             case "search":
                 yield _searched(release)
+            case "errors" | "bounds":
+                yield "Errors", f"{errors_words(phase)}: {_bought(release, phase)}"
     if plan.stop:
         yield "Stop test", "costs nothing of its own: it compares what the measurements released"
     if done < plan.rounds and not plan.named("search"):
@@ -71,6 +74,16 @@ def _searched(release: Release) -> Fact:
     chosen = sum(finished.choice is not None for finished in rounds)
     words = f"{counted(chosen, 'choice')} and {counted(len(rounds), 'measurement')}"
     return "Search", f"{words}, at prices that followed what was released, together at most {whole}"
+
+
+def _bought(release: Release, phase: Phase) -> str:
+    """What was drawn for it, and at what price."""
+    found, each = release.errors, "each " if phase.count > 1 else ""
+    if found is None:
+        return f"none was drawn; set aside were {each}{price_words(phase.price)}"
+    groups, blocks = found.sums.groups, sum(len(group) for group in found.sums.groups)
+    shared = "" if len(groups) == blocks else f" in {counted(len(groups), 'group')}"
+    return f"{counted(blocks, 'block')}{shared}, {each}{price_words(phase.price)}"
 
 
 def _cost(plan: Plan, phase: Phase, noun: str) -> str:

@@ -51,7 +51,7 @@ class BlockForecast:
     deviation: float
 
 
-Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search"]
+Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search", "errors", "bounds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +65,8 @@ class Phase:
     | stage                  | a further measurement, of blocks that what was released before decides                  |
     | selection, measurement | of every round                                                                          |
     | search                 | the sum that a filter allows for all draws, where their prices follow what was released |
+    | errors                 | L1 errors of the blocks that were not measured, after the last refit                    |
+    | bounds                 | L1 errors of all blocks, for bounds that are proved and for error bars                  |
 
     count: how many draws; of a search: one sum. price: of each. events: all that is charged for them at most; none
     where a search's sum stands for them. blocks: what each of them measures, where the plan knows. single: whether a
@@ -102,7 +104,7 @@ class Plan:
     phases: all draws, in their order. stop: the test that may end the loop; None: there is none.
     epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
-    for the user.
+    for the user. error_bars: whether answers get estimated errors.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -136,6 +138,7 @@ class Plan:
     bytes: int = 0
     notes: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()
+    error_bars: bool = True
 
     def named(self, noun: Noun) -> tuple[Phase, ...]:
         """The phases of that noun, in their order."""

@@ -21,26 +21,30 @@ class RecordJournal:
 
     def __init__(self, record: ReleaseRecord) -> None:
         self._dropped: Plain | None = [[record.dropped.estimate]] if record.dropped else None
-        self._rounds = iter([value for finished in record.transcript for value in _values(finished)])
-        self._number = 0
+        rounds = [value for finished in record.transcript for value in _values(finished)]
+        after: list[Plain | None] = [[list(drawn.values)] for drawn in record.errors.draws] if record.errors else []
+        self._number, self._rounds, self._left = 0, len(rounds), iter([*rounds, *after])
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> Past:
-        value = self._dropped if blocks == (DROPPED,) else self._next()
-        shape = 0 if not isinstance(value, list) else [len(each) for each in value]
-        if value is not None and shape != ([block.rows for block in blocks] or 0):
+        if blocks == (DROPPED,):
+            return Past(value=self._dropped)
+        value = self._next()
+        in_loop = self._number <= self._rounds
+        if in_loop and value is not None and _rows(value) != [block.rows for block in blocks]:
             raise GoalMissed(f"draw {self._number} of the record is not what the plan draws there")
-        self._number += 1
         return Past(value=value)
 
     def _next(self) -> Plain | None:
         try:
-            return next(self._rounds)
+            value = next(self._left)
         except StopIteration:
             raise GoalMissed(f"the record ends after draw {self._number}, and the plan goes on") from None
+        self._number += 1
+        return value
 
     def finish(self) -> None:
         """GoalMissed where the record holds draws that the plan does not make."""
-        if next(self._rounds, self) is not self:
+        if next(self._left, self) is not self:
             raise GoalMissed(f"the plan ends after draw {self._number}, and the record goes on")
 
     def begin(self, event: PrivacyEvent, blocks: Blocks) -> NoReturn:
@@ -50,6 +54,11 @@ class RecordJournal:
     def record(self, value: Plain) -> NoReturn:
         """Nothing is drawn."""
         raise AssertionError("a repeated run draws nothing")
+
+
+def _rows(value: Plain) -> list[int]:
+    """How many answers each block has; none of a choice."""
+    return [] if isinstance(value, int) else [len(each) for each in value]
 
 
 def _values(finished: Round) -> Iterator[Plain | None]:

@@ -107,6 +107,25 @@ class Dropped(Part, frozen=True, kw_only=True):
     parallel: bool | UnsetType = UNSET
 
 
+class ErrorDraw(Part, frozen=True, kw_only=True):
+    """Noisy integers, one for each group of blocks: the sum or the largest of their L1 errors. charge: number of the
+    event that paid."""
+
+    of: str
+    groups: tuple[tuple[str, ...], ...]
+    values: tuple[int, ...]
+    law: Law
+    charge: Count
+
+
+class Errors(Part, frozen=True, kw_only=True):
+    """Noisy L1 errors of the answers, drawn after the last refit. units: how far one record moves the L1 error of each
+    block, in units of its grid; an error was divided by that."""
+
+    units: dict[str, Count]
+    draws: tuple[ErrorDraw, ...]
+
+
 class Certificate(Part, frozen=True, kw_only=True):
     """With probability `confidence` no estimate is off by more than `records`."""
 
@@ -241,6 +260,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     certificate: Certificate | None | UnsetType = UNSET
     intervals: Intervals | UnsetType = UNSET
     dropped: Dropped | None | UnsetType = UNSET
+    errors: Errors | None | UnsetType = UNSET
 
 
 def release_schema() -> dict[str, Any]:

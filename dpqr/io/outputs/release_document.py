@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr import __version__
+from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
@@ -36,6 +37,7 @@ from dpqr.io.outputs.document_parts import (
     reason_part,
     workload_part,
 )
+from dpqr.mechanisms.block_errors import error_unit
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
@@ -108,6 +110,7 @@ def release_document(
         "certificate": _certificate(release.certificate),
         "intervals": {"level": float(LEVEL), "words": INTERVALS},
         "dropped": _dropped(release),
+        "errors": None if release.errors is None else _errors(release.errors),
         "trust": list(release.trust),
         "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
         "synthetic": synthetic,
@@ -152,6 +155,8 @@ def _schedule(plan: Plan) -> dict[str, Any]:
             "selection": price_part(plan.price("selection")),
             "measurement": price_part(plan.price("measurement")),
             "stages": [price_part(phase.price) for phase in plan.named("stage")],
+            "errors": price_part(plan.price("errors")),
+            "bounds": price_part(plan.price("bounds")),
         },
         "alpha": None if problem.alpha is None else rational(problem.alpha),
         "promise": None if stop is None else stop.promise,
@@ -198,6 +203,26 @@ def _dropped(release: Release) -> dict[str, Any] | None:
         "law": law_part(found.measurement.law),
         "charge": found.charge,
         "parallel": release.plan.problem.unit.apart,
+    }
+
+
+def _errors(found: BlockErrors) -> dict[str, Any]:
+    """The draws of L1 errors, in their order: noisy integers, each of a group of blocks. units: how far one record
+    moves the L1 error of a block, in units of its grid; an error was divided by that, and rounded down."""
+    draws = [found.sums, *([found.largest] if found.largest else [])]
+    blocks = [block for group in found.sums.groups for block in group]
+    return {
+        "units": {block.name: error_unit(block, found.unit) for block in blocks},
+        "draws": [
+            {
+                "of": "largest" if drawn.largest else "sum",
+                "groups": [[block.name for block in group] for group in drawn.groups],
+                "values": drawn.values.tolist(),
+                "law": law_part(drawn.law),
+                "charge": drawn.charge,
+            }
+            for drawn in draws
+        ],
     }
 
 

@@ -3,19 +3,18 @@ charged in parallel with the others and takes a share of the budget elsewhere.""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import reduce
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan
-from dpqr.privacy.accountant import Accountant, Portion, PrivacyFilter
+from dpqr.privacy.accountant import Accountant, Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
+from dpqr.privacy.events import LeftOutEvent, PrivacyEvent
 from dpqr.strategies.checks import Check
 from dpqr.strategies.plan import Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.set_aside import set_aside, with_phases
 from dpqr.workload.block import QueryBlock
 
 DROPPED = QueryBlock(name="records left out")
@@ -102,17 +101,8 @@ class WithDroppedCount:
 
     def _set_aside(self, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction) -> Plan:
         """InfeasiblePlan under an accountant for equal draws only, where the count cannot have a share of its own."""
-        accountant = roles.accountant
-        if accountant.homogeneous:
-            raise InfeasiblePlan(
-                f"the {accountant.name} accountant covers equal draws only, and --count-dropped buys one of its own "
-                "share; choose another one"
-            )
-        odds = share / (1 - share)
-        plan = self.schedule.plan(problem, budget, replace(roles, accountant=_Rest(accountant, odds)))
-        phases = (_counted(roles, problem.unit, _times(plan, odds)), *plan.phases)
-        counting = replace(plan, roles=roles, phases=phases)
-        return replace(counting, epsilon=accountant.epsilon(counting.events, budget.delta) or budget.epsilon)
+        plan, price = set_aside(self.schedule, problem, budget, roles, share, "--count-dropped")
+        return with_phases(plan, (_counted(roles, problem.unit, price), *plan.phases))
 
 
 def _counted(roles: Roles, unit: PrivacyUnit, price: Price) -> Phase:
@@ -130,43 +120,3 @@ def _part(accountant: Accountant, budget: PrivacyBudget, share: Fraction) -> Pri
     """`share` of what one draw alone may cost."""
     (whole,) = accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
     return whole.times(share)
-
-
-@dataclass(frozen=True, slots=True)
-class _Rest:
-    """An accountant that sets aside `odds` times what it is asked to cut, and gives prices from the rest."""
-
-    accountant: Accountant
-    odds: Fraction
-
-    @property
-    def name(self) -> str:
-        return self.accountant.name
-
-    @property
-    def homogeneous(self) -> bool:
-        return self.accountant.homogeneous
-
-    @property
-    def concentrated(self) -> bool:
-        return self.accountant.concentrated
-
-    def refusal(self, budget: PrivacyBudget) -> str | None:
-        return self.accountant.refusal(budget)
-
-    def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
-        asked = sum((portion.share * portion.count for portion in portions), Fraction(0))
-        aside = [Portion(share=self.odds * asked, count=1)] if asked else []
-        return self.accountant.cut(budget, [*portions, *aside])[: len(portions)]
-
-    def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:
-        return self.accountant.epsilon(events, delta)
-
-    def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
-        return self.accountant.guard(budget, planned)
-
-
-def _times(plan: Plan, odds: Fraction) -> Price:
-    """The price that was set aside: `odds` times all that the plan's draws cost, since prices go with shares."""
-    draws = (phase.price.times(Fraction(phase.count)) for phase in plan.phases if phase.noun != "search")
-    return reduce(Price.plus, draws).times(odds)

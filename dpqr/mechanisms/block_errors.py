@@ -1,0 +1,177 @@
+"""Block errors: noisy L1 errors of a hypothesis' answers, block by block or group by group, after the last refit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import final
+
+import numpy as np
+
+from dpqr.data.arrays import IntArray
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.mechanisms.noisy_answers import RECORDS, refuse_beyond, refuse_noise
+from dpqr.mechanisms.scores import largest_total
+from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
+from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.budget import Price
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
+
+Groups = tuple[tuple[QueryBlock, ...], ...]
+
+
+def error_unit(block: QueryBlock, unit: PrivacyUnit) -> int:
+    """How far one record, or person, moves the block's L1 error at most, in units of its grid; never below 1."""
+    return max(1, sensitivity((block,), Norm.L1, unit))
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GroupErrors:
+    """One integer for each group of blocks: the sum, or the largest, of floor(L1 error / `error_unit`) over its blocks.
+
+    groups: disjoint and public; they may depend on anything that was released. expected: the hypothesis' answers,
+    rounded to the blocks' grids, one array a block, group by group. largest: whether the largest error stands for a
+    group, and not the sum. records: declared cap on the number of records.
+
+    Raises:
+        InfeasiblePlan: a sum could reach 2^62.
+
+    Privacy:
+        Neighbours: those of `unit`. The L1 error of block b is e_b = |q_b(x) - expected_b|_1, an integer, for both are.
+        Between neighbours it moves, by the triangle inequality, by at most the L1 change d_b of the block's true
+        answers, which is its `error_unit`: add-remove 1 for a marginal, in general the largest column L1 norm; at most
+        twice that under replace; K times where a person has K rows (`sensitivity`). So floor(e_b / d_b) moves by at
+        most 1, whatever the block: x and x + 1 have floors at most 1 apart. A sum over k blocks moves by at most k, and
+        the largest of them by at most 1. One record may move all groups at once, so the change in L1 is at most the sum
+        of these, and in squared L2 the sum of their squares: for m groups of one block each m, and m.
+
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.workload.block import Factor
+    >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
+    >>> errors = GroupErrors(groups=((sex,),), expected=((np.array([5, 5]),),), unit=PrivacyUnit())
+    >>> errors.evaluate(DenseHistogram(np.array([8, 2]))).tolist(), errors.changes
+    ([6], (1,))
+    """
+
+    groups: Groups
+    expected: tuple[tuple[IntArray, ...], ...]
+    unit: PrivacyUnit
+    largest: bool = False
+    records: int = RECORDS
+
+    def __post_init__(self) -> None:
+        for group, answers in zip(self.groups, self.expected, strict=True):
+            reached = (self._largest_error(block, each) for block, each in zip(group, answers, strict=True))
+            refuse_beyond(sum(reached), group[0].name, self.records)
+
+    def _largest_error(self, block: QueryBlock, expected: IntArray) -> int:
+        return largest_total((block,), self.records) + int(np.abs(expected).sum(dtype=np.float64) * 1.001) + 1
+
+    @property
+    def blocks(self) -> tuple[QueryBlock, ...]:
+        return tuple(block for group in self.groups for block in group)
+
+    @property
+    def changes(self) -> tuple[int, ...]:
+        """How far one unit moves each group's integer at most."""
+        return tuple(1 if self.largest else len(group) for group in self.groups)
+
+    def evaluate(self, counts: Counts) -> IntArray:
+        """Return the integers, shape (groups,); private."""
+        counts.prefetch([block.axes for block in self.blocks])
+        return np.array([self._of_group(place, counts) for place in range(len(self.groups))], dtype=np.int64)
+
+    def _of_group(self, place: int, counts: Counts) -> int:
+        pairs = zip(self.groups[place], self.expected[place], strict=True)
+        errors = [
+            int(np.abs(block.answer(counts) - answers).sum()) // error_unit(block, self.unit)
+            for block, answers in pairs
+        ]
+        return max(errors) if self.largest else sum(errors)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LaplaceErrors:
+    """`errors` plus independent discrete Laplace noise of one scale.
+
+    Privacy:
+        The integers move by at most s = sum of `errors.changes` in L1 (`GroupErrors`), so the draw is (s / scale)-DP:
+        Ghosh, Roughgarden and Sundararajan 2009; Dwork and Roth 2014, Theorem 3.6. The hypothesis is public: it is a
+        function of what was released before.
+
+    >>> everybody = QueryBlock(name="all")
+    >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([5]),),), unit=PrivacyUnit())
+    >>> LaplaceErrors(errors=errors, scale=Fraction(2)).event
+    DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2, 1), coordinates=None)
+    """
+
+    errors: GroupErrors
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+
+    @property
+    def law(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.scale)
+
+    @property
+    def event(self) -> DiscreteLaplaceEvent:
+        return DiscreteLaplaceEvent(sensitivity=sum(self.errors.changes), scale=self.scale)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        errors = self.errors.evaluate(value)
+        return errors + self.law.sample(len(errors), noise)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GaussianErrors:
+    """`errors` plus independent discrete Gaussian noise of one variance.
+
+    Privacy:
+        The integers move by at most s^2 = sum of squares of `errors.changes` in squared L2 (`GroupErrors`), so the draw
+        is s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14.
+
+    >>> everybody = QueryBlock(name="all")
+    >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([5]),),), unit=PrivacyUnit())
+    >>> GaussianErrors(errors=errors, variance=Fraction(9)).event
+    DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9, 1))
+    """
+
+    errors: GroupErrors
+    variance: Fraction
+
+    def __post_init__(self) -> None:
+        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+
+    @property
+    def law(self) -> DiscreteGaussian:
+        return DiscreteGaussian(self.variance)
+
+    @property
+    def event(self) -> DiscreteGaussianEvent:
+        squared = sum(change * change for change in self.errors.changes)
+        return DiscreteGaussianEvent(squared_sensitivity=squared, variance=self.variance)
+
+    def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
+        errors = self.errors.evaluate(value)
+        return errors + self.law.sample(len(errors), noise)
+
+
+def noisy_errors(errors: GroupErrors, price: Price) -> LaplaceErrors | GaussianErrors:
+    """The draw that costs `price`: Gaussian noise where it is counted in rho, Laplace noise where in pure epsilon.
+
+    Raises:
+        InfeasiblePlan: the price does not buy this noise.
+    """
+    if price.rho is None:
+        return LaplaceErrors(errors=errors, scale=Fraction(sum(errors.changes)) / price.pure)
+    squared = sum(change * change for change in errors.changes)
+    return GaussianErrors(errors=errors, variance=Fraction(squared) / (2 * price.rho))
