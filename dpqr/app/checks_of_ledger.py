@@ -51,8 +51,8 @@ def _end(evidence: Evidence, walked: Record) -> str:
     settled = next((entry for entry in walked.entries if entry.settles == number), None)
     if settled is None:
         return "it is not settled yet"
-    charged, planned = evidence.events(evidence.document["events"]), evidence.events(evidence.document["plan"]["events"])
-    if settled.events not in (charged, planned):
+    parts = evidence.document["events"], evidence.document["plan"]["events"]
+    if settled.events not in map(evidence.events, parts):
         raise GoalMissed(f"entry {settled.number} settled other events than the record says were charged")
     return f"entry {settled.number} settled what was charged"
 

@@ -109,7 +109,7 @@ def _require_price(name: str, stated: Figure | None, today: Fraction | None, *, 
         return
     if before is not None and today is not None:
         within = abs(today - before) <= ROUNDING * before
-        if within and name != "basic" or today < before and not exactly:
+        if rounded or (today < before and not exactly):
             return
     said, found = ("no price" if one is None else f"epsilon {float(one):.12g}" for one in (before, today))
     raise GoalMissed(f"under {name} the events cost {found}, and the record states {said}")

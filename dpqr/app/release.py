@@ -37,7 +37,6 @@ from dpqr.privacy.sealed import Private
 from dpqr.report.receipt import receipt
 from dpqr.strategies.plan import Plan
 
-
 Prices = tuple[dict[str, Fraction | None], Costs]
 """What the whole schedule, and each of its phases, cost under every accountant."""
 

@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.app.release import checked, construct, whole_prices
-from dpqr.app.rehearse import rehearsed_rows
 from dpqr.app.public_request import stated_request
+from dpqr.app.rehearse import rehearsed_rows
+from dpqr.app.release import checked, construct, whole_prices
 from dpqr.construction.draws import Draws
 from dpqr.construction.release import Release
 from dpqr.data.arrays import WordArray
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.io.journal.record_journal import RecordJournal
 from dpqr.io.outputs.atomic import reserve
-from dpqr.io.outputs.record import RECORD, read_record
+from dpqr.io.outputs.record import read_record
 from dpqr.io.outputs.record_form import Paid, ReleaseRecord
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.tables.source import TableSource

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dpqr.errors import DocumentError, UsageFault
+from dpqr.app.budget import shown_delta
+from dpqr.errors import DocumentError
 from dpqr.io.outputs.document_parts import parsed_events, rational
 from dpqr.io.outputs.read_release import read_release
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.record_form import Figure, parsed_record
 from dpqr.privacy.accountants.known import available
-from dpqr.privacy.budget import SMALLEST_DELTA, decimal
 from dpqr.privacy.events import Composition
 
 Prices = Mapping[str, Fraction | None]
@@ -52,10 +52,7 @@ def reprice(release: str, delta: str | None = None) -> Repriced:
 
     Raises: UsageFault where there is no release, or no such delta; DocumentError where its record is damaged.
     """
-    at = None if delta is None else decimal(delta, option="--delta")
-    if at is not None and at and not SMALLEST_DELTA <= at < 1:
-        raise UsageFault(f"--delta {delta}: delta must be 0 or lie in [1e-30, 1), for example 1e-9")
-    files = read_release(release)
+    at, files = shown_delta(delta), read_release(release)
     record = parsed_record(files.record, str(files.path / RECORD))
     try:
         events = parsed_events(files.record["plan"]["events"])

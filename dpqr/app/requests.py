@@ -226,8 +226,17 @@ class VerifyRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """Two releases or plans. proxy: a public table that both are held against; None: none."""
+
+    first: str
+    second: str
+    proxy: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateRequest:
-    """A comparison with the true table. truth, release: paths. rows: judge synthetic rows, the release's or a table's.
+    """A comparison with the true table. truth, release: paths. queries: a path, or a parsed document. rows: judge synthetic rows, the release's or a table's.
 
     dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. most_error, most_l1: goals for
     the largest error of any answer and for the mean L1 error of a block, both over n.
@@ -235,7 +244,7 @@ class EvaluateRequest:
 
     truth: str
     release: str
-    queries: str
+    queries: str | dict[str, Any]
     domain: str | None = None
     rows: bool = False
     dataset: str | None = None

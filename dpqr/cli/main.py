@@ -22,6 +22,9 @@ from dpqr.errors import DpqrError
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
     "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
+    "verify": "Check a release: its files, its prices, and that its figures follow from its noisy draws.",
+    "reprice": "Price the events of a release again, under the accountants of today.",
+    "compare": "Two releases or plans side by side.",
     "predict": "Predict a column by a private learner, or release a private function.",
     "budget": "Open and read the budgets that datasets have for life.",
     "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
@@ -35,7 +38,10 @@ COMMANDS = {
     "man": "Write manual pages.",
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
-SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
+SHARED = {
+    **dict.fromkeys(("check", "domain", "schema"), "documents"),
+    **dict.fromkeys(("verify", "reprice", "compare"), "records"),
+}
 """Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
 JSON, HELP = "--json", ("-h", "--help")
 HINTED = (USAGE, REFUSED)

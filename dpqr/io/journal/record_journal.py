@@ -14,7 +14,8 @@ from dpqr.strategies.schedules.dropped_count import DROPPED
 
 @final
 class RecordJournal:
-    """`Journal` in which every draw is of the past.
+    """`Journal` in which every draw is of the past: first the count of what was left out, then the rounds, then the
+    errors of the answers, then what was paid and lost.
 
     Raises: GoalMissed where the run asks for another draw than the record holds.
     """
@@ -23,7 +24,8 @@ class RecordJournal:
         self._dropped: Plain | None = [[record.dropped.estimate]] if record.dropped else None
         rounds = [value for finished in record.transcript for value in _values(finished)]
         after: list[Plain | None] = [[list(drawn.values)] for drawn in record.errors.draws] if record.errors else []
-        self._number, self._rounds, self._left = 0, len(rounds), iter([*rounds, *after])
+        lost = sum(event.count or 0 for event in record.events) - len(rounds) - len(after)
+        self._number, self._rounds, self._left = 0, len(rounds), iter([*rounds, *after, *[None] * lost])
 
     def past(self, event: PrivacyEvent, blocks: Blocks) -> Past:
         if blocks == (DROPPED,):
@@ -44,7 +46,7 @@ class RecordJournal:
 
     def finish(self) -> None:
         """GoalMissed where the record holds draws that the plan does not make."""
-        if next(self._left, self) is not self:
+        if any(value is not None for value in self._left):
             raise GoalMissed(f"the plan ends after draw {self._number}, and the record goes on")
 
     def begin(self, event: PrivacyEvent, blocks: Blocks) -> NoReturn:

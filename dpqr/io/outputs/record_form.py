@@ -180,7 +180,7 @@ class Domain(Part, frozen=True, kw_only=True):
 
     cells: int
     columns: tuple[Column, ...]
-    facts: dict[str, Any] | None | UnsetType = UNSET
+    facts: dict[str, Any] | UnsetType | None = UNSET
 
 
 class Block(Part, frozen=True, kw_only=True):
@@ -252,15 +252,15 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     plan: Plan
     transcript: tuple[Round, ...]
     rehearsal: bool | UnsetType = UNSET
-    warning: str | None | UnsetType = UNSET
-    counts: str | None | UnsetType = UNSET
-    purpose: str | None | UnsetType = UNSET
-    by: str | None | UnsetType = UNSET
+    warning: str | UnsetType | None = UNSET
+    counts: str | UnsetType | None = UNSET
+    purpose: str | UnsetType | None = UNSET
+    by: str | UnsetType | None = UNSET
     receipt: tuple[tuple[str, str], ...] | UnsetType = UNSET
-    certificate: Certificate | None | UnsetType = UNSET
+    certificate: Certificate | UnsetType | None = UNSET
     intervals: Intervals | UnsetType = UNSET
-    dropped: Dropped | None | UnsetType = UNSET
-    errors: Errors | None | UnsetType = UNSET
+    dropped: Dropped | UnsetType | None = UNSET
+    errors: Errors | UnsetType | None = UNSET
 
 
 def release_schema() -> dict[str, Any]:
