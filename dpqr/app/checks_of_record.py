@@ -108,7 +108,7 @@ def _require_price(name: str, stated: Figure | None, today: Fraction | None, *, 
     if before == today or (before is None and not exactly):
         return
     if before is not None and today is not None:
-        within = abs(today - before) <= ROUNDING * before
+        rounded = name != "basic" and abs(today - before) <= ROUNDING * before
         if rounded or (today < before and not exactly):
             return
     said, found = ("no price" if one is None else f"epsilon {float(one):.12g}" for one in (before, today))
