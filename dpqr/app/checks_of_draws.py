@@ -61,4 +61,6 @@ def _same(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
     except GoalMissed as mismatch:
         if made_by == __version__:
             raise
-        raise NotChecked(f"dpqr {made_by} made it and can repeat it; {__version__} does otherwise: {mismatch}") from None
+        raise NotChecked(
+            f"dpqr {made_by} made it and can repeat it; {__version__} does otherwise: {mismatch}"
+        ) from None

@@ -52,6 +52,11 @@ class Side:
         }
 
     @property
+    def asked(self) -> dict[str, int]:
+        """The number of queries of each block, by name."""
+        return {block["name"]: block["queries"] for block in self.plan["workload"]["blocks"]}
+
+    @property
     def forecast(self) -> dict[str, float]:
         """The standard deviation of the noise on each planned measurement, by block."""
         return {block["name"]: float(block["noise_deviation"]) for block in self.plan["forecast"]}
@@ -110,7 +115,9 @@ def compare(request: CompareRequest) -> Comparison:
         Published files only. The proxy is evaluated as `dpqr evaluate` does, and is as public.
     """
     first, second = _side(request.first), _side(request.second)
-    blocks = [{block["name"]: block["queries"] for block in side.plan["workload"]["blocks"]} for side in (first, second)]
+    blocks = [
+        {block["name"]: block["queries"] for block in side.plan["workload"]["blocks"]} for side in (first, second)
+    ]
     shared = [name for name, queries in blocks[0].items() if blocks[1].get(name) == queries]
     off = [_errors(side, request.proxy) for side in (first, second)] if request.proxy else [{}, {}]
     return Comparison(

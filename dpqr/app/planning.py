@@ -55,6 +55,11 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
 
     document: what the queries file says, where it was read already.
     """
+    return plan_with_documents(request, document)[0]
+
+
+def plan_with_documents(request: PlanRequest, document: QueriesDocument | None = None) -> tuple[Plan, QueriesDocument]:
+    """The same, and what the queries file says."""
     budget = PrivacyBudget.parse(request.epsilon, request.delta)
     refuse_idle_options(request)
     _roles(settled(request)[0])
@@ -85,7 +90,8 @@ def plan_release(request: PlanRequest, document: QueriesDocument | None = None) 
     notes = (*notes, *unit_notes(unit, document.columns))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
-    return replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
+    most = max(plan.bytes, memory)
+    return replace(plan, notes=notes, asked=asked_roles(request), bytes=most, error_bars=bars), document
 
 
 def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from fractions import Fraction
 from pathlib import Path
 from typing import Protocol
@@ -12,7 +13,8 @@ from typing import Protocol
 from dpqr.app.bill import Bill, release_bill, require_affordable
 from dpqr.app.machine import require_resources, resources
 from dpqr.app.paid_run import PaidRun, is_published, paid_run
-from dpqr.app.planning import plan_release
+from dpqr.app.planning import plan_with_documents
+from dpqr.app.public_request import public_inputs
 from dpqr.app.reading import Reading, count_column, reading
 from dpqr.app.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
@@ -54,20 +56,22 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
         DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
             is read, and nothing is written to it.
     """
-    plan, held = _checked(request)
+    plan, held = checked(request)
     _reserved(request.output, request.payer)
     require_resources(plan, request.output)
     require_affordable(request.payer, release_bill(plan, held.policy))
     return plan, resources(plan, request.output)
 
 
-def _checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
+def checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan, and how the table is read."""
-    plan = plan_release(replace(request.plan, counts=count_column(request.source, request.payer)))
+    asked = replace(request.plan, counts=count_column(request.source, request.payer))
+    plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     held = reading(request.source, request.limits, plan.problem.domain, request.payer)
-    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits)), held
+    inputs = public_inputs(replace(request, plan=asked), held, document)
+    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs), held
 
 
 def release(
@@ -76,6 +80,7 @@ def release(
     *,
     planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
+    date: str | None = None,
 ) -> Release:
     """One private release, from documents to files on disk.
 
@@ -87,6 +92,7 @@ def release(
         progress: is called with the part of the table that is read, and with every finished round.
         planned: is called with the plan, and may still refuse.
         noise: the operating system's, unless a test passes another.
+        date: the UTC day that the record names; None: today's, as it is before the table is opened.
 
     Raises:
         DpqrError: of the kind that names the exit code; `paid_run` says what becomes of the reservation.
@@ -98,7 +104,8 @@ def release(
     output, payer = request.output, None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    plan, held = _checked(request)
+    plan, held = checked(request)
+    date = date or datetime.now(UTC).date().isoformat()
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
     target, prices = _reserved(output, payer), whole_prices(plan)
@@ -111,7 +118,7 @@ def release(
         draws = Draws(data=table.counts, accountant=run.guard, noise=source, journal=run.journal)
         drawn = construct(plan, draws, table.dropped, run.guard, progress, prices, run.paid)
         reason = run.paid.reason if run.paid else request.reason
-        finished = replace(drawn, reason=reason, rehearsed=rehearsed)
+        finished = replace(drawn, reason=reason, date=date, publisher=request.publisher, rehearsed=rehearsed)
         if target:
             _write(finished, target, output)
         run.released()

@@ -20,6 +20,7 @@ from dpqr.data.arrays import WordArray
 from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.io.journal.record_journal import RecordJournal
 from dpqr.io.outputs.atomic import reserve
+from dpqr.io.outputs.read_release import FORMS
 from dpqr.io.outputs.record import read_record
 from dpqr.io.outputs.record_form import Paid, ReleaseRecord
 from dpqr.io.outputs.release_files import write_release
@@ -75,7 +76,8 @@ def repeated(record: ReleaseRecord, plan: Plan) -> Release:
 
 def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:
     """Write the files of a repeated release into a new directory, in the forms of the first; its record."""
-    form, synthetic = next(name for name in record.files if "answers." in name).rpartition(".")[2], record.synthetic
+    form = next(form for form in FORMS if record.files[0].endswith(f"answers.{form}"))
+    synthetic = record.synthetic
     write_release(
         made,
         reserve(str(directory)),

@@ -110,7 +110,8 @@ class LedgerRequest:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. notes: what the plan shall say of the request itself. rehearse: on rows of the public domain."""
+    asks. publisher: whose release it is. notes: what the plan shall say of the request itself. rehearse: on rows of the
+    public domain."""
 
     source: TableSource
     plan: PlanRequest
@@ -118,6 +119,7 @@ class ReleaseRequest:
     limits: Limits = field(default_factory=Limits)
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
+    publisher: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
 
@@ -236,7 +238,8 @@ class CompareRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateRequest:
-    """A comparison with the true table. truth, release: paths. queries: a path, or a parsed document. rows: judge synthetic rows, the release's or a table's.
+    """A comparison with the true table. truth, release: paths. queries: a path, or a parsed document. rows: judge
+    synthetic rows, the release's or a table's.
 
     dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. most_error, most_l1: goals for
     the largest error of any answer and for the mean L1 error of a block, both over n.

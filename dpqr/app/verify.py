@@ -41,6 +41,7 @@ LIMITS = (
     "shows that the release was paid for before it was made"
 )
 
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
     """What one check found. code: 0; of a mismatch 6, of a damaged ledger 7.

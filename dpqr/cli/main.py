@@ -21,6 +21,7 @@ from dpqr.errors import DpqrError
 
 COMMANDS = {
     "release": "Release private answers to a workload of linear queries.",
+    "plan": "Plan a release, and forecast its error; no table is opened.",
     "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
     "verify": "Check a release: its files, its prices, and that its figures follow from its noisy draws.",
     "reprice": "Price the events of a release again, under the accountants of today.",

@@ -15,6 +15,7 @@ _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
     "release": ("queries", *_RUN, "error-bars", "certify"),
+    "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), "error-bars", "certify"),
     "predict": _RUN,
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),

@@ -57,7 +57,8 @@ class Release:
     errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
-    reason: why it was made, and who asked.
+    reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
+    not stated.
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
 
     >>> from dpqr.construction.draws import Draws
@@ -111,6 +112,8 @@ class Release:
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
+    date: str = ""
+    publisher: str = ""
     rehearsed: int | None = None
 
     @property

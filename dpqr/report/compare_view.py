@@ -30,7 +30,8 @@ def compared_view(
     for name in facts[0]:
         one, other = (plain(side[name]) for side in facts)
         table.add_row(Text(name), Text(one), Text("same" if one == other else other))
-    lines = [Text(f"only {name}: {plain(', '.join(blocks))}") for name, blocks in zip("AB", alone, strict=True) if blocks]
+    others = zip("AB", alone, strict=True)
+    lines = [Text(f"only {name}: {plain(', '.join(blocks))}") for name, blocks in others if blocks]
     if not rows:
         return Group(table, Text(""), Text("they share no block of queries"), *lines)
     return Group(table, Text(""), _blocks(rows), Text(MEANING), *lines)

@@ -16,6 +16,7 @@ from dpqr.privacy.events import Composition
 from dpqr.strategies.candidates import Candidate
 from dpqr.strategies.checks import Check
 from dpqr.strategies.distinguishers import Distinguisher
+from dpqr.strategies.inputs import PublicInputs
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.interface import UpdateRule
@@ -104,7 +105,8 @@ class Plan:
     phases: all draws, in their order. stop: the test that may end the loop; None: there is none.
     epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
-    for the user. error_bars: whether answers get estimated errors.
+    for the user. error_bars: whether answers get estimated errors. inputs: documents and options
+    that it was made from, for the record; None: not known.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -139,6 +141,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     asked: frozenset[str] = frozenset()
     error_bars: bool = True
+    inputs: PublicInputs | None = None
 
     def named(self, noun: Noun) -> tuple[Phase, ...]:
         """The phases of that noun, in their order."""

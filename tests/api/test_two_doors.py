@@ -17,7 +17,7 @@ from dpqr.app.requests import PlanRequest
 from dpqr.cli.release import command
 from dpqr.noise.source import SeededNoise
 
-VARYING = {"time", "seal", "ledger", "hash"}
+VARYING = {"time", "seal", "ledger", "hash", "sha256"}
 OPTIONS = [
     {},
     {"delta": "1e-9", "accountant": "zcdp", "rounds": 2},

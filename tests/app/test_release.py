@@ -19,7 +19,7 @@ from dpqr.privacy.accountants.basic import Basic
 SOURCE = TableSource(paths=("table.csv",))
 REQUEST = PlanRequest(queries="q.json", epsilon="1")
 STEPS = (
-    "plan_release",
+    "plan_with_documents",
     "require_sampleable",
     "reserve",
     "check_table",
@@ -74,8 +74,8 @@ def test_pay_then_look(desk, steps):
 @pytest.mark.parametrize(
     ("changes", "last"),
     [
-        ({"epsilon": "0"}, "plan_release"),
-        ({"queries": "none.json"}, "plan_release"),
+        ({"epsilon": "0"}, "plan_with_documents"),
+        ({"queries": "none.json"}, "plan_with_documents"),
         ({"update": "perceptron"}, "require_sampleable"),
     ],
     ids=str,
@@ -99,7 +99,7 @@ def test_a_caller_may_refuse_the_plan(desk, steps):
 
     with pytest.raises(BudgetRefused, match="13 answers"):
         run(planned=unwilling)
-    assert steps == ["plan_release"]
+    assert steps == ["plan_with_documents"]
 
 
 def test_a_budget_that_does_not_cover_the_plan_keeps_the_table_closed(desk, steps, monkeypatch):
@@ -127,7 +127,7 @@ def test_a_plan_that_this_machine_cannot_hold(desk, steps, monkeypatch):
     monkeypatch.setattr(module.os, "sysconf", lambda name: 4096 if name == "SC_PAGE_SIZE" else 1)
     with pytest.raises(InfeasiblePlan, match=r"30 cells need about 0 GB, and this machine has 0 GB; ask about fewer"):
         run()
-    assert steps == ["plan_release", "reserve"], "the table is not looked at"
+    assert steps == ["plan_with_documents", "reserve"], "the table is not looked at"
 
 
 @pytest.mark.parametrize("pages", [-1, 0])

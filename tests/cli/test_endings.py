@@ -31,7 +31,7 @@ def breaking(error):
 
 
 PLACES = [
-    "dpqr.app.release.plan_release",
+    "dpqr.app.release.plan_with_documents",
     "dpqr.app.release.check_table",
     "dpqr.app.release.load_table",
     "dpqr.app.release.iterative_construction",

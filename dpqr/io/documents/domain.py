@@ -35,19 +35,25 @@ def read_domain(source: str | os.PathLike[str] | dict[str, Any]) -> Domain:
         DocumentError: it is no domain; the message names file and JSON path of each fault.
     """
     faults = Faults()
-    domain = checked_domain(source, faults)
+    domain, _ = checked_domain(source, faults)
     faults.finish()
     return domain
 
 
-def checked_domain(source: str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: Asked = NOTHING) -> Domain:
-    """The same, cut by what is `asked`; its faults kept: where there are any, a draft to check queries against."""
+def checked_domain(
+    source: Domain | str | os.PathLike[str] | dict[str, Any], faults: Faults, asked: Asked = NOTHING
+) -> tuple[Domain, Any]:
+    """The same, cut by what is `asked`, and the document as it was parsed; its faults kept: where there are any, a
+    draft to check queries against. A domain that was decoded before is taken as it is."""
+    if isinstance(source, Domain):
+        return source, None
     if isinstance(source, dict):
-        return draft_domain(source, Location("domain"), faults, asked)
+        return draft_domain(source, Location("domain"), faults, asked), source
     path = Path(source)
     with faults.kept():
-        return draft_domain(read_document(path), written_in(path), faults, asked)
-    return DomainDraft((), broken=(UNREADABLE,))
+        value = read_document(path)
+        return draft_domain(value, written_in(path), faults, asked), value
+    return DomainDraft((), broken=(UNREADABLE,)), None
 
 
 def domain_text(source: str) -> str:

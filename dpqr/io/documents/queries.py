@@ -40,6 +40,7 @@ from dpqr.io.documents.forms import (
 )
 from dpqr.io.documents.kinds import asks_nothing
 from dpqr.io.documents.ordered_columns import compile_prefix, compile_ranges, compile_sum
+from dpqr.io.documents.sources import Sources
 from dpqr.io.documents.where import compile_where
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
@@ -104,11 +105,13 @@ class QueriesDocument:
     columns that nobody asks about drop no row.
     workload: blocks whose axes are positions in `domain`.
     columns: names of all columns of the whole domain.
+    sources: the documents as they were parsed.
     notes: what a plan must say of it; binning_errors: per block of a sum, the largest error a record by its binning.
     """
 
     domain: Domain
     workload: Workload
+    sources: Sources
     columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     binning_errors: tuple[tuple[str, Fraction], ...] = ()
@@ -136,13 +139,15 @@ def read_queries(
     location, folder = written_in(file) if file else Location("queries"), file.parent if file else Path()
     form = _form(path, location, faults)
     named = NOTHING if strict else asked(listed(form, "queries"))
-    given = domain if domain is None or isinstance(domain, Domain) else checked_domain(domain, faults, named)
-    whole = given or _stated_domain(form, folder, location, faults, named)
+    if domain is None:
+        whole, declared = _stated_domain(form, folder, location, faults, named)
+    else:
+        whole, declared = checked_domain(domain, faults, named)
     compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
-    unused = given is not None and "domain" in form
+    unused = domain is not None and "domain" in form
     notes = (f"the domain in {location.document} is not used: another is given",) if unused else ()
-    return _projected(whole, compiled, notes)
+    return _projected(whole, compiled, notes, Sources(queries=form, domain=declared, folder=folder))
 
 
 def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, faults: Faults) -> dict[str, Any]:
@@ -157,11 +162,13 @@ def _form(source: str | os.PathLike[str] | dict[str, Any], location: Location, f
     return {"domain": None}
 
 
-def _stated_domain(form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: Asked) -> Domain:
-    """The domain that a queries file holds or names; a draft where that has a fault."""
+def _stated_domain(
+    form: dict[str, Any], folder: Path, location: Location, faults: Faults, named: Asked
+) -> tuple[Domain, Any]:
+    """The domain that a queries file holds or names, and its document; a draft where that has a fault."""
     at, stated = location.key("domain"), form.get("domain")
     if isinstance(stated, dict):
-        return draft_domain(stated, at, faults, named)
+        return draft_domain(stated, at, faults, named), stated
     with faults.kept():
         if isinstance(stated, str) and stated:
             return _named_domain(folder / stated, at, faults, named)
@@ -170,10 +177,10 @@ def _stated_domain(form: dict[str, Any], folder: Path, location: Location, fault
                 'there is no domain: give --domain FILE, or state "domain" here\n'
                 "`dpqr domain TABLE` writes the skeleton of a domain file from the table's column types"
             )
-    return DomainDraft((), broken=(UNREADABLE,))
+    return DomainDraft((), broken=(UNREADABLE,)), None
 
 
-def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) -> Domain:
+def _named_domain(path: Path, location: Location, faults: Faults, named: Asked) -> tuple[Domain, Any]:
     try:
         return checked_domain(path, faults, named)
     except UsageFault as error:
@@ -255,7 +262,7 @@ def _silent(whole: Domain, axes: Axes) -> tuple[str, ...]:
     return tuple(dict.fromkeys(whole.facts.silent(axes)))
 
 
-def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) -> QueriesDocument:
+def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...], sources: Sources) -> QueriesDocument:
     """Only the columns that are asked about: |X| is what memory and error bounds grow with."""
     axes = Workload(tuple(block for one in compiled for block in one.blocks)).axes
     if not axes:
@@ -275,6 +282,7 @@ def _projected(whole: Domain, compiled: list[Compiled], notes: tuple[str, ...]) 
     return QueriesDocument(
         domain=whole.project(axes),
         columns=whole.names,
+        sources=sources,
         workload=Workload(tuple(placed(block) for one in compiled for block in one.blocks)),
         notes=(*notes, *(f"{one.blocks[0].name}: {note}" for one in compiled for note in one.notes)),
         binning_errors=tuple(

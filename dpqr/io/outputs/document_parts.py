@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import platform
 import re
 from dataclasses import fields, is_dataclass
 from fractions import Fraction
+from importlib import metadata
 from typing import Any
 
+from dpqr import __version__
 from dpqr.data.attribute import Attribute
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts
@@ -18,6 +21,8 @@ from dpqr.privacy.reason import Reason
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Workload
 
+LIBRARIES = ("numpy", "scipy", "pyarrow")
+"""Those whose versions may change a digit of an answer, or a byte of a file."""
 _WORD_START = re.compile(r"(?<!^)(?=[A-Z])")
 
 
@@ -34,6 +39,13 @@ def budget_part(budget: PrivacyBudget) -> dict[str, Any]:
 def reason_part(reason: Reason) -> dict[str, str | None]:
     """Why a run was made, and who asked; null where it was not stated."""
     return {"purpose": reason.purpose or None, "by": reason.by or None}
+
+
+def versions_part() -> dict[str, str]:
+    """What made a record: dpqr, Python, the libraries that compute and write, and the kind of machine."""
+    libraries = {name: metadata.version(name) for name in LIBRARIES}
+    machine = f"{platform.system()} {platform.machine()}"
+    return {"dpqr": __version__, "python": platform.python_version(), **libraries, "platform": machine}
 
 
 def price_part(price: Price | None) -> dict[str, Any] | None:

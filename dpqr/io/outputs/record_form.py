@@ -6,7 +6,7 @@ after 0.1.0 may be absent, and readers pass over keys that they do not know. `dp
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType, json
@@ -151,8 +151,8 @@ class Hypothesis(Part, frozen=True, kw_only=True):
 class Synthetic(Part, frozen=True, kw_only=True):
     """How synthetic data was drawn."""
 
-    form: str
-    bins: str
+    form: Literal["rows", "cells"]
+    bins: Literal["title", "midpoint", "sampled"]
     seed: Count | UnsetType = UNSET
     rows: Count | UnsetType = UNSET
     records_a_row: float | UnsetType = UNSET
@@ -207,7 +207,8 @@ class Named(Part, frozen=True, kw_only=True):
 
 
 class Plan(Part, frozen=True, kw_only=True):
-    """The run on paper. events: the worst that may be drawn; the guarantee is their price."""
+    """The run on paper. events: the worst that may be drawn; the guarantee is their price. request: documents, options
+    and limits that it was made from. draws: fingerprint of all that the draws depend on. sha256: of all the rest."""
 
     dpqr: str
     version: str
@@ -231,10 +232,14 @@ class Plan(Part, frozen=True, kw_only=True):
     bytes: Count
     seed: Count
     notes: tuple[str, ...]
+    request: dict[str, Any] | UnsetType | None = UNSET
+    draws: Digest | UnsetType = UNSET
+    sha256: Digest | UnsetType = UNSET
 
 
 class ReleaseRecord(Part, frozen=True, kw_only=True):
-    """release.json."""
+    """release.json. versions: of what made it. date: in UTC. hashes: of the files beside it. sha256: of the canonical
+    JSON (keys sorted, no blanks, ASCII) of all the rest."""
 
     dpqr: Annotated[str, Meta(pattern="^release/[0-9]+$")]
     version: str
@@ -251,6 +256,11 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     files: tuple[str, ...]
     plan: Plan
     transcript: tuple[Round, ...]
+    versions: dict[str, str] | UnsetType = UNSET
+    date: str | UnsetType | None = UNSET
+    publisher: str | UnsetType | None = UNSET
+    hashes: dict[str, Digest] | UnsetType = UNSET
+    sha256: Digest | UnsetType = UNSET
     rehearsal: bool | UnsetType = UNSET
     warning: str | UnsetType | None = UNSET
     counts: str | UnsetType | None = UNSET

@@ -6,6 +6,7 @@ same document. Rationals are exact text ("1/10"), with a float beside them that 
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -25,6 +26,8 @@ from dpqr.construction.sentences import (
     release_guarantee,
 )
 from dpqr.data.unit import PrivacyUnit
+from dpqr.io.journal.fingerprints import plan_digest
+from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.outputs.document_parts import (
     budget_part,
     domain_part,
@@ -35,6 +38,7 @@ from dpqr.io.outputs.document_parts import (
     price_part,
     rational,
     reason_part,
+    versions_part,
     workload_part,
 )
 from dpqr.mechanisms.block_errors import error_unit
@@ -47,10 +51,29 @@ from dpqr.workload.workload import Measurement
 
 PLAN_FORMAT = "plan/1"
 RELEASE_FORMAT = "release/1"
+SEAL = "sha256"
 
 
 def plan_document(plan: Plan) -> dict[str, Any]:
-    """The run on paper, as `--dry-run --json` prints it and as release.json repeats it. Plain JSON values."""
+    """The run on paper, as `--dry-run --json` and a locked plan have it, and as release.json repeats it. Plain JSON
+    values.
+
+    request: documents, options and limits that it was made from; null where they are not known. draws: the fingerprint
+    of all that the draws depend on. sha256: of the canonical JSON of all the rest; ledger and record name the plan by
+    it. A run that follows a locked plan repeats its document.
+    """
+    if plan.inputs and plan.inputs.locked:
+        return dict(plan.inputs.locked)
+    return sealed(_plan_parts(plan))
+
+
+def sealed(document: dict[str, Any]) -> dict[str, Any]:
+    """A document under the SHA-256 of its canonical JSON, which `sha256` holds; a seal that it has is replaced."""
+    parts = {name: part for name, part in document.items() if name != SEAL}
+    return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
+
+
+def _plan_parts(plan: Plan) -> dict[str, Any]:
     return {
         "dpqr": PLAN_FORMAT,
         "version": __version__,
@@ -72,52 +95,62 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "bytes": plan.bytes,
         "seed": plan.problem.seed,
         "notes": list(plan.notes),
+        "request": plan.inputs.request if plan.inputs else None,
+        "draws": plan_digest(plan),
     }
 
 
 def release_document(
     release: Release,
     *,
-    files: Sequence[str] = (),
+    files: Mapping[str, str] | None = None,
     synthetic: dict[str, Any] | None = None,
     receipt: Sequence[tuple[str, str]] = (),
 ) -> dict[str, Any]:
-    """The record of `release`. files: names that stand beside it; synthetic: how synthetic data was drawn; receipt:
-    the whole receipt in words, lines of a name and a text, as `dpqr show` prints them.
+    """The record of `release`.
+
+    files: what stands beside it, the SHA-256 of each by its name; synthetic: how synthetic data was drawn; receipt: the
+    whole receipt in words, lines of a name and a text, as `dpqr show` prints them.
 
     events are the charged ones; plan.events the planned ones, which say the worst that may be drawn: fewer or cheaper
     ones where the loop ended early, a sum where prices followed what was released, the noise of the largest query where
     others were measured. warning: what may have gone wrong with the table or the domain file; null: nothing seen.
     The guarantee is that of all planned events, wherever the loop stopped; what a ledger gave back for an early stop
-    stands in the ledger.
+    stands in the ledger. sha256: of the canonical JSON of all the rest.
     """
     plan = release.plan
-    return {
-        "dpqr": RELEASE_FORMAT,
-        "version": __version__,
-        "rehearsal": release.rehearsal,
-        "private": release.private,
-        "warning": dropped_warning(release),
-        "guarantee": release_guarantee(release),
-        "unit": plan.problem.unit.words,
-        "counts": plan.problem.unit.counted,
-        "ledger": _ledger(release.paid),
-        **reason_part(release.reason),
-        "events": events_part(release.events or plan.events),
-        "spent": _spent(release),
-        "certainty": certainty(release),
-        "receipt": [list(line) for line in receipt],
-        "certificate": _certificate(release.certificate),
-        "intervals": {"level": float(LEVEL), "words": INTERVALS},
-        "dropped": _dropped(release),
-        "errors": None if release.errors is None else _errors(release.errors),
-        "trust": list(release.trust),
-        "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
-        "synthetic": synthetic,
-        "files": list(files),
-        "plan": plan_document(plan),
-        "transcript": [_round(finished) for finished in release.transcript.rounds],
-    }
+    return sealed(
+        {
+            "dpqr": RELEASE_FORMAT,
+            "version": __version__,
+            "versions": versions_part(),
+            "date": release.date or None,
+            "publisher": release.publisher or None,
+            "rehearsal": release.rehearsal,
+            "private": release.private,
+            "warning": dropped_warning(release),
+            "guarantee": release_guarantee(release),
+            "unit": plan.problem.unit.words,
+            "counts": plan.problem.unit.counted,
+            "ledger": _ledger(release.paid),
+            **reason_part(release.reason),
+            "events": events_part(release.events or plan.events),
+            "spent": _spent(release),
+            "certainty": certainty(release),
+            "receipt": [list(line) for line in receipt],
+            "certificate": _certificate(release.certificate),
+            "intervals": {"level": float(LEVEL), "words": INTERVALS},
+            "dropped": _dropped(release),
+            "errors": None if release.errors is None else _errors(release.errors),
+            "trust": list(release.trust),
+            "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
+            "synthetic": synthetic,
+            "files": list(files or {}),
+            "hashes": dict(files or {}),
+            "plan": plan_document(plan),
+            "transcript": [_round(finished) for finished in release.transcript.rounds],
+        }
+    )
 
 
 def _unit(unit: PrivacyUnit) -> dict[str, Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -155,11 +157,20 @@ def write_release(
     drawn = synthesise(release, synthetic, bins) if synthetic else None
     files = file_names(answers, synthetic, rehearsal=release.rehearsal)
     synthesis = drawn.record if drawn else None
-    record = release_document(release, files=files, synthetic=synthesis, receipt=receipt)
+    inputs = release.plan.inputs.files if release.plan.inputs else {}
     with target.filled() as place:
+        for name, content in inputs.items():
+            (place / name).write_bytes(content)
         write_tables(answer_tables(release), place / files[0], answers)
         if drawn:
             from dpqr.io.outputs.parquet_file import write_parquet
 
             write_parquet(iter((drawn.table,)), place / files[1])
+        hashes = {name: _sha256(place / name) for name in (*files, *inputs)}
+        record = release_document(release, files=hashes, synthetic=synthesis, receipt=receipt)
         (place / RECORD).write_text(document_text(record), encoding="utf-8", newline="\n")
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

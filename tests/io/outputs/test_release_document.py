@@ -10,6 +10,7 @@ from support.plan_phases import changed, first, without
 from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.io.journal.fingerprints import plan_digest
 from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.release_document import plan_document, release_document
 from dpqr.privacy.budget import Price, PrivacyBudget
@@ -87,13 +88,17 @@ PLAN = {
 
 
 def test_the_whole_plan(plan):
-    assert plan_document(plan) == PLAN
+    document = plan_document(plan)
+    assert {name: document.pop(name) for name in ("request", "draws")} == {"request": None, "draws": plan_digest(plan)}
+    assert len(document.pop("sha256")) == 64
+    assert document == PLAN
 
 
 def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "phases", "stop", "epsilon", "forecast", "bytes", "notes", "asked"),
+        "inputs",
     }
     assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single"}
     assert {field.name for field in fields(StopTest)} == {"threshold", "promise"}
@@ -142,7 +147,7 @@ def test_merged_cells_are_told(release):
 
 def test_the_whole_release(release):
     synthetic = {"form": "cells", "bins": "title"}
-    document = release_document(release, files=["answers.csv", "synthetic.parquet"], synthetic=synthetic)
+    document = release_document(release, files={"answers.csv": "a1", "synthetic.parquet": "b2"}, synthetic=synthetic)
     last = {
         "law": {
             "kind": "discrete-laplace",
@@ -163,6 +168,9 @@ def test_the_whole_release(release):
         "dpqr": "release/1",
         "version": __version__,
         "rehearsal": False,
+        "versions": document["versions"],
+        "date": None,
+        "publisher": None,
         "private": True,
         "warning": None,
         "guarantee": PLAN["guarantee"],
@@ -196,7 +204,9 @@ def test_the_whole_release(release):
         "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
         "synthetic": synthetic,
         "files": ["answers.csv", "synthetic.parquet"],
-        "plan": PLAN,
+        "hashes": {"answers.csv": "a1", "synthetic.parquet": "b2"},
+        "sha256": document["sha256"],
+        "plan": plan_document(release.plan),
         "transcript": [
             {"choice": None, "charges": [0], "stopped": False, **first},
             {"choice": 2, "charges": [1, 2], "stopped": False, **last},
@@ -237,7 +247,7 @@ def test_the_document_is_strict_json_and_always_the_same(release):
     assert text == document_text(release_document(make_release()))
 
 
-@pytest.mark.parametrize("word", ["seconds", "time", "elapsed", "date", "host", "path"])
+@pytest.mark.parametrize("word", ["seconds", "time", "elapsed", "host", "path"])
 def test_nothing_tells_time_or_place(release, word):
     def keys(value):
         if isinstance(value, dict):

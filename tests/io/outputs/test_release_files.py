@@ -1,4 +1,5 @@
 import csv
+import hashlib
 import json
 import stat
 import time
@@ -36,7 +37,9 @@ def test_answers_and_record(release, tmp_path, form):
     write_release(release, reserve(str(tmp_path / "out")), answers=form)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [f"answers.{form}", "release.json"]
     record = json.loads((tmp_path / "out" / "release.json").read_text(encoding="utf-8"))
-    assert record == release_document(release, files=[f"answers.{form}"])
+    name = f"answers.{form}"
+    digest = hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest()
+    assert record == release_document(release, files={name: digest})
 
 
 def test_synthetic_data_and_its_seed_stand_in_the_record(release, tmp_path):
