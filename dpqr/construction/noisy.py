@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -24,6 +25,8 @@ LEVEL = Fraction(95, 100)
 """Each single interval covers the true answer with at least this probability over the noise of the run."""
 EXACT = 1024
 """Bounds on a grid of 1 / EXACT are printed as they are."""
+SHARES = (0.1, 0.6, 0.3)
+"""Of 1 - LEVEL, for the first, second and third draw of a block of the opening, if the plan has a search phase."""
 _BETA = math.nextafter(float(1 - LEVEL), 0)
 
 
@@ -33,11 +36,25 @@ class Noisy:
 
     values: unbiased; deviation: standard deviation of their noise; margin: half an interval. NaN where there is none.
 
-    The interval values +- margin misses the true answer with probability at most 1 - LEVEL, for every single query.
-    Proof: whether a query is measured a first time depends on what was released before, so noise drawn then keeps its
-    law whatever led to it; and an interval is stated only for queries that were measured once, so it misses only if
-    that first draw lies in its tail. Of a query that was drawn again there is none: which draw is the last one may
-    depend on the noise of those before.
+    Which draw of a query counts is decided before its noise is drawn:
+
+    | the plan             | the draw that counts                                                | shares of 1 - LEVEL |
+    |----------------------|---------------------------------------------------------------------|---------------------|
+    | has a search phase   | that of the last measurements, made without a selection; a selected | all of it           |
+    |                      | draw before it only finds the block, and has no interval of its own |                     |
+    | -, an opening block  | the last one of the opening, re-measurement and last measurements   | SHARES, by number   |
+    | any other            | the first; further draws of a query have the same law               | all of it           |
+
+    Theorem. values +- margin misses the true answer with probability at most 1 - LEVEL, for every single query.
+    Proof. Let draw t of the query be made in the event D_t, and s_t be its share; both are functions of what was
+    released before draw t, and so is its law. Its noise Z_t is independent of all that, so Z_t misses the margin of
+    level s_t (1 - LEVEL) with conditional probability at most that, and an interval is missed with probability at most
+    sum over t of E[1(D_t) s_t (1 - LEVEL)] <= 1 - LEVEL, for the shares of a query add up to at most 1 on every path.
+    It does not matter which of the draws with a share is shown, so it may be the last one.
+
+    Without shares the last draw's interval would be no theorem: whether a draw is the last one may depend on its own
+    noise. Where one draw alone has a share, the shown value is unbiased, given that the query was drawn; of the blocks
+    of the opening that is so but for what the choice to draw them again owes to their first noise.
     """
 
     values: FloatArray
@@ -64,7 +81,7 @@ class Noisy:
 
 
 def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
-    """Noisy answers by the name of the workload's block; the last draw of a query counts.
+    """Noisy answers by the name of the workload's block; see `Noisy` for the draw that counts.
 
     Privacy:
         Post-processing of the transcript.
@@ -72,19 +89,45 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
     blocks = plan.problem.workload.blocks
     ends = list(accumulate(block.rows for block in blocks))
     single = any(phase.single for phase in plan.named("selection"))
+    counting = _Counting.of(plan)
     found: dict[str, Noisy] = {}
     for finished in transcript.rounds:
         if finished.measurement is None:
             continue
+        asked = [(block, slice(0, block.rows)) for block in finished.measurement.blocks]
         if single and finished.choice is not None:
             position = bisect_right(ends, finished.choice)
             block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
-            _keep(found.setdefault(block.name, Noisy.nothing(block.rows)), slice(row, row + 1), finished.measurement, 0)
-            continue
-        for place, block in enumerate(finished.measurement.blocks):
-            kept = found.setdefault(block.name, Noisy.nothing(block.rows))
-            _keep(kept, slice(0, block.rows), finished.measurement, place)
+            asked = [(block, slice(row, row + 1))]
+        for place, (block, rows) in enumerate(asked):
+            share = counting.share(block.name, rows.start, selected=finished.choice is not None)
+            if share is not None:
+                kept = found.setdefault(block.name, Noisy.nothing(block.rows))
+                _keep(kept, rows, finished.measurement, place, share)
     return found
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Counting:
+    """Which draws count, by the table of `Noisy`. drawn: how many draws with a share each query had so far."""
+
+    searching: bool
+    opened: frozenset[str]
+    drawn: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, plan: Plan) -> _Counting:
+        opened = frozenset(block.name for blocks in plan.opening for block in blocks)
+        return cls(searching=plan.phase("search") is not None, opened=opened)
+
+    def share(self, name: str, row: int, *, selected: bool) -> float | None:
+        """The share of the next draw of a query; 0: it has no interval; None: an earlier one counts."""
+        before = self.drawn[name, row]
+        if self.searching and selected:
+            return None if before else 0.0
+        shares = SHARES if self.searching and name in self.opened else (1.0,)
+        self.drawn[name, row] += 1
+        return shares[before] if before < len(shares) else None
 
 
 def unbiased_answers(
@@ -110,13 +153,11 @@ def unbiased_answers(
     return Noisy(values=estimate, deviation=scaled, margin=scaled * widest)
 
 
-def _keep(kept: Noisy, rows: slice, measured: Measurement, place: int) -> None:
-    """A query that was measured before loses its interval."""
+def _keep(kept: Noisy, rows: slice, measured: Measurement, place: int, share: float) -> None:
     scale = float(measured.blocks[place].scale)
-    again = ~np.isnan(kept.values[rows])
     kept.values[rows] = measured.values[place] * scale
     kept.deviation[rows] = measured.law.deviation * scale
-    kept.margin[rows] = np.where(again, np.nan, measured.law.tail(_BETA) * scale)
+    kept.margin[rows] = measured.law.tail(_BETA * share) * scale if share else np.nan
 
 
 def _relative(law: NoiseLaw) -> float:

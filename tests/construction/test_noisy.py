@@ -8,12 +8,14 @@ import pytest
 from support.handmade_release import BLOCKS, make_plan
 from support.plan_phases import changed
 
-from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
+from dpqr.construction.noisy import LEVEL, SHARES, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.sentences import INTERVALS
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
+from dpqr.privacy.budget import Price
+from dpqr.strategies.plan import Phase
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Measurement
@@ -44,12 +46,16 @@ def test_the_margin_of_a_block_is_the_laws_own_quantile_in_records():
     assert (noisy.upper >= noisy.values + noisy.margin).all()
 
 
-def test_a_block_that_was_drawn_again_keeps_its_last_values_and_has_no_interval():
+def searching(plan):
+    """The same plan with a search phase, as the schedule for marginals has it."""
+    return replace(plan, phases=(*plan.phases, Phase(noun="search", count=1, price=Price(epsilon=Fraction(1)))))
+
+
+def test_of_equal_draws_the_first_counts():
     plan = make_plan()
     noisy = measured_answers(plan, after(answered(BLOCKS[0], [0] * 9), answered(BLOCKS[0], [7] * 9)))[BLOCKS[0].name]
-    assert (noisy.values == 7).all()
-    assert np.isnan(noisy.margin).all()
-    assert np.isnan(noisy.lower).all()
+    assert (noisy.values == 0).all()
+    assert (noisy.margin == LAW.tail(BETA)).all()
 
 
 def test_single_queries_have_intervals_row_by_row():
@@ -57,7 +63,51 @@ def test_single_queries_have_intervals_row_by_row():
     first, again = (answered(BLOCKS[0].row(row), [4]) for row in (2, 5))
     noisy = measured_answers(plan, after(first, again, again, choices=[2, 5, 5]))[BLOCKS[0].name]
     assert np.flatnonzero(~np.isnan(noisy.values)).tolist() == [2, 5]
-    assert np.flatnonzero(~np.isnan(noisy.margin)).tolist() == [2]
+    assert np.flatnonzero(~np.isnan(noisy.margin)).tolist() == [2, 5]
+
+
+def test_after_a_search_the_last_measurement_counts_and_a_selected_draw_has_no_interval():
+    plan, drawn = searching(make_plan()), [answered(BLOCKS[1], [value] * 3) for value in (1, 2)]
+    once = measured_answers(plan, after(*drawn[:1], choices=[4]))[BLOCKS[1].name]
+    assert (once.values == 1).all()
+    assert np.isnan(once.margin).all()
+    twice = measured_answers(plan, after(*drawn, choices=[4, None]))[BLOCKS[1].name]
+    assert (twice.values == 2).all()
+    assert (twice.margin == LAW.tail(BETA)).all()
+    assert (measured_answers(plan, after(*drawn, choices=[None, 4]))[BLOCKS[1].name].values == 1).all()
+
+
+def test_draws_of_a_block_of_the_opening_share_what_may_be_missed():
+    plan, drawn = searching(make_plan()), [answered(BLOCKS[0], [value] * 9) for value in range(4)]
+    for count in range(1, 5):
+        noisy = measured_answers(plan, after(*drawn[:count]))[BLOCKS[0].name]
+        last = min(count, len(SHARES)) - 1
+        assert (noisy.values == last).all()
+        assert (noisy.margin == LAW.tail(BETA * SHARES[last])).all()
+    assert sum(map(Fraction, map(str, SHARES))) == 1
+
+
+@pytest.mark.parametrize("kept", [0, 5, LAW.tail(0.05), LAW.tail(0.02)])
+def test_whoever_chooses_by_the_first_noise_whether_there_is_a_second_draw_misses_no_more_often(kept):
+    """Exactly, over all draws: a second one is made where the first is off by at most `kept`. Margins at the full level
+    would be missed too often."""
+    plan, names = searching(make_plan()), BLOCKS[0].name
+    first, second = (
+        measured_answers(plan, after(*[answered(BLOCKS[0], [0] * 9)] * count))[names].margin[0] for count in (1, 2)
+    )
+
+    def missed(one, two):
+        return (1 - below(max(one, kept))) + below(kept) * (1 - below(two))
+
+    assert missed(first, second) <= BETA
+    if kept == LAW.tail(0.05):
+        assert missed(LAW.tail(BETA), LAW.tail(BETA)) > BETA * 1.5
+
+
+def below(size):
+    """Pr[|draw| <= size] under LAW, whose masses fall by r = exp(-1 / scale): 1 - 2 r^(size + 1) / (1 + r)."""
+    ratio = np.exp(-1 / 5)
+    return 1 - 2 * ratio ** (size + 1) / (1 + ratio)
 
 
 def test_intervals_are_printed_as_those_of_95_of_100_runs():
