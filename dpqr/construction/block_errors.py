@@ -13,13 +13,12 @@ from dpqr.data.arrays import IntArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
-from dpqr.mechanisms.block_errors import GroupErrors, Groups, error_unit, noisy_errors
+from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, error_unit, fine_answers, noisy_errors
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.workload import rounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,14 +49,12 @@ class NoisyError:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ErrorDraw:
-    """One draw, as it was released: an integer for each group, the sum or the largest of the errors of its blocks, each
-    in units of what one record moves (`error_unit`) and rounded down; plus noise of `law`.
+    """One draw of `errors`, as it was released.
 
-    values: shape (groups,). charge: number of the event that paid.
+    values: a noisy integer for each group, shape (groups,). law: of its noise. charge: number of the event that paid.
     """
 
-    groups: Groups
-    largest: bool
+    errors: GroupErrors
     values: IntArray
     law: NoiseLaw
     charge: int
@@ -65,34 +62,37 @@ class ErrorDraw:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BlockErrors:
-    """L1 errors between the true answers and those of the final hypothesis, rounded to the blocks' grids.
+    """L1 errors between the true answers and those of the final hypothesis, noisy.
 
-    sums: of groups of blocks, mostly of one block each. largest: the largest of groups, where bounds are bought in pure
-    epsilon. unit: whose error units scale them.
+    sums: of groups of blocks. largest: of groups; None unless bounds were bought in pure epsilon.
 
     >>> from fractions import Fraction
+    >>> from dpqr.data.unit import PrivacyUnit
     >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
-    >>> law, groups = DiscreteLaplace(Fraction(2)), ((QueryBlock(name="all"),),)
-    >>> drawn = ErrorDraw(groups=groups, largest=False, values=np.array([41]), law=law, charge=7)
-    >>> BlockErrors(sums=drawn, unit=PrivacyUnit()).by_name["all"].value
-    41.0
+    >>> everybody = QueryBlock(name="all")
+    >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([640]),),), unit=PrivacyUnit())
+    >>> drawn = ErrorDraw(errors=errors, values=np.array([128]), law=DiscreteLaplace(Fraction(64)), charge=7)
+    >>> BlockErrors(sums=drawn).by_name["all"].value
+    2.0
     """
 
     sums: ErrorDraw
-    unit: PrivacyUnit
     largest: ErrorDraw | None = None
 
     @cached_property
     def by_name(self) -> dict[str, NoisyError]:
-        """The noisy error of every block that was looked at; it may be negative. Unbiased but for the rounding down,
-        whose mean is half an error unit less one."""
+        """The noisy error of every block that was looked at; it may be negative. Unbiased, but for what the floor in
+        `GroupErrors` takes: its mean is added."""
+        errors, deviation = self.sums.errors, self.sums.law.deviation
         found = {}
-        for group, value in zip(self.sums.groups, self.sums.values, strict=True):
-            mean, noise = int(value) / len(group), self.sums.law.deviation / len(group)
+        for group, value in zip(errors.groups, self.sums.values, strict=True):
             for block in group:
-                each, scale = error_unit(block, self.unit), float(block.scale)
-                error = each * mean + (each - 1) / 2
-                found[block.name] = NoisyError(value=error * scale, deviation=each * noise * scale, blocks=len(group))
+                each, scale = error_unit(block, errors.unit), float(block.scale) / FINENESS
+                found[block.name] = NoisyError(
+                    value=scale * (each * int(value) / len(group) + (each - 1) / 2),
+                    deviation=scale * each * deviation / len(group),
+                    blocks=len(group),
+                )
         return found
 
 
@@ -114,7 +114,7 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
     ]
     if not drawn or drawn[0] is None:
         return None
-    return BlockErrors(sums=drawn[0], unit=unit, largest=drawn[1] if len(drawn) > 1 else None)
+    return BlockErrors(sums=drawn[0], largest=drawn[1] if len(drawn) > 1 else None)
 
 
 def _asked(plan: Plan, released: Hypothesis, transcript: Transcript) -> tuple[tuple[Groups, Price], ...]:
@@ -176,7 +176,7 @@ def _drawn(
 ) -> ErrorDraw | None:
     """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold."""
     prepare(released, [block for group in groups for block in group])
-    expected = tuple(tuple(on_grid(released, block) for block in group) for group in groups)
+    expected = tuple(tuple(fine_answers(released.answer(block)) for block in group) for group in groups)
     try:
         errors = GroupErrors(groups=groups, expected=expected, unit=unit, largest=largest)
         mechanism = noisy_errors(errors, price)
@@ -185,9 +185,4 @@ def _drawn(
     drawn = draws.errors(mechanism)
     if drawn.value is None:
         return None
-    return ErrorDraw(groups=groups, largest=largest, values=drawn.value, law=mechanism.law, charge=drawn.charge)
-
-
-def on_grid(released: Hypothesis, block: QueryBlock) -> IntArray:
-    """The hypothesis' answers to a block, rounded to its grid, shape (block.rows,)."""
-    return rounded(released.answer(block), 2**61 // max(block.rows, 1))
+    return ErrorDraw(errors=errors, values=drawn.value, law=mechanism.law, charge=drawn.charge)

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.construction.block_errors import BlockErrors
-from dpqr.construction.certificate import Certificate, certify
+from dpqr.construction.certificate import Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.intervals import Intervals
@@ -55,6 +55,7 @@ class Release:
     events: what was charged, draw by draw; empty: the plan's events, all of them.
     dropped: the noisy count of the records that were left out, where it was bought.
     errors: noisy L1 errors of the answers, of the blocks that were left unmeasured or of all, where they were bought.
+    bounds: on these errors, where they were bought.
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
     reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
@@ -109,6 +110,7 @@ class Release:
     events: Composition = ()
     dropped: DroppedCount | None = None
     errors: BlockErrors | None = None
+    bounds: ErrorBounds | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
     reason: Reason = UNSTATED
@@ -137,8 +139,9 @@ def assemble(
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     answers = tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks)
+    estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     for each in answers:
-        require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)
+        require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
     return Release(
         plan=plan,
         answers=answers,
@@ -151,6 +154,7 @@ def assemble(
         events=events,
         dropped=dropped,
         errors=outcome.errors,
+        bounds=error_bounds(plan, outcome.errors, estimates),
         costs=costs or {},
         paid=paid,
     )

@@ -119,12 +119,16 @@ def release_guarantee(release: Release) -> str:
 
 
 def certainty(release: Release) -> str:
-    """What is known of the largest error over the workload: the certificate, or why there is none."""
-    if release.certificate:
-        return _certified(release.certificate, release.plan.problem.workload.rows)
+    """What is proved of the errors over the workload: certificate and bounds, or why there are none."""
+    known = (
+        release.certificate and _certified(release.certificate, release.plan.problem.workload.rows),
+        _bounded(release),
+    )
+    if sentences := [sentence for sentence in known if sentence]:
+        return " ".join(sentences)
     if release.plan.stop is None:
         return (
-            "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
+            "No certificate: no bound on the errors was bought (--certify SHARE buys one). "
             "Noise deviation and interval speak of the measured value beside them, not of the estimate."
         )
     return (
@@ -133,15 +137,33 @@ def certainty(release: Release) -> str:
     )
 
 
+def _bounded(release: Release) -> str | None:
+    """The bounds that --certify has bought, rounded up; why there are none, where a crash has lost them."""
+    found, plan = release.bounds, release.plan
+    if found is None:
+        return "The bounds that --certify bought were lost in a crash." if plan.phase("bounds") else None
+    share = "" if found.fraction is None else f" ({upward_text(Fraction(found.fraction), 4)} of the declared n)"
+    return (
+        f"Certificate: with probability at least {_confidence(found.confidence)}, over the noise of this run, the mean "
+        f"L1 error of the {len(found.blocks):,} blocks is at most {_records(found.mean)} records{share}, and that of "
+        "each of them at most its own bound in release.json, all at once."
+    )
+
+
 def _certified(certificate: Certificate, queries: int) -> str:
     """Both figures are rounded up, and the probability down: no more is promised than was planned."""
-    bound = certificate.records
-    records = f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
-    confidence = downward_text(Fraction(str(min(certificate.confidence, math.nextafter(1, 0)))), 9)
     share = (
         "" if certificate.fraction is None else f" ({upward_text(Fraction(certificate.fraction), 4)} of the declared n)"
     )
     return (
-        f"Certificate: with probability at least {confidence}, over the noise of this run, none of the "
-        f"{queries:,} estimates is off by more than {records} records{share}."
+        f"Certificate: with probability at least {_confidence(certificate.confidence)}, over the noise of this run, "
+        f"none of the {queries:,} estimates is off by more than {_records(certificate.records)} records{share}."
     )
+
+
+def _records(bound: float) -> str:
+    return f"{math.ceil(bound):,}" if bound >= 1000 else upward_text(Fraction(bound), 6)
+
+
+def _confidence(probability: float) -> str:
+    return downward_text(Fraction(str(min(probability, math.nextafter(1, 0)))), 9)

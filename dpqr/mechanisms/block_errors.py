@@ -8,7 +8,7 @@ from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray
+from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import RECORDS, refuse_beyond, refuse_noise
@@ -20,8 +20,13 @@ from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.workload import rounded
 
 Groups = tuple[tuple[QueryBlock, ...], ...]
+
+
+FINENESS = 64
+"""Answers of a hypothesis are rounded to this part of a block's grid, so that rounding hides no error."""
 
 
 def error_unit(block: QueryBlock, unit: PrivacyUnit) -> int:
@@ -29,33 +34,41 @@ def error_unit(block: QueryBlock, unit: PrivacyUnit) -> int:
     return max(1, sensitivity((block,), Norm.L1, unit))
 
 
+def fine_answers(answers: FloatArray) -> IntArray:
+    """A hypothesis' answers to a block, in units of its grid, rounded to 1 / FINENESS of it; shape (block.rows,)."""
+    return rounded(answers * FINENESS, 2**61 // max(len(answers), 1))
+
+
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupErrors:
-    """One integer for each group of blocks: the sum, or the largest, of floor(L1 error / `error_unit`) over its blocks.
+    """One integer for each group of blocks: the sum, or the largest, of floor(e / d) over its blocks.
 
-    groups: disjoint and public; they may depend on anything that was released. expected: the hypothesis' answers,
-    rounded to the blocks' grids, one array a block, group by group. largest: whether the largest error stands for a
-    group, and not the sum. records: declared cap on the number of records.
+    e: the block's L1 error, in units of 1 / FINENESS of its grid. d: its `error_unit`.
+    groups: disjoint and public; they may depend on anything that was released. expected: the hypothesis' answers as
+    `fine_answers`, one array a block, group by group. largest: whether the largest error stands for a group, and not
+    the sum. records: declared cap on the number of records.
 
     Raises:
         InfeasiblePlan: a sum could reach 2^62.
 
     Privacy:
-        Neighbours: those of `unit`. The L1 error of block b is e_b = |q_b(x) - expected_b|_1, an integer, for both are.
-        Between neighbours it moves, by the triangle inequality, by at most the L1 change d_b of the block's true
-        answers, which is its `error_unit`: add-remove 1 for a marginal, in general the largest column L1 norm; at most
-        twice that under replace; K times where a person has K rows (`sensitivity`). So floor(e_b / d_b) moves by at
-        most 1, whatever the block: x and x + 1 have floors at most 1 apart. A sum over k blocks moves by at most k, and
-        the largest of them by at most 1. One record may move all groups at once, so the change in L1 is at most the sum
-        of these, and in squared L2 the sum of their squares: for m groups of one block each m, and m.
+        Neighbours: those of `unit`. e_b = |F q_b(x) - expected_b|_1 with F = FINENESS is an integer, for all its terms
+        are, and no rounding depends on x. Between neighbours it moves, by the triangle inequality, by at most F times
+        the L1 change d_b of the block's true answers, which is its `error_unit`: add-remove 1 for a marginal, in
+        general the largest column L1 norm; at most twice that under replace; K times where a person has K rows
+        (`sensitivity`). So e_b / d_b moves by at most F, and so does its floor, for floor(y + F) = floor(y) + F.
+        A sum over k blocks moves by at most k F, and the largest of them by at most F. One record may move all groups
+        at once, so the change in L1 is at most the sum of these, and in squared L2 the sum of their squares: in units
+        of F, m for m groups of one block each, and m.
 
     >>> from dpqr.data.histogram import DenseHistogram
     >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
-    >>> errors = GroupErrors(groups=((sex,),), expected=((np.array([5, 5]),),), unit=PrivacyUnit())
-    >>> errors.evaluate(DenseHistogram(np.array([8, 2]))).tolist(), errors.changes
-    ([6], (1,))
+    >>> five = fine_answers(np.array([5.0, 5.0]))
+    >>> errors = GroupErrors(groups=((sex,),), expected=((five,),), unit=PrivacyUnit())
+    >>> errors.evaluate(DenseHistogram(np.array([8, 2]))) / FINENESS, errors.changes
+    (array([6.]), (64,))
     """
 
     groups: Groups
@@ -70,7 +83,9 @@ class GroupErrors:
             refuse_beyond(sum(reached), group[0].name, self.records)
 
     def _largest_error(self, block: QueryBlock, expected: IntArray) -> int:
-        return largest_total((block,), self.records) + int(np.abs(expected).sum(dtype=np.float64) * 1.001) + 1
+        return (
+            FINENESS * largest_total((block,), self.records) + int(np.abs(expected).sum(dtype=np.float64) * 1.001) + 1
+        )
 
     @property
     def blocks(self) -> tuple[QueryBlock, ...]:
@@ -79,7 +94,7 @@ class GroupErrors:
     @property
     def changes(self) -> tuple[int, ...]:
         """How far one unit moves each group's integer at most."""
-        return tuple(1 if self.largest else len(group) for group in self.groups)
+        return tuple(FINENESS * (1 if self.largest else len(group)) for group in self.groups)
 
     def evaluate(self, counts: Counts) -> IntArray:
         """Return the integers, shape (groups,); private."""
@@ -89,7 +104,7 @@ class GroupErrors:
     def _of_group(self, place: int, counts: Counts) -> int:
         pairs = zip(self.groups[place], self.expected[place], strict=True)
         errors = [
-            int(np.abs(block.answer(counts) - answers).sum()) // error_unit(block, self.unit)
+            int(np.abs(FINENESS * block.answer(counts) - answers).sum()) // error_unit(block, self.unit)
             for block, answers in pairs
         ]
         return max(errors) if self.largest else sum(errors)
@@ -107,8 +122,8 @@ class LaplaceErrors:
 
     >>> everybody = QueryBlock(name="all")
     >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([5]),),), unit=PrivacyUnit())
-    >>> LaplaceErrors(errors=errors, scale=Fraction(2)).event
-    DiscreteLaplaceEvent(sensitivity=1, scale=Fraction(2, 1), coordinates=None)
+    >>> LaplaceErrors(errors=errors, scale=Fraction(128)).event
+    DiscreteLaplaceEvent(sensitivity=64, scale=Fraction(128, 1), coordinates=None)
     """
 
     errors: GroupErrors
@@ -142,7 +157,7 @@ class GaussianErrors:
     >>> everybody = QueryBlock(name="all")
     >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([5]),),), unit=PrivacyUnit())
     >>> GaussianErrors(errors=errors, variance=Fraction(9)).event
-    DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(9, 1))
+    DiscreteGaussianEvent(squared_sensitivity=4096, variance=Fraction(9, 1))
     """
 
     errors: GroupErrors

@@ -81,9 +81,9 @@ def _bought(release: Release, phase: Phase) -> str:
     found, each = release.errors, "each " if phase.count > 1 else ""
     if found is None:
         return f"none was drawn; set aside were {each}{price_words(phase.price)}"
-    groups, blocks = found.sums.groups, sum(len(group) for group in found.sums.groups)
-    shared = "" if len(groups) == blocks else f" in {counted(len(groups), 'group')}"
-    return f"{counted(blocks, 'block')}{shared}, {each}{price_words(phase.price)}"
+    groups, blocks = found.sums.errors.groups, found.sums.errors.blocks
+    shared = "" if len(groups) == len(blocks) else f" in {counted(len(groups), 'group')}"
+    return f"{counted(len(blocks), 'block')}{shared}, {each}{price_words(phase.price)}"
 
 
 def _cost(plan: Plan, phase: Phase, noun: str) -> str:

@@ -62,7 +62,7 @@ def _warnings(release: Release, place: str | None) -> Iterator[Fact]:
     for sentence in release.trust:
         if sentence.startswith(WARNING):
             yield "Warning", sentence.removeprefix(WARNING)
-    if release.plan.stop:
+    if release.plan.stop or release.bounds:
         yield "Accuracy", certainty(release)
     notes = [sentence for sentence in release.trust if not sentence.startswith(WARNING)]
     shown = NOTES if place else len(notes)

@@ -119,11 +119,28 @@ class ErrorDraw(Part, frozen=True, kw_only=True):
 
 
 class Errors(Part, frozen=True, kw_only=True):
-    """Noisy L1 errors of the answers, drawn after the last refit. units: how far one record moves the L1 error of each
-    block, in units of its grid; an error was divided by that."""
+    """Noisy L1 errors of the answers, drawn after the last refit, in units of 1 / fineness of what one record moves
+    (units: by block, in its grid) and rounded down."""
 
+    fineness: Count
     units: dict[str, Count]
     draws: tuple[ErrorDraw, ...]
+
+
+class BlockBound(Part, frozen=True, kw_only=True):
+    """A bound on the L1 error of a block, in records."""
+
+    name: str
+    records: float
+
+
+class Bounds(Part, frozen=True, kw_only=True):
+    """Bounds on L1 errors, which hold all at once with probability `confidence`."""
+
+    mean: float
+    fraction: float | None
+    confidence: float
+    blocks: tuple[BlockBound, ...]
 
 
 class Certificate(Part, frozen=True, kw_only=True):
@@ -271,6 +288,7 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     intervals: Intervals | UnsetType = UNSET
     dropped: Dropped | UnsetType | None = UNSET
     errors: Errors | UnsetType | None = UNSET
+    bounds: Bounds | UnsetType | None = UNSET
 
 
 def release_schema() -> dict[str, Any]:

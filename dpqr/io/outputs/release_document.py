@@ -13,7 +13,7 @@ from typing import Any
 
 from dpqr import __version__
 from dpqr.construction.block_errors import BlockErrors
-from dpqr.construction.certificate import Certificate
+from dpqr.construction.certificate import Certificate, ErrorBounds
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import (
@@ -41,7 +41,7 @@ from dpqr.io.outputs.document_parts import (
     versions_part,
     workload_part,
 )
-from dpqr.mechanisms.block_errors import error_unit
+from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
@@ -142,6 +142,7 @@ def release_document(
             "intervals": {"level": float(LEVEL), "words": INTERVALS},
             "dropped": _dropped(release),
             "errors": None if release.errors is None else _errors(release.errors),
+            "bounds": None if release.bounds is None else _bounds(release.bounds),
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
             "synthetic": synthetic,
@@ -240,22 +241,32 @@ def _dropped(release: Release) -> dict[str, Any] | None:
 
 
 def _errors(found: BlockErrors) -> dict[str, Any]:
-    """The draws of L1 errors, in their order: noisy integers, each of a group of blocks. units: how far one record
-    moves the L1 error of a block, in units of its grid; an error was divided by that, and rounded down."""
-    draws = [found.sums, *([found.largest] if found.largest else [])]
-    blocks = [block for group in found.sums.groups for block in group]
+    """The draws of L1 errors, in their order: noisy integers, each the sum or the largest over a group of blocks of its
+    errors, in units of 1 / fineness of what one record moves (units: by block, in its grid) and rounded down."""
+    draws, unit = [found.sums, *([found.largest] if found.largest else [])], found.sums.errors.unit
     return {
-        "units": {block.name: error_unit(block, found.unit) for block in blocks},
+        "fineness": FINENESS,
+        "units": {block.name: error_unit(block, unit) for block in found.sums.errors.blocks},
         "draws": [
             {
-                "of": "largest" if drawn.largest else "sum",
-                "groups": [[block.name for block in group] for group in drawn.groups],
+                "of": "largest" if drawn.errors.largest else "sum",
+                "groups": [[block.name for block in group] for group in drawn.errors.groups],
                 "values": drawn.values.tolist(),
                 "law": law_part(drawn.law),
                 "charge": drawn.charge,
             }
             for drawn in draws
         ],
+    }
+
+
+def _bounds(bounds: ErrorBounds) -> dict[str, Any]:
+    """All hold at once with probability `confidence`; L1 errors in records."""
+    return {
+        "mean": bounds.mean,
+        "fraction": bounds.fraction,
+        "confidence": bounds.confidence,
+        "blocks": [{"name": name, "records": records} for name, records in bounds.blocks.items()],
     }
 
 
