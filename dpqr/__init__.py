@@ -34,12 +34,14 @@ if TYPE_CHECKING:
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
     from dpqr.api.sweep import sweep
+    from dpqr.api.verify import Comparison, Verification, compare, reprice, verify
 
 __version__ = "0.3.0"
 __all__ = [
     "AlreadyThere",
     "Budget",
     "BudgetRefused",
+    "Comparison",
     "DataError",
     "DocumentError",
     "Domain",
@@ -55,28 +57,37 @@ __all__ = [
     "Receipt",
     "Release",
     "UsageFault",
+    "Verification",
     "__version__",
+    "compare",
     "domain_from",
     "plan",
     "queries",
     "read_release",
     "release",
+    "reprice",
     "sweep",
+    "verify",
 ]
 _PLACES = {
     "Budget": "dpqr.api.ledger",
+    "Comparison": "dpqr.api.verify",
     "Domain": "dpqr.api.domain",
     "Ledger": "dpqr.api.ledger",
     "Plan": "dpqr.api.plan",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
+    "Verification": "dpqr.api.verify",
+    "compare": "dpqr.api.verify",
     "domain_from": "dpqr.api.domain",
     "plan": "dpqr.api.plan",
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",
     "release": "dpqr.api.release",
+    "reprice": "dpqr.api.verify",
     "sweep": "dpqr.api.sweep",
+    "verify": "dpqr.api.verify",
 }
 
 

@@ -15,9 +15,10 @@ from dpqr.construction.sentences import budget_words
 from dpqr.errors import GoalMissed
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.record_form import Figure, ReleaseRecord
-from dpqr.privacy.budget import PrivacyBudget, upward
+from dpqr.privacy.budget import PrivacyBudget, upward, upward_text
 from dpqr.privacy.events import Composition
 
+DIGITS = 6
 ROUNDING = 1e-9
 """Relative difference of two prices that were computed with floats, by other versions of the libraries below them."""
 
@@ -51,15 +52,16 @@ def _sha256(path: Path) -> str:
 def events(evidence: Evidence) -> str:
     """Every draw was paid by an event of its own, and together they cost no more than the plan proves."""
     found, document = evidence.record, evidence.document
-    charged, planned = evidence.events(document["events"]), evidence.events(document["plan"]["events"])
+    charged = evidence.events(document["events"])
     total, numbers = _number(charged), list(_charges(found))
     if len(set(numbers)) < len(numbers) or any(number >= total for number in numbers):
         raise GoalMissed(f"the draws do not name different ones of the {total} events that paid for them")
-    today = prices_today(charged, Fraction(found.spent.delta.exact)).get(found.spent.charged)
-    limit = Fraction(found.plan.proved_epsilon.exact)
+    today = prices_today(charged, _exact(found.spent.delta)).get(found.spent.charged)
+    limit = _exact(found.plan.proved_epsilon)
     if today is not None and today > limit:
         raise GoalMissed(f"the charged events cost epsilon {float(today):g}, and the plan proves {float(limit):g}")
-    return f"{total} were charged, within the {_number(planned)} of the plan"
+    cost = "" if today is None else f" and cost epsilon {upward_text(today, DIGITS)} together"
+    return f"{total} were charged{cost}; the plan proves {upward_text(limit, DIGITS)}"
 
 
 def _number(composition: Composition) -> int:
@@ -82,13 +84,14 @@ def prices(evidence: Evidence) -> str:
     budget = PrivacyBudget(*map(_exact, (found.plan.budget.epsilon, found.plan.budget.delta)))
     planned, delta = evidence.events(document["plan"]["events"]), _exact(found.spent.delta)
     today = prices_today(planned, delta)
-    missing = sorted(set(found.spent.epsilon) - set(today))
-    exactly = found.version == __version__
-    for name in found.spent.epsilon.keys() & today.keys():
-        _require_price(name, found.spent.epsilon[name], today[name], exactly=exactly or name == "basic")
+    shared = [name for name in found.spent.epsilon if name in today]
+    for name in shared:
+        exactly = name == "basic" or found.version == __version__
+        _require_price(name, found.spent.epsilon[name], today[name], exactly=exactly)
     _require_guarantee(found, budget)
+    missing = [name for name in found.spent.epsilon if name not in today]
     beside = f"; not {', '.join(missing)}, which is not installed here" if missing else ""
-    return f"{_number(planned)} events give the stated epsilon under {len(today) - len(missing)} accountants{beside}"
+    return f"{_number(planned)} events give the stated epsilon under {', '.join(shared)}{beside}"
 
 
 def _exact(figure: Figure) -> Fraction:

@@ -20,6 +20,8 @@ from dpqr.io.outputs.read_answers import read_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.record import read_record
 
+FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A", "off B")
+"""The figures of a block, by name."""
 PLAN_KIND = "plan/"
 """How the format of a plan begins."""
 
@@ -38,6 +40,7 @@ class Side:
         plan, budget = self.plan, self.plan["budget"]
         paid = self.files.dataset if self.files else None
         return {
+            "place": self.place,
             "kind": "release" if self.files else "plan",
             "version": str(plan["version"]),
             "epsilon": str(budget["epsilon"]["float"]),
@@ -82,7 +85,7 @@ class Beside:
 
     @property
     def figures(self) -> tuple[float, ...]:
-        """All of them, in this order."""
+        """All of them, in the order of FIGURES."""
         return (*self.noise, *self.error, self.apart, self.ratio, *self.off)
 
 
@@ -97,7 +100,7 @@ class Comparison:
     def document(self) -> dict[str, Any]:
         """Plain JSON values; null where a side does not say."""
         return {
-            "sides": [{"place": side.place, **side.facts} for side in self.sides],
+            "sides": [side.facts for side in self.sides],
             "blocks": [_plain(asdict(block)) for block in self.blocks],
             "alone": [list(names) for names in self.alone],
         }

@@ -67,7 +67,7 @@ class Evidence:
         """The plan, made again from the public request that the record holds."""
         request = self.document["plan"].get("request")
         if request is None:
-            raise NotChecked("the record holds no documents to plan from, as those of dpqr 0.1 to 0.3")
+            raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
         try:
             return planned_again(request, self.path)
         except (DocumentError, UsageFault) as fault:

@@ -19,6 +19,7 @@ TOPICS = (
     "tables",
     "units",
     "results",
+    "verify",
     "ledger",
     "ci",
     "settings",

@@ -24,15 +24,15 @@ from dpqr.io.outputs.record import RECORD
 CHECKS: dict[str, Callable[[Evidence], str]] = {
     "record": record,
     "files": files,
+    "locked plan": locked_plan,
+    "ledger": ledger,
     "events": events,
     "prices": prices,
     "plan": plan,
     "draws": draws,
-    "statements": statements,
     "answers": answers,
     "synthetic rows": synthetic,
-    "ledger": ledger,
-    "locked plan": locked_plan,
+    "statements": statements,
 }
 """Every check by the name that its line bears. It returns what it found, or raises NotChecked or the mismatch."""
 

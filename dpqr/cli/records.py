@@ -84,7 +84,7 @@ def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool
     dpqr compare release/ other/
     dpqr compare plan.json release/
     """
-    from dpqr.app.compare import compare
+    from dpqr.app.compare import FIGURES, compare
     from dpqr.app.requests import CompareRequest
     from dpqr.report.compare_view import compared_view
 
@@ -93,4 +93,5 @@ def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool
         product_json(found.document())
         return
     rows = [(block.name, block.queries, block.figures) for block in found.blocks]
-    product(rendered(compared_view((found.sides[0].facts, found.sides[1].facts), rows, found.alone), sys.stdout))
+    facts = found.sides[0].facts, found.sides[1].facts
+    product(rendered(compared_view(facts, FIGURES, rows, found.alone), sys.stdout))

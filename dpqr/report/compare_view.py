@@ -10,20 +10,22 @@ from rich.text import Text
 from dpqr.report.answers_view import plain_table
 from dpqr.report.wording import optional, plain
 
-FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A", "off B")
 MEANING = (
     "noise: deviation of a planned measurement; error: stated error of the estimates; apart: how far A and B differ; "
     "ratio: that over what both errors explain, about 1 for two releases of one table; off: mean error on the proxy. "
     "Root mean squares over a block's answers, in records"
 )
 Row = tuple[str, int, Sequence[float]]
-"""A block: its name, its number of answers, and a figure for each of FIGURES; NaN: none."""
+"""A block: its name, its number of answers, and its figures; NaN: none."""
 
 
 def compared_view(
-    facts: tuple[Mapping[str, str], Mapping[str, str]], rows: Sequence[Row], alone: Sequence[Sequence[str]]
+    facts: tuple[Mapping[str, str], Mapping[str, str]],
+    figures: Sequence[str],
+    rows: Sequence[Row],
+    alone: Sequence[Sequence[str]],
 ) -> RenderableType:
-    """What was asked of both, then their shared blocks, then the names of the others."""
+    """What was asked of both, then their shared blocks with the figures of these names, then the names of others."""
     table = plain_table()
     for heading in ("", "A", "B"):
         table.add_column(heading, overflow="fold")
@@ -34,17 +36,17 @@ def compared_view(
     lines = [Text(f"only {name}: {plain(', '.join(blocks))}") for name, blocks in others if blocks]
     if not rows:
         return Group(table, Text(""), Text("they share no block of queries"), *lines)
-    return Group(table, Text(""), _blocks(rows), Text(MEANING), *lines)
+    return Group(table, Text(""), _blocks(figures, rows), Text(MEANING), *lines)
 
 
-def _blocks(rows: Sequence[Row]) -> RenderableType:
+def _blocks(names: Sequence[str], rows: Sequence[Row]) -> RenderableType:
     """Columns that hold anything."""
-    held = [place for place in range(len(FIGURES)) if any(row[2][place] == row[2][place] for row in rows)]
+    held = [place for place in range(len(names)) if any(row[2][place] == row[2][place] for row in rows)]
     table = plain_table()
     table.add_column("query", overflow="fold")
     table.add_column("answers", justify="right", no_wrap=True)
     for place in held:
-        table.add_column(FIGURES[place], justify="right", no_wrap=True)
+        table.add_column(names[place], justify="right", no_wrap=True)
     for name, queries, figures in rows:
         table.add_row(Text(plain(name)), Text(f"{queries:,}"), *(Text(optional(figures[place])) for place in held))
     return table
