@@ -75,8 +75,11 @@ class Evidence:
 
     @cached_property
     def repeated(self) -> Release:
-        """The release that the recorded draws give."""
-        return repeated(self.record, self.plan)
+        """The release that the recorded draws give. GoalMissed where they give none."""
+        try:
+            return repeated(self.record, self.plan)
+        except (ValueError, TypeError, LookupError, ArithmeticError) as fault:  # forged draws may have any form
+            raise GoalMissed(f"the recorded draws cannot be repeated ({type(fault).__name__})") from None
 
     @cached_property
     def made(self) -> tuple[Path, Any]:

@@ -73,7 +73,7 @@ FORGERIES = {
     "guarantee": (lambda d: d.update(guarantee=d["guarantee"].replace("= 1 ", "= 0.5 ")), "prices"),
     "price": (lambda d: d["spent"]["epsilon"].update(basic={"exact": "1/2", "float": 0.5}), "prices"),
     "float": (lambda d: d["spent"]["epsilon"]["basic"].update(float=0.5), "prices"),
-    "event": (lambda d: d["events"][0].update(count=99), "events"),
+    "event": (lambda d: d["events"][0].update(count=99), "ledger"),
     "kind of event": (lambda d: d["events"][0].update(kind="magic"), "ledger"),
     "draw": (lambda d: d["transcript"][0]["measured"][0]["values"].__setitem__(0, 7), "answers"),
     "draw too many": (lambda d: d["transcript"].append(d["transcript"][-1]), "events"),

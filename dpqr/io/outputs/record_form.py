@@ -249,6 +249,15 @@ class Plan(Part, frozen=True, kw_only=True):
     bytes: Count
     seed: Count
     notes: tuple[str, ...]
+    most: Count | UnsetType | None = UNSET
+    persons: Count | UnsetType | None = UNSET
+    asked: tuple[str, ...] | UnsetType = UNSET
+    alpha: Figure | UnsetType | None = UNSET
+    beta: Figure | UnsetType | None = UNSET
+    level: Figure | UnsetType | None = UNSET
+    threshold: Figure | UnsetType | None = UNSET
+    variant: str | UnsetType | None = UNSET
+    promise: str | UnsetType | None = UNSET
     request: dict[str, Any] | UnsetType | None = UNSET
     draws: Digest | UnsetType = UNSET
     sha256: Digest | UnsetType = UNSET
