@@ -1,7 +1,11 @@
 """What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
-the tests marked slow, and says so in its last line."""
+the tests marked slow, and says so in its last line. Beside other workers a test has one thread for linear algebra."""
 
+import os
 from pathlib import Path
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read once, when numpy is imported
 
 import pytest
 from hypothesis import HealthCheck, settings

@@ -238,8 +238,10 @@ class Draws:
         return self.delta > 0 and self.accountant is None
 
 
-def numbers(released: int | Measurement) -> Numbers:
-    """A choice's index, or every noisy answer, block after block."""
+def numbers(released: int | Measurement | IntArray) -> Numbers:
+    """A choice's index, every noisy answer, block after block, or every noisy error."""
     if isinstance(released, Measurement):
         return tuple(number for values in released.values for number in values.tolist())
+    if isinstance(released, np.ndarray):
+        return tuple(released.tolist())
     return (released,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import numpy as np
@@ -12,6 +12,7 @@ from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
 from dpqr.construction.dropped import DroppedCount
+from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.intervals import Intervals
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
@@ -110,6 +111,7 @@ class Release:
     events: Composition = ()
     dropped: DroppedCount | None = None
     errors: BlockErrors | None = None
+    bars: ErrorBars = field(default_factory=ErrorBars)
     bounds: ErrorBounds | None = None
     costs: Costs = field(default_factory=dict)
     paid: Reservation | None = None
@@ -142,6 +144,9 @@ def assemble(
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
+    unknown = [each.block for each in answers if np.isnan(each.error).any()]
+    bars = error_bars(plan, outcome, shown, unknown)
+    answers = tuple(replace(each, error=bars.each.get(each.block.name, each.error)) for each in answers)
     return Release(
         plan=plan,
         answers=answers,
@@ -154,6 +159,7 @@ def assemble(
         events=events,
         dropped=dropped,
         errors=outcome.errors,
+        bars=bars,
         bounds=error_bounds(plan, outcome.errors, estimates),
         costs=costs or {},
         paid=paid,

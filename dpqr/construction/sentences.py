@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from dpqr.construction.certificate import Certificate
+from dpqr.construction.error_bars import ErrorBars
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.data.unit import PrivacyUnit
@@ -18,10 +19,17 @@ FEW, DOUBT = 1 / 20, 1 / 100
 NO_LEDGER = "It covers this run alone: no ledger was used, and the costs of several releases of one table add up."
 
 INTERVALS = (
-    f"lower and upper enclose the true answer with probability at least {float(LEVEL):g} over the noise of this run, "
-    "each single pair; of many intervals some will miss. They speak of noise alone: answers that were not measured "
-    "come from the model, whose error no interval covers."
+    f"Where basis is measured, lower and upper enclose the true answer with probability at least {float(LEVEL):g} over "
+    "the noise of this run, each single pair. Where it is estimate, they are the estimate and 1.96 of its estimated "
+    "errors to either side, which no theorem covers. They do not hold jointly: of many intervals some will miss."
 )
+
+SOURCES = {
+    "bought": "noisy L1 errors that were bought",
+    "rule of thumb": "a rule of thumb from the last selections",
+    "refits alone": "nothing else, and may be too small",
+}
+"""What the errors of unmeasured blocks rest on beside refits."""
 
 
 WHOLE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"
@@ -128,13 +136,24 @@ def certainty(release: Release) -> str:
         return " ".join(sentences)
     if release.plan.stop is None:
         return (
-            "No certificate: no bound on the errors was bought (--certify SHARE buys one). "
-            "Noise deviation and interval speak of the measured value beside them, not of the estimate."
+            f"No certificate: no bound on the errors was bought (--certify SHARE buys one). {bars_words(release.bars)}"
         )
     return (
         "No certificate: the loop ended without meeting its stop test, so no bound on the error of all answers was "
         "bought."
     )
+
+
+def bars_words(bars: ErrorBars) -> str:
+    """What the errors of the estimates are, and what they rest on."""
+    if bars.missing is not None:
+        return f"The errors of the estimates are not known: {bars.missing}."
+    if not bars.refits:
+        return "Noise deviation and interval speak of the measured value beside them."
+    sentence = f"The errors of the estimates are estimated from {bars.refits} refits with new noise"
+    left = len(bars.factors)
+    blocks = f"; those of {left:,} unmeasured {'block' if left == 1 else 'blocks'} rest on {SOURCES[bars.source]} too"
+    return f"{sentence}{blocks if left else ''}."
 
 
 def _bounded(release: Release) -> str | None:

@@ -117,12 +117,10 @@ def _base(shape: tuple[int, ...], settled: Sequence[Table]) -> FactoredDistribut
 def _stages(evidence: Sequence[Evidence], whole: Evidence | None) -> list[tuple[Evidence, ...]]:
     """Single attributes, pairs, all measurements; a stage that adds nothing is left out.
 
-    A marginal that covers all others is fitted in closed form at the end. Where its noise is below one record, pairs
-    add nothing to its base.
+    A marginal that covers all others is fitted in closed form at the end, on the base of the stages before it.
     """
     orders = [seen.order for seen in evidence if seen.block is None]
-    fine = whole is not None and whole.deviation < 1.0
-    lower = [lower_order(evidence, order) for order in ((1,) if fine else (1, 2)) if order < max(orders, default=0)]
+    lower = [lower_order(evidence, order) for order in (1, 2) if order < max(orders, default=0)]
     return [*lower, tuple(evidence)] if evidence and whole is None else lower
 
 

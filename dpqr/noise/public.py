@@ -30,11 +30,28 @@ def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.
 
     They are the same in every version of numpy: numpy promises stable raw bits, but not stable normal draws.
     """
-    raw = public_generator(seed).bit_generator.random_raw(2 * count)
-    uniform = (np.asarray(raw, dtype=np.uint64) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    uniform = _uniforms(seed, 2 * count)
     radius = np.sqrt(-2 * np.log1p(-uniform[:count]))
     normals: np.ndarray[tuple[int], np.dtype[np.float64]] = radius * np.cos(2 * np.pi * uniform[count:])
     return normals
+
+
+def public_laplaces(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Draw `count` numbers of Laplace's law, of standard deviation 1, shape (count,); as stable as normals.
+
+    >>> bool((abs(public_laplaces(7, 100_000)).mean() * 2**0.5).round(2) == 1.0)
+    True
+    """
+    uniform = _uniforms(seed, 2 * count)
+    sizes = -np.log1p(-uniform[:count]) / 2**0.5
+    laplaces: np.ndarray[tuple[int], np.dtype[np.float64]] = np.where(uniform[count:] < 0.5, -sizes, sizes)
+    return laplaces
+
+
+def _uniforms(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Multiples of 2^-53 in [0, 1)."""
+    raw = np.asarray(public_generator(seed).bit_generator.random_raw(count), dtype=np.uint64)
+    return (raw >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 
 def seed_everybody(seed: int) -> None:

@@ -91,6 +91,23 @@ def test_answers_with_a_sensitivity_smaller_by_one(name, moves):
     assert refuted(with_mechanism(case, Billed(less, right)), 600)
 
 
+@pytest.mark.parametrize(
+    ("name", "field", "factor"),
+    [
+        ("errors-laplace-add-remove", "scale", Fraction(1, 3)),
+        ("errors-gaussian-replace", "variance", Fraction(1, 3)),
+        ("errors-gaussian-sums-person", "variance", Fraction(2, 5)),
+        ("errors-laplace-sums-add-remove", "scale", Fraction(2, 3)),
+    ],
+)
+def test_errors_of_several_blocks_with_the_sensitivity_of_one(name, field, factor):
+    """One record moves all errors at once; sums of two blocks by two."""
+    right = mechanism(name)
+    less = replace(right, **{field: getattr(right, field) * factor})
+    assert refuted(with_mechanism(KNOWN[name], Billed(less, right)), 600)
+    assert not refuted(KNOWN[name], 600)
+
+
 @pytest.mark.parametrize("name", ["exponential-blocks-replace", "permute-and-flip-blocks-replace"])
 def test_a_selection_with_a_sensitivity_smaller_by_one(name):
     case, right = KNOWN[name], mechanism(name)

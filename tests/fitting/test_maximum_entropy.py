@@ -176,3 +176,22 @@ def test_it_beats_the_noise_it_is_given():
     stated = error(200 * 2**0.5)
     assert stated < 0.7 * raw
     assert stated < 0.9 * min(error(200 * 2**0.5 / 9), error(200 * 2**0.5 * 9))
+
+
+@pytest.mark.parametrize("deviations", [(1.05, 0.95), (2.0, 0.7)], ids=["at one record", "across it"])
+def test_less_noise_in_one_table_of_all_columns_is_less_error(deviations):
+    """A chain of four columns, each a copy of seven tenths of the one before: the pairs count at every deviation."""
+    rng = np.random.default_rng(3)
+    shape, columns = (9,) * 4, [rng.integers(0, 9, 4_000)]
+    for _ in shape[1:]:
+        columns.append(np.where(rng.random(4_000) < 0.7, columns[-1], rng.integers(0, 9, 4_000)))
+    truth = np.bincount(np.ravel_multi_index(columns, shape), minlength=9**4).astype(np.float64)
+    table, noise = [marginal(range(4), shape)], rng.laplace(0, 0.5**0.5, truth.size)
+
+    def error(deviation):
+        answers = [truth + deviation * noise]
+        found = fit(table, answers, deviation, 4_000.0, MaximumEntropyFit(), shape=shape).reshape(-1) * 4_000
+        return np.abs(found - truth).sum()
+
+    more, less = map(error, deviations)
+    assert less < more

@@ -14,10 +14,12 @@ from typing import Any
 from dpqr import __version__
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, ErrorBounds
+from dpqr.construction.error_bars import ErrorBars
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import (
     INTERVALS,
+    bars_words,
     certainty,
     choice_words,
     dropped_warning,
@@ -140,6 +142,7 @@ def release_document(
             "receipt": [list(line) for line in receipt],
             "certificate": _certificate(release.certificate),
             "intervals": {"level": float(LEVEL), "words": INTERVALS},
+            "error_bars": _bars(release.bars),
             "dropped": _dropped(release),
             "errors": None if release.errors is None else _errors(release.errors),
             "bounds": None if release.bounds is None else _bounds(release.bounds),
@@ -257,6 +260,20 @@ def _errors(found: BlockErrors) -> dict[str, Any]:
             }
             for drawn in draws
         ],
+    }
+
+
+def _bars(bars: ErrorBars) -> dict[str, Any]:
+    """What the column `error` rests on. refits: with the public seeds after the plan's own. factors: of unmeasured
+    blocks, from `source`. predicted: L1 errors of blocks by refits, in records, before the factor. missing: why no
+    errors are estimated."""
+    return {
+        "words": bars_words(bars),
+        "refits": bars.refits,
+        "source": bars.source,
+        "factors": dict(bars.factors),
+        "predicted": dict(bars.predicted),
+        "missing": bars.missing,
     }
 
 

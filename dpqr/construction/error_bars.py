@@ -1,0 +1,72 @@
+"""Error bars: the estimated root mean square error of every answer, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dpqr.construction.block_errors import unmeasured
+from dpqr.construction.error_factors import bought_factors, selected_factors
+from dpqr.construction.loop import Outcome
+from dpqr.construction.refits import can_refit, refit_count, refit_errors
+from dpqr.data.arrays import FloatArray
+from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.strategies.plan import Plan
+from dpqr.workload.block import QueryBlock
+
+Source = Literal["bought", "rule of thumb", "refits alone"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ErrorBars:
+    """Estimated errors by the block's name, in records, shape (rows,).
+
+    refits: how many they come from. source: of the factors of unmeasured blocks: noisy errors that the plan has
+    bought, a rule of thumb from the last selections, or none. factors: of unmeasured blocks.
+    predicted: L1 errors by refits, in records, before the factor. missing: why no errors are
+    estimated; None: they are, or nobody asked.
+
+    >>> ErrorBars(missing="the update rule is a third party's").each
+    {}
+    """
+
+    each: Mapping[str, FloatArray] = field(default_factory=dict, repr=False)
+    refits: int = 0
+    source: Source = "refits alone"
+    factors: Mapping[str, float] = field(default_factory=dict, repr=False)
+    predicted: Mapping[str, float] = field(default_factory=dict, repr=False)
+    missing: str | None = None
+
+
+def error_bars(plan: Plan, outcome: Outcome, shown: Hypothesis, blocks: Sequence[QueryBlock]) -> ErrorBars:
+    """The errors of the answers to `blocks`: of refits, times a factor where a block was not measured.
+
+    Args:
+        shown: the hypothesis of the release.
+        blocks: of the workload; those whose errors are not known in closed form.
+
+    Privacy:
+        Post-processing of released values, with public randomness.
+    """
+    history = outcome.transcript.measurements
+    if not plan.error_bars or not blocks or not history:
+        return ErrorBars()
+    missing = can_refit(plan)
+    if missing is not None:
+        return ErrorBars(missing=missing)
+    errors = refit_errors(plan, outcome, shown)
+    left = {block.name: errors[block.name].total for block in unmeasured(blocks, outcome.transcript)}
+    source: Source = "refits alone"
+    factors: dict[str, float] = {}
+    if left and outcome.errors is not None:
+        source, factors = "bought", bought_factors(outcome.errors, left)
+    elif left and (factors := selected_factors(plan, outcome.transcript, left)):
+        source = "rule of thumb"
+    return ErrorBars(
+        each={block.name: errors[block.name].each * factors.get(block.name, 1.0) for block in blocks},
+        refits=refit_count(plan.problem.workload.blocks, history),
+        source=source,
+        factors=factors,
+        predicted={name: error.total for name, error in errors.items()},
+    )

@@ -1,0 +1,183 @@
+"""Error bars: how often they cover, how wide they are, and what they cost.
+
+python tests/benchmarks/error_bars.py [--half report] [--tables 70] [--eps 0.1 1 10] [--error-bars free]
+    [--data adult-coded.csv --runs 7]
+
+Releases of marginals of made-up tables; of Adult's 91 pairs where --data is given. The tables come from public seeds, in
+two halves that share none: constants were set on `constants`, the table of RESULTS.md is of `report`. One line an eps:
+
+measured    part of the proved intervals that hold the true answer; nominal .95 (discrete noise: a little more)
+estimate    part of estimate +- 1.96 errors that hold it, over all answers; over those of unmeasured blocks; and by size
+            of the estimate
+worst       coverage of estimate +- 1.96 errors that all but a twentieth of the blocks of ten answers and more exceed
+width       mean error over that of an oracle, which scales each block's to the block's true L1 error
+CPU         of the error bars, over that of the run before them
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent / "marginals"))
+from adult import OTHERS, SIZES
+from shapes import Table, chain, classes, independent, skewed
+from task import Task
+
+from dpqr.app.planning import plan_release
+from dpqr.app.requests import PlanRequest
+from dpqr.construction.block_errors import unmeasured
+from dpqr.construction.draws import Draws
+from dpqr.construction.loop import iterative_construction
+from dpqr.construction.release import Release, assemble
+from dpqr.data.histogram import SparseHistogram
+from dpqr.noise.source import SystemNoise
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.choice import guarded
+
+MAKERS: tuple[Table, ...] = (independent, classes, skewed, chain)
+CLASSES = (0, 10, 50, 500, np.inf)
+"""Bounds of the sizes of estimates."""
+FEWEST = 10
+"""Answers of a block whose coverage is looked at by itself."""
+
+
+class Quiet:
+    def finished(self, rounds: int, planned: int) -> None:
+        pass
+
+
+@dataclass
+class Found:
+    """Of one release: for every answer whether the bar holds, its size, error, the oracle's error, and its block's
+    number; whether the block was measured; whether the proved intervals hold; CPU seconds of the run and of the bars."""
+
+    covered: np.ndarray
+    size: np.ndarray
+    error: np.ndarray
+    oracle: np.ndarray
+    block: np.ndarray
+    left: np.ndarray
+    proved: np.ndarray
+    run: float
+    bars: float
+
+
+def made(number: int) -> Task:
+    """A made-up table of its own shape."""
+    generator = np.random.default_rng([number, 19])
+    ways = 3 if number % 4 == 3 else 2
+    sizes = tuple(
+        int(generator.choice((2, 3, 5, 8, 12, 20, 40))) for _ in range(generator.integers(5, 14 - 3 * (ways - 2)))
+    )
+    if ways == 3:
+        sizes = tuple(min(size, 12) for size in sizes)
+    rows = int(np.exp(generator.uniform(np.log(1000), np.log(50_000))))
+    codes = MAKERS[number // 4 % len(MAKERS)](generator, rows, sizes)
+    named = {f"c{place:02}": size for place, size in enumerate(sizes)}
+    return Task(name=f"made-up {number}", sizes=named, codes=codes, marginals=tuple(combinations(named, ways)))
+
+
+def adult(path: Path) -> Task:
+    import pyarrow.csv as pc
+
+    table, sizes = pc.read_csv(path), SIZES | OTHERS
+    codes = np.stack([table[name].to_numpy() for name in sizes], axis=1)
+    return Task(name="Adult, pairs", sizes=sizes, codes=codes, marginals=tuple(combinations(sizes, 2)))
+
+
+def released(task: Task, eps: str, delta: str, more: dict[str, str]) -> tuple[Release, SparseHistogram, float, float]:
+    document = {"domain": task.sizes, "queries": [{"marginals": [list(names) for names in task.marginals]}]}
+    plan = plan_release(PlanRequest(queries=document, domain=None, epsilon=eps, delta=delta, **more))
+    counts = SparseHistogram(tuple(task.sizes.values()), task.codes, np.ones(task.records, dtype=np.int64))
+    start = time.process_time()
+    draws = Draws(data=Private(counts), accountant=guarded(plan), noise=SystemNoise())
+    outcome = iterative_construction(draws, plan, Quiet())
+    middle = time.process_time()
+    release = assemble(plan, outcome, {}, private=True)
+    return release, counts, middle - start, time.process_time() - middle
+
+
+def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
+    release, counts, run, bars = released(task, eps, delta, more)
+    left = {block.name for block in unmeasured(release.plan.problem.workload.blocks, release.transcript)}
+    parts: list[tuple[np.ndarray, ...]] = []
+    for number, answers in enumerate(release.answers):
+        name, truth = answers.block.name, answers.block.answer(counts) * float(answers.block.scale)
+        off, error, noisy = np.abs(answers.estimate - truth), answers.error, answers.noisy
+        predicted = release.bars.predicted.get(name, 0.0)
+        factor = release.bars.factors.get(name, 1.0)
+        oracle = error * (off.sum() / (predicted * factor)) if predicted > 0 else error
+        proved = np.where(np.isnan(noisy.margin), np.nan, (noisy.lower <= truth) & (truth <= noisy.upper))
+        rows = np.ones(len(off))
+        parts.append(
+            (off <= 1.96 * error, np.abs(answers.estimate), error, oracle, rows * number, rows * (name in left), proved)
+        )
+    covered, size, error, oracle, block, unread, proved = (np.concatenate(part) for part in zip(*parts, strict=True))
+    return Found(covered, size, error, oracle, block, unread > 0, proved, run, bars)
+
+
+def mean(values: np.ndarray) -> float:
+    return float(np.nanmean(values)) if np.isfinite(values).any() else float("nan")
+
+
+def worst(found: Found) -> np.ndarray:
+    """Coverage of every block of FEWEST answers and more."""
+    counts = np.bincount(found.block.astype(int))
+    shares = np.bincount(found.block.astype(int), found.covered) / counts
+    return shares[counts >= FEWEST]
+
+
+def line(name: str, releases: list[Found]) -> str:
+    """Each release counts as much as another."""
+    by_size = [
+        mean(np.array([mean(one.covered[(one.size >= low) & (one.size < high)].astype(float)) for one in releases]))
+        for low, high in zip(CLASSES[:-1], CLASSES[1:], strict=True)
+    ]
+    figures = (
+        mean(np.array([mean(one.proved) for one in releases])),
+        mean(np.array([mean(one.covered.astype(float)) for one in releases])),
+        mean(np.array([mean(one.covered[one.left].astype(float)) for one in releases])),
+        *by_size,
+        float(np.quantile(np.concatenate([worst(one) for one in releases]), 0.05)),
+        mean(np.array([one.error.sum() / one.oracle.sum() for one in releases if one.oracle.sum() > 0])),
+        sum(one.bars for one in releases) / sum(one.run for one in releases),
+    )
+    return f"{name:<22} {len(releases):>4} " + " ".join(f"{figure:>8.3f}" for figure in figures)
+
+
+def tasks(given: argparse.Namespace) -> Iterator[Task]:
+    if given.data:
+        yield from (adult(given.data) for _ in range(given.runs))
+    else:
+        yield from (made(2 * number + (given.half == "report")) for number in range(given.tables))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--half", choices=("constants", "report"), default="constants")
+    parser.add_argument("--tables", type=int, default=8)
+    parser.add_argument("--eps", nargs="+", default=["0.1", "1", "10"])
+    parser.add_argument("--delta", default="1e-9")
+    parser.add_argument("--error-bars")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--runs", type=int, default=1)
+    given = parser.parse_args()
+    more = {"error_bars": given.error_bars} if given.error_bars else {}
+    sizes = [f"{low:g}-{high:g}" for low, high in zip(CLASSES[:-1], CLASSES[1:], strict=True)]
+    names = ("measured", "estimate", "left out", *sizes, "worst", "width", "CPU")
+    print(f"{'':<22} {'n':>4} " + " ".join(f"{name:>8}" for name in names))
+    for eps in given.eps:
+        releases = [looked_at(task, eps, given.delta, more) for task in tasks(given)]
+        print(line(f"eps {eps}", releases), flush=True)
+
+
+if __name__ == "__main__":
+    main()
