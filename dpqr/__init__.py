@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from dpqr.api.domain import Domain, domain_from
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.plan import Plan, plan
+    from dpqr.api.predict import PredictionPlan, Predictions, predict
     from dpqr.api.queries import Queries, queries
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
@@ -53,6 +54,8 @@ __all__ = [
     "LedgerError",
     "MechanismFailed",
     "Plan",
+    "PredictionPlan",
+    "Predictions",
     "Queries",
     "Receipt",
     "Release",
@@ -62,6 +65,7 @@ __all__ = [
     "compare",
     "domain_from",
     "plan",
+    "predict",
     "queries",
     "read_release",
     "release",
@@ -75,6 +79,8 @@ _PLACES = {
     "Domain": "dpqr.api.domain",
     "Ledger": "dpqr.api.ledger",
     "Plan": "dpqr.api.plan",
+    "PredictionPlan": "dpqr.api.predict",
+    "Predictions": "dpqr.api.predict",
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
@@ -82,6 +88,7 @@ _PLACES = {
     "compare": "dpqr.api.verify",
     "domain_from": "dpqr.api.domain",
     "plan": "dpqr.api.plan",
+    "predict": "dpqr.api.predict",
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",
     "release": "dpqr.api.release",

@@ -4,42 +4,23 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Unpack
 
-from dpqr.api.options import Check, Figure, Path, figure, stated, text, truth, whole
+from dpqr.api.checks import Figure, Path, figure, text, truth
+from dpqr.api.policy_options import PolicyOptions, policy_fields
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
-from dpqr.mechanisms.noisy_answers import RECORDS
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.app.budget import PricedAccount
+    from dpqr.io.ledger.chain import Mark
     from dpqr.io.ledger.sqlite_ledger import SqliteLedger
     from dpqr.privacy.ledger import Entry
-
-
-class PolicyOptions(TypedDict, total=False):
-    """How every run that a budget pays for reads the table; None: not stated."""
-
-    max_records: int | None
-    max_bytes: int | None
-    max_memory: int | None
-    delimiter: str | None
-    encoding: str | None
-
-
-_POLICY: Mapping[str, Check] = {
-    "max_records": partial(whole, most=RECORDS),
-    "max_bytes": whole,
-    "max_memory": partial(whole, least=2**28),
-    "delimiter": text,
-    "encoding": text,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +29,8 @@ class Budget:
 
     spent, left: exact, in the unit `currency` (epsilon, or rho); with their deltas where epsilon and delta are added
     up. request: options of the largest release that fits now, such as "--eps 0.5"; None: none does. unsettled:
-    reservations of runs that have not ended.
+    reservations of runs that have not ended. priced: the account itself, and what its history costs under every
+    accountant.
     """
 
     dataset: str
@@ -65,7 +47,7 @@ class Budget:
     request: str | None
     reservations: int
     unsettled: int
-    record: dict[str, Any] = field(repr=False)
+    priced: PricedAccount = field(repr=False)
 
     @classmethod
     def of(cls, priced: PricedAccount) -> Budget:
@@ -86,8 +68,13 @@ class Budget:
             request=account.request,
             reservations=account.reservations,
             unsettled=account.unsettled,
-            record=priced.document(),
+            priced=priced,
         )
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """What `dpqr budget show --json` prints of it."""
+        return self.priced.document()
 
 
 class Ledger:
@@ -123,8 +110,8 @@ class Ledger:
         counts: str | None = None,
         allow_fail: bool = False,
         kind: Literal["private", "public", "synthetic"] = "private",
-        purpose: str = "",
-        by: str = "",
+        purpose: str | None = None,
+        by: str | None = None,
         **reading: Unpack[PolicyOptions],
     ) -> Budget:
         """Give a dataset its budget, once: there is no reset.
@@ -132,12 +119,11 @@ class Ledger:
         Raises:
             BudgetRefused: the dataset has one.
         """
+        from dpqr.api.options import reason
         from dpqr.app.budget import open_budget
         from dpqr.app.requests import BudgetRequest
         from dpqr.privacy.policy import Policy
-        from dpqr.privacy.reason import Reason
 
-        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
         asked = BudgetRequest(
             dataset=text("dataset", dataset),
             epsilon=figure("eps", eps),
@@ -148,8 +134,8 @@ class Ledger:
             neighbours=text("neighbours", neighbours, among=("add-remove", "replace")),
             unit=unit,
             kind=text("kind", kind, among=("private", "public", "synthetic")),
-            reason=Reason(purpose=purpose, by=by),
-            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **limits),
+            reason=reason({"purpose": purpose, "by": by}),
+            policy=Policy(counts=counts, fail=truth("allow_fail", allow_fail), **policy_fields(reading)),
         )
         return Budget.of(withheld(lambda: open_budget(self._opened(), asked)))
 
@@ -162,9 +148,21 @@ class Ledger:
         from dpqr.app.budget import restrict
         from dpqr.privacy.policy import PolicyChange
 
-        limits = {name.removeprefix("max_"): value for name, value in stated(reading, _POLICY).items()}
-        change = PolicyChange(fail=fail, **limits)
+        change = PolicyChange(fail=fail, **policy_fields(reading))
         return Budget.of(withheld(lambda: restrict(self._opened(), dataset, change)))
+
+    def approve(self, dataset: str, plan: Path, *, by: str | None = None, purpose: str | None = None) -> str:
+        """Approve one release by the plan in a file; its hash. by: who approves, and is not who will ask.
+
+        Raises:
+            DocumentError: the plan is not what would be planned now.
+        """
+        from dpqr.api.options import reason
+        from dpqr.app.approval import approve
+        from dpqr.app.requests import LedgerRequest
+
+        payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
+        return withheld(lambda: approve(payer, os.fspath(plan), reason({"purpose": purpose, "by": by})))
 
     def budget(self, dataset: str) -> Budget:
         """What one dataset has spent and has left.
@@ -172,31 +170,47 @@ class Ledger:
         Raises:
             UsageFault: a name that has no budget.
         """
-        from dpqr.app.budget import budgets
+        (found,) = self.budgets(dataset)
+        return found
 
-        (found,) = withheld(lambda: budgets(self._opened(), dataset, None))
-        return Budget.of(found)
-
-    def show(self, delta: Figure | None = None) -> pd.DataFrame:
-        """All budgets, one row a dataset; spent is rounded up and left down.
+    def budgets(self, dataset: str | None = None, *, delta: Figure | None = None) -> tuple[Budget, ...]:
+        """What one dataset, or every dataset, has spent and has left.
 
         Args:
-            delta: where the history is priced, in the columns `eps_ACCOUNTANT`; None: at each budget's own.
-        """
-        import pandas as pd
+            delta: where the history is priced; None: at each budget's own.
 
+        Raises:
+            UsageFault: a name that has no budget.
+        """
         from dpqr.app.budget import budgets
 
         at = None if delta is None else figure("delta", delta)
-        found = withheld(lambda: budgets(self._opened(), None, at))
-        rows = [_row(Budget.of(one)) | {f"eps_{name}": _up(cost) for name, cost in one.prices.items()} for one in found]
-        return pd.DataFrame(rows, columns=None if rows else [each.name for each in fields(Budget)][:-1])
+        return tuple(map(Budget.of, withheld(lambda: budgets(self._opened(), dataset, at))))
 
-    def history(self, dataset: str | None = None) -> pd.DataFrame:
-        """The entries of one dataset, or all: budgets, reservations, settlements; costs in the budget's currency."""
+    def show(self, dataset: str | None = None, *, delta: Figure | None = None) -> pd.DataFrame:
+        """The same as a table, one row a dataset; spent is rounded up and left down.
+
+        The history is priced at `delta` in the columns `eps_ACCOUNTANT`.
+        """
         import pandas as pd
 
+        found = self.budgets(dataset, delta=delta)
+        rows = [_row(one) | {f"eps_{name}": _up(cost) for name, cost in one.priced.prices.items()} for one in found]
+        return pd.DataFrame(rows, columns=None if rows else [each.name for each in fields(Budget) if each.repr])
+
+    def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
+        """The entries of one dataset, or all: budgets, reservations, settlements.
+
+        Raises:
+            UsageFault: a name that has no budget.
+        """
         from dpqr.app.budget import history
+
+        return withheld(lambda: history(self._opened(), dataset))
+
+    def history(self, dataset: str | None = None) -> pd.DataFrame:
+        """The same as a table, one row an entry; costs in the budget's currency."""
+        import pandas as pd
 
         rows = [
             (
@@ -206,10 +220,12 @@ class Ledger:
                 each.dataset,
                 _up(each.cost.amount),
                 each.settles,
-                *_why(each),
+                each.reason.purpose,
+                each.reason.by,
+                each.note,
                 each.hash,
             )
-            for each in withheld(lambda: history(self._opened(), dataset))
+            for each in self.entries(dataset)
         ]
         names = ["number", "time", "entry", "dataset", "cost", "settles", "purpose", "by", "note", "seal"]
         found = pd.DataFrame(rows, columns=names)
@@ -229,11 +245,15 @@ class Ledger:
         """The record as JSON lines, from which anybody can check the chain."""
         from dpqr.app.budget import export
 
-        return export(self._opened())
+        return withheld(lambda: export(self._opened()))
 
-    def renew_anchor(self) -> None:
-        """Write the anchor of a ledger that has none yet, or whose anchor was lost."""
-        withheld(lambda: self._opened().renew_anchor())
+    def renew_anchor(self) -> Mark:
+        """Write the anchor of a ledger that has none yet, or whose anchor was lost; what it says.
+
+        Raises:
+            UsageFault: no anchor is named.
+        """
+        return withheld(lambda: self._opened().renew_anchor())
 
     def _opened(self) -> SqliteLedger:
         from dpqr.app.budget import configured_ledger
@@ -244,17 +264,16 @@ class Ledger:
         return f"Ledger({self.path or 'as configured'})"
 
     def _repr_html_(self) -> str:
-        from dpqr.app.budget import budgets
         from dpqr.report.budget_view import account_view, accounts_view
 
-        found = budgets(self._opened(), None, None)
+        found = [each.priced for each in self.budgets()]
         return Receipt.of(
             lambda: accounts_view(account_view(each.account, each.prices, each.delta) for each in found)
         )._repr_html_()
 
 
 def _row(budget: Budget) -> dict[str, Any]:
-    told = {each.name: getattr(budget, each.name) for each in fields(budget)[:-1]}
+    told = {each.name: getattr(budget, each.name) for each in fields(budget) if each.repr}
     exact = {
         name: _down(value) if name.startswith("left") else _up(value)
         for name, value in told.items()
@@ -271,7 +290,3 @@ def _up(value: Fraction | None) -> float:
 
 def _down(value: Fraction) -> float:
     return 0.0 - _up(-value)
-
-
-def _why(entry: Entry) -> tuple[str, str, str]:
-    return entry.reason.purpose, entry.reason.by, entry.note

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
 from functools import partial
-from numbers import Integral, Rational, Real
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
+from dpqr.api.checks import (
+    Check,
+    Figure,
+    Path,
+    figure,
+    record_count,
+    remark,
+    stated,
+    text,
+    texts,
+    truth,
+    whole,
+)
 from dpqr.app.requests import (
     AnswerForm,
     BinForm,
@@ -23,15 +33,10 @@ from dpqr.app.requests import (
 from dpqr.errors import UsageFault
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import STDIN, TableSource
-from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.privacy.reason import Reason
 
 if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
-
-Figure = str | int | float | Decimal
-"""A figure of privacy: decimal text, or a number, which counts as the decimal that it prints as."""
-Path = str | os.PathLike[str]
 
 
 class RunOptions(TypedDict, total=False):
@@ -85,61 +90,17 @@ class ReleaseOptions(PlanOptions, total=False):
     if_exists: ExistingForm | None
     purpose: str | None
     by: str | None
+    approved_by: str | None
+    publisher: str | None
 
 
-def figure(name: str, value: object) -> str:
-    """Decimal text of a figure of privacy. UsageFault for what has none."""
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Integral | Decimal) and not isinstance(value, bool):
-        return str(value)
-    if isinstance(value, Real) and not isinstance(value, Rational):
-        return repr(float(value))
-    raise UsageFault(f"{name}: {type(value).__name__} is no decimal number; give 1, 0.5 or '1e-9'")
-
-
-def whole(name: str, value: object, *, least: int = 1, most: int | None = None) -> int:
-    """A whole number within bounds. UsageFault for anything else."""
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise UsageFault(f"{name}: {type(value).__name__} is no whole number; give one, for example 1000")
-    found = int(value)
-    if found < least or (most is not None and found > most):
-        raise UsageFault(f"{name}: {found} is below {least}{'' if most is None else f' or above {most}'}")
-    return found
-
-
-def text(name: str, value: object, *, among: Sequence[str] = ()) -> str:
-    """A text, one of `among` where these are named. UsageFault for anything else."""
-    if not isinstance(value, str) or not value:
-        raise UsageFault(f"{name}: {type(value).__name__} is no name; give a text that is not empty")
-    if among and value not in among:
-        raise UsageFault(f"{name}: {value!r} is none of {', '.join(map(repr, among))}")
-    return value
-
-
-def truth(name: str, value: object) -> bool:
-    """True or False. UsageFault for anything else."""
-    if not isinstance(value, bool):
-        raise UsageFault(f"{name}: {type(value).__name__} is neither True nor False")
-    return value
-
-
-def _names(name: str, value: object) -> tuple[str, ...]:
-    given = (value,) if isinstance(value, str) else value
-    if not isinstance(given, Sequence):
-        raise UsageFault(f"{name}: give a name, or a list of names")
-    return tuple(text(name, each) for each in given)
-
-
-Check = Callable[[str, Any], Any]
-_record_count: Check = partial(whole, most=RECORDS)
 PLANNING: Mapping[str, Check] = {
     "strict": truth,
     "delta": figure,
     "neighbours": partial(text, among=("add-remove", "replace")),
-    "n": _record_count,
+    "n": record_count,
     "unit": text,
-    "max_rows": _record_count,
+    "max_rows": record_count,
     "counts": text,
     "count_dropped": figure,
     "no_count_dropped": truth,
@@ -157,14 +118,14 @@ PLANNING: Mapping[str, Check] = {
     "variant": partial(text, among=("printed", "sharp")),
     "replay": truth,
     "max_model_size": whole,
-    "trust": _names,
+    "trust": texts,
     "seed": partial(whole, least=0),
 }
 READING: Mapping[str, Check] = {
     "delimiter": text,
     "encoding": text,
     "max_cells": whole,
-    "max_records": _record_count,
+    "max_records": record_count,
     "max_columns": whole,
     "max_bytes": whole,
     "max_memory": whole,
@@ -174,26 +135,19 @@ RELEASING: Mapping[str, Check] = {
     "synthetic": partial(text, among=get_args(SyntheticForm)),
     "bins": partial(text, among=get_args(BinForm)),
     "if_exists": partial(text, among=get_args(ExistingForm)),
-    "purpose": text,
-    "by": text,
+    "purpose": remark,
+    "by": remark,
+    "approved_by": remark,
+    "publisher": remark,
 }
 ALL: Mapping[str, Check] = {**PLANNING, **READING, **RELEASING}
 
+REASONS = ("purpose", "by", "approved_by")
 LIMITS = ("max_cells", "max_records", "max_columns", "max_bytes", "max_memory")
 
 
-def stated(given: Mapping[str, object], known: Mapping[str, Check]) -> dict[str, Any]:
-    """The options that were stated, checked. TypeError for a name that is no option."""
-    for name in given:
-        if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise TypeError(f"no such option {name!r}{hint}")
-    return {name: known[name](name, value) for name, value in given.items() if value is not None}
-
-
-def plan_request(queries: object, epsilon: Figure, domain: object, given: Mapping[str, object]) -> PlanRequest:
-    """What a release is planned from.
+def plan_request(queries: object, epsilon: Figure | None, domain: object, given: Mapping[str, object]) -> PlanRequest:
+    """What a release is planned from. None of queries and epsilon: a locked plan states them.
 
     Raises:
         UsageFault: a value that no option may have.
@@ -202,8 +156,8 @@ def plan_request(queries: object, epsilon: Figure, domain: object, given: Mappin
     options = stated(given, ALL)
     planned = {name: value for name, value in options.items() if name in PLANNING}
     return PlanRequest(
-        queries=document("queries", queries),
-        epsilon=figure("eps", epsilon),
+        queries="" if queries is None else document("queries", queries),
+        epsilon="" if epsilon is None else figure("eps", epsilon),
         domain=None if domain is None else document("domain", domain),
         cells=options.get("max_cells"),
         **planned,
@@ -235,15 +189,15 @@ def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest
 
 
 def reason(given: Mapping[str, object]) -> Reason:
-    """Why a budget is opened or charged, and who asks."""
-    held = stated(given, ALL)
-    return Reason(purpose=held.get("purpose", ""), by=held.get("by", ""))
+    """Why a budget is opened or charged, who asks, and who approved."""
+    held = stated({name: value for name, value in given.items() if name in REASONS}, RELEASING)
+    return Reason(**held)
 
 
 def limits(given: Mapping[str, object]) -> Limits:
     """The stated limits; the others keep their defaults."""
-    held = stated(given, ALL)
-    return Limits(**{name.removeprefix("max_"): value for name, value in held.items() if name in LIMITS})
+    held = stated({name: value for name, value in given.items() if name in LIMITS}, READING)
+    return Limits(**{name.removeprefix("max_"): value for name, value in held.items()})
 
 
 def document(name: str, given: object) -> str | dict[str, Any]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.api.options import Figure, Path, PlanOptions, limits, payer, plan_request, table_source
+from dpqr.api.checks import Figure, Path
+from dpqr.api.options import PlanOptions
+from dpqr.api.requests import release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 
@@ -66,6 +69,21 @@ class Plan:
 
         return Receipt.of(lambda: plan_view(self._planned, self.resources))
 
+    @property
+    def sha256(self) -> str:
+        """The hash by which ledger and record name the plan."""
+        return str(self.record["sha256"])
+
+    def save(self, path: Path) -> None:
+        """Write the plan to be reviewed, for `dpqr.release(table, plan=path)`, as `dpqr plan --out` does.
+
+        Raises:
+            UsageFault: the file exists, or cannot be written.
+        """
+        from dpqr.app.locked_plan import plan_file, save_plan
+
+        withheld(lambda: save_plan(self._planned, plan_file(os.fspath(path))))
+
     def __str__(self) -> str:
         return str(self.text)
 
@@ -96,12 +114,8 @@ def plan(
         DpqrError: UsageFault, DocumentError or InfeasiblePlan; BudgetRefused where the dataset's policy forbids it.
     """
     from dpqr.app.release import dry_run
-    from dpqr.app.requests import ReleaseRequest
 
-    request = ReleaseRequest(
-        source=table_source(None, options),
-        plan=plan_request(queries, eps, domain, options),
-        limits=limits(options),
-        payer=payer(dataset, ledger, anchor),
+    request = release_request(
+        None, queries=queries, eps=eps, domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options
     )
     return Plan(*withheld(lambda: dry_run(request)))

@@ -6,19 +6,10 @@ import os
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 
-from dpqr.api.options import (
-    Figure,
-    Path,
-    ReleaseOptions,
-    limits,
-    output,
-    payer,
-    plan_request,
-    reason,
-    table_source,
-    truth,
-)
+from dpqr.api.checks import Figure, Path
+from dpqr.api.options import ReleaseOptions, output
 from dpqr.api.pivots import pivot
+from dpqr.api.requests import release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -221,9 +212,10 @@ class Kept:
 def release(
     table: object,
     *,
-    queries: Document,
-    eps: Figure,
+    queries: Document | None = None,
+    eps: Figure | None = None,
     domain: Document | None = None,
+    plan: Path | None = None,
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
@@ -237,6 +229,8 @@ def release(
     Args:
         table: a pandas DataFrame, anything with Arrow's C stream interface, a path, or a list of paths; only read.
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
+        plan: the file of a plan (`Plan.save`, `dpqr plan --out`), which states what is not given. The run follows it,
+            or is refused where anything public has changed.
         dataset: whose budget pays, in `ledger`.
         out: a new directory for the files. With a ledger, a run that is killed can then be continued with `resume`.
         rehearse: run on rows of the public domain, free of charge; no table is opened, and None will do.
@@ -249,16 +243,19 @@ def release(
         (eps, delta)-differential privacy for the unit that the release names. Names and types of columns are looked at
         before the budget pays, rows afterwards; nothing seeds the noise.
     """
-    from dpqr.app.requests import ReleaseRequest
-
-    request = ReleaseRequest(
-        source=table_source(_some(table, rehearse), options),
-        plan=plan_request(queries, eps, domain, options),
-        output=output(out, options),
-        limits=limits(options),
-        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
-        reason=reason(options),
-        rehearse=truth("rehearse", rehearse),
+    request = release_request(
+        _some(table, rehearse),
+        queries=queries,
+        eps=eps,
+        domain=domain,
+        plan=plan,
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        out=out,
+        resume=resume,
+        rehearse=rehearse,
+        **options,
     )
     return _released(request)
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.api.options import Figure, Path, RunOptions, ledger_paths, limits, plan_request, table_source, whole
+from dpqr.api.checks import Figure, Path, whole
+from dpqr.api.options import RunOptions, ledger_paths, limits, plan_request, table_source
 from dpqr.api.release import Unwatched
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault

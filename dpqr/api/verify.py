@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from dpqr.api.options import Path
+from dpqr.api.checks import Path
 from dpqr.api.withheld import withheld
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from dpqr import __version__
 from dpqr.app.evidence import Evidence, NotChecked
+from dpqr.app.locked_plan import SPOKEN
 from dpqr.errors import GoalMissed
-from dpqr.io.outputs.release_document import plan_document
+from dpqr.io.outputs.release_document import plan_document, sealed
 from dpqr.io.outputs.release_files import SYNTHETIC
 from dpqr.io.outputs.sameness import MOST_OTHER_ROWS, Sameness, same_documents, same_tables
 
@@ -16,8 +17,12 @@ STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan"
 
 
 def plan(evidence: Evidence) -> str:
-    """The documents and options of the record give its plan."""
-    found = _same(evidence, lambda: same_documents(evidence.document["plan"], plan_document(evidence.plan), "$.plan"))
+    """The documents and options of the record give its plan; what a locked plan says beside, nothing gives again."""
+    kept = evidence.document["plan"]
+    if sealed(kept) != kept:
+        raise GoalMissed("the plan in the record is not what its seal was made of")
+    made = {name: part for name, part in plan_document(evidence.plan).items() if name not in SPOKEN}
+    found = _same(evidence, lambda: same_documents({name: kept.get(name) for name in made}, made, "$.plan"))
     return f"the request in the record gives it; {found.words('values')}"
 
 

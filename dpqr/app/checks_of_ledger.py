@@ -6,13 +6,14 @@ from pathlib import Path
 
 from dpqr.app.budget import configured_ledger
 from dpqr.app.evidence import Evidence, NotChecked, require_written
+from dpqr.app.locked_plan import read_plan
+from dpqr.app.repeat import stated_reason
 from dpqr.errors import GoalMissed
 from dpqr.io.ledger.export_file import is_export, read_export
 from dpqr.io.ledger.location import NO_ANCHOR
 from dpqr.io.ledger.record import Record
-from dpqr.io.outputs.record import read_record
 from dpqr.io.outputs.record_form import Paid
-from dpqr.io.outputs.release_document import sealed
+from dpqr.io.outputs.release_document import SEAL
 from dpqr.privacy.ledger import Entry
 
 
@@ -26,9 +27,10 @@ def ledger(evidence: Evidence) -> str:
     walked = _walked(given, evidence.request.anchor)
     paid = _entry(walked, stated)
     planned = evidence.events(evidence.document["plan"]["events"])
-    reason = tuple(text or "" for text in (evidence.record.purpose, evidence.record.by))
-    if paid.events != planned or (paid.reason.purpose, paid.reason.by) != reason:
-        raise GoalMissed(f"entry {paid.number} paid for another plan, or for another purpose")
+    if paid.events != planned or paid.plan not in ("", evidence.record.plan.sha256):
+        raise GoalMissed(f"entry {paid.number} paid for another plan")
+    if paid.reason != stated_reason(evidence.record):
+        raise GoalMissed(f"entry {paid.number} was paid for another reason, by or for somebody else")
     return f"{len(walked.entries)} entries are chained and priced; entry {paid.number} paid; {_end(evidence, walked)}"
 
 
@@ -62,14 +64,8 @@ def locked_plan(evidence: Evidence) -> str:
     given = evidence.request.plan
     if given is None:
         raise NotChecked("give the plan that was reviewed, if there is one")
-    path = Path(given)
-    try:
-        kept = read_record(path.parent, path.name)
-        require_written(kept, path)
-    except (OSError, ValueError):
-        raise GoalMissed(f"{given}: is no plan that dpqr has written") from None
-    if sealed(kept) != kept:
-        raise GoalMissed(f"{given}: is not what its seal was made of")
+    kept = read_plan(given).document
+    require_written(kept, Path(given))
     if kept != evidence.document["plan"]:
         raise GoalMissed(f"{given}: is another plan than the one that the release followed")
-    return f"the release followed it, {kept['sha256'][:12]}..."
+    return f"the release followed it; its sha256 is {kept[SEAL]}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -64,14 +65,21 @@ class Evidence:
 
     @cached_property
     def plan(self) -> Plan:
-        """The plan, made again from the public request that the record holds."""
+        """The plan, made again from the public request that the record holds.
+
+        It notes what the record notes: more than its request gives, for that does not say how files were called.
+        """
         request = self.document["plan"].get("request")
         if request is None:
             raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
         try:
-            return planned_again(request, self.path)
+            made = planned_again(request, self.path)
         except (DocumentError, UsageFault) as fault:
             raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
+        notes = self.record.plan.notes
+        if lacking := [note for note in made.notes if note not in notes]:
+            raise GoalMissed(f"the record leaves out what its plan notes: {lacking[0]}")
+        return replace(made, notes=notes)
 
     @cached_property
     def repeated(self) -> Release:

@@ -222,6 +222,7 @@ def _begun(asked: LedgerRequest, ledger: Ledger, bill: Bill) -> PaidRun:
         bill.events,
         unit=bill.unit,
         note=bill.note,
+        plan=bill.plan,
         policy=bill.policy,
         pricing=bill.pricing,
         reason=bill.reason,
@@ -251,7 +252,7 @@ def _continued(asked: LedgerRequest, ledger: Ledger, bill: Bill, file: Transcrip
             "--resume: that release was begun by another version of dpqr, which writes its plans in another form\n"
             f"continue it with that version; to give it up, remove {file.path}; its price stays spent"
         )
-    if run.reservation.dataset != asked.dataset or run.note != bill.note:
+    if (run.reservation.dataset, run.note, run.reservation.plan) != (asked.dataset, bill.note, bill.plan):
         raise UsageFault(
             "--resume: the plan is not the one that the release began with; "
             "give the same documents, options and --dataset, to the same version of dpqr\n"

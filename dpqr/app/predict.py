@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Protocol
+from typing import Any, Protocol
 
 from dpqr.app.bill import Bill, require_affordable
 from dpqr.app.paid_run import PaidRun, paid_run
@@ -13,7 +13,7 @@ from dpqr.app.predict_draws import drawn
 from dpqr.app.predict_planning import settled_prediction, wanted_prediction
 from dpqr.app.reading import Reading, count_column, reading
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
-from dpqr.data.arrays import AnyArray
+from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import UsageFault
 from dpqr.io.documents.domain import domain_text, read_domain
@@ -28,6 +28,8 @@ from dpqr.io.outputs.prediction_files import (
     write_document,
     write_predictions,
 )
+from dpqr.io.outputs.read_release import prediction_record
+from dpqr.io.outputs.tidy import Tidy
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.structure import check_table, require_single_rows
@@ -101,17 +103,40 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
     return released
 
 
-def apply_model(request: ModelRequest) -> AnyArray:
-    """Predictions of a released function at any points, free of charge; written where a file is named."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Applied:
+    """Predictions of a released function: labels, or numbers in the target's unit, shape (points,). scores: of the
+    positive label, where there is one. record: of the run that released the function."""
+
+    predictions: AnyArray
+    scores: FloatArray | None
+    record: dict[str, Any]
+
+    @property
+    def table(self) -> Tidy:
+        """One row a point."""
+        return predictions_table(self.predictions, self.scores)
+
+
+def apply_model(request: ModelRequest) -> Applied:
+    """A released function applied to any points, free of charge; the predictions are written where a file is named."""
     model = read_model(request.model)
     target = reserve_file(request.out) if request.out else None
     if target:
         table_form(target.given)
     codes = read_points(request.points, model.columns, request.limits)
-    predictions = model.predictions(codes)
+    scores = model.scores(codes) if model.classifies else None
+    applied = Applied(
+        predictions=model.predictions(codes), scores=scores, record=prediction_record(request.model) or {}
+    )
     if target:
-        write_predictions(target, predictions_table(predictions, model.scores(codes) if model.classifies else None))
-    return predictions
+        write_predictions(target, applied.table)
+    return applied
+
+
+def released_table(release: PredictionRelease) -> Tidy:
+    """One row a point, as the files hold it."""
+    return predictions_table(release.predictions, release.scores, release.plan.releases)
 
 
 def _wanted(request: PredictionRequest) -> tuple[PlannerInput, AnyArray | None]:
@@ -191,7 +216,7 @@ def _drawn(
     return drawn(plan, table.counts, codes, run.guard, noise, spent)
 
 
-def _named(request: PredictionPlanRequest) -> str:
+def _named(request: PredictionPlanRequest) -> str | dict[str, Any]:
     assert request.domain is not None  # there would be no plan
     return request.domain
 
@@ -204,5 +229,5 @@ def _write(released: PredictionRelease, files: tuple[SingleFile, ...], domain: s
     if isinstance(released.plan.form, FunctionForm):
         write_document(files[0], model_document(released, domain, prediction_receipt(released)))
         return
-    write_predictions(files[0], predictions_table(released.predictions, released.scores, released.plan.releases))
+    write_predictions(files[0], released_table(released))
     write_document(files[1], prediction_document(released, prediction_receipt(released)))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol
 
 from dpqr.app.bill import Bill, release_bill, require_affordable
+from dpqr.app.locked_plan import require_unchanged
 from dpqr.app.machine import require_resources, resources
 from dpqr.app.paid_run import PaidRun, is_published, paid_run
 from dpqr.app.planning import plan_with_documents
@@ -56,22 +57,27 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
         DpqrError: where `release` would refuse the run before it opens the table, with the same exit code. The ledger
             is read, and nothing is written to it.
     """
-    plan, held = checked(request)
+    plan, held = checked_plan(request)
     _reserved(request.output, request.payer)
     require_resources(plan, request.output)
-    require_affordable(request.payer, release_bill(plan, held.policy))
+    bill = replace(release_bill(plan, held.policy), reason=request.reason)
+    require_affordable(request.payer, bill, locked=request.locked is not None)
     return plan, resources(plan, request.output)
 
 
-def checked(request: ReleaseRequest) -> tuple[Plan, Reading]:
-    """The plan, and how the table is read."""
+def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
+    """The plan of a request, which is the locked one where it names one, and how the table is read."""
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
     plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)
     held = reading(request.source, request.limits, plan.problem.domain, request.payer)
     inputs = public_inputs(replace(request, plan=asked), held, document)
-    return replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs), held
+    plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
+    if request.locked:
+        require_unchanged(request.locked, plan)
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked.document))
+    return plan, held
 
 
 def release(
@@ -104,7 +110,7 @@ def release(
     output, payer = request.output, None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
-    plan, held = checked(request)
+    plan, held = checked_plan(request)
     date = date or datetime.now(UTC).date().isoformat()
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpqr.app.public_request import stated_request
 from dpqr.app.rehearse import rehearsed_rows
-from dpqr.app.release import checked, construct, whole_prices
+from dpqr.app.release import checked_plan, construct, whole_prices
 from dpqr.construction.draws import Draws
 from dpqr.construction.release import Release
 from dpqr.data.arrays import WordArray
@@ -24,7 +24,7 @@ from dpqr.io.outputs.read_release import FORMS
 from dpqr.io.outputs.record import read_record
 from dpqr.io.outputs.record_form import Paid, ReleaseRecord
 from dpqr.io.outputs.release_files import write_release
-from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.source import STDIN, TableSource
 from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.budget import NO_COST
 from dpqr.privacy.currency import currency
@@ -58,7 +58,7 @@ def planned_again(request: Any, folder: Path) -> Plan:
 
     Raises: DocumentError, UsageFault or InfeasiblePlan, where this version of dpqr plans no such request.
     """
-    plan, _ = checked(stated_request(request, TableSource(paths=("table",)), folder))
+    plan, _ = checked_plan(stated_request(request, TableSource(paths=(STDIN,)), folder))
     return plan
 
 
@@ -71,7 +71,12 @@ def repeated(record: ReleaseRecord, plan: Plan) -> Release:
     made = construct(plan, draws, nothing, guard, Unwatched(), prices, _paid(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
-    return replace(made, rehearsed=rehearsed, reason=Reason(purpose=record.purpose or "", by=record.by or ""))
+    return replace(made, rehearsed=rehearsed, reason=stated_reason(record))
+
+
+def stated_reason(record: ReleaseRecord) -> Reason:
+    """Why the release was made, who asked, and who approved."""
+    return Reason(purpose=record.purpose or "", by=record.by or "", approved_by=record.approved_by or "")
 
 
 def write_again(made: Release, record: ReleaseRecord, directory: Path) -> Any:

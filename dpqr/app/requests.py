@@ -5,6 +5,7 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.privacy.reason import UNSTATED, Reason, require_line
 
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
@@ -26,11 +27,11 @@ ExistingForm = Literal["skip", "fail", "replace"]
 class PlanRequest:
     """What a release is planned from: every field is one option of the same name.
 
-    queries, domain: paths, or already parsed documents.
+    queries, domain: paths, or already parsed documents. Empty queries or epsilon: a locked plan states them.
     """
 
-    queries: str | dict[str, Any]
-    epsilon: str
+    queries: str | dict[str, Any] = ""
+    epsilon: str = ""
     delta: str | None = None
     domain: str | dict[str, Any] | None = None
     strict: bool = False
@@ -108,10 +109,18 @@ class LedgerRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LockedPlan:
+    """A plan that was written to be reviewed. name: its file; document: its plain JSON, whose seal is sound."""
+
+    name: str
+    document: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
     asks. publisher: whose release it is. notes: what the plan shall say of the request itself. rehearse: on rows of the
-    public domain."""
+    public domain. locked: the plan that the run must follow; None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -122,18 +131,23 @@ class ReleaseRequest:
     publisher: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
+    locked: LockedPlan | None = None
+
+    def __post_init__(self) -> None:
+        require_line("--publisher", self.publisher)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PredictionPlanRequest:
     """What a prediction run is planned from: every field is one option of the same name.
 
-    penalty: --lambda. predictions: how many, where no points are read. form: --release.
+    domain: a path, or an already parsed document. penalty: --lambda. predictions: how many, where no points are read.
+    form: --release.
     """
 
     target: str
     epsilon: str
-    domain: str | None
+    domain: str | dict[str, Any] | None
     learner: str = "logistic"
     delta: str | None = None
     neighbours: str = "add-remove"

@@ -3,110 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from dpqr.cli import groups
-from dpqr.cli.completion import datasets
-from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, encoding, gathered
+from dpqr.cli.budget_options import Amount, Files, Reading, amount, files, reading
+from dpqr.cli.completion import DOCUMENTS, datasets
 from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
-    from dpqr.io.ledger.sqlite_ledger import SqliteLedger
-    from dpqr.privacy.policy import Policy, PolicyChange
-
-MEMORY = 2**28
-Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
-    """Where the ledger and its anchor lie; None: as configured."""
-
-    ledger: str | None
-    anchor: str | None
-
-    def opened(self) -> SqliteLedger:
-        """The ledger. Nothing is read or made yet."""
-        from dpqr.app.budget import configured_ledger
-
-        return configured_ledger(self.ledger, self.anchor)
-
-
-def files(command: Decorated) -> Decorated:
-    """--ledger and --anchor, as `files`."""
-    words = "File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]"
-    return added(
-        gathered(Files, "files")(command),
-        click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
-        click.option("--anchor", metavar="FILE", help=words),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """How every run reads the table: the options of the budget's policy that may be changed later."""
-
-    records: int | None
-    bytes: int | None
-    memory: int | None
-    delimiter: str | None
-    encoding: str | None
-
-    def policy(self, counts: str | None, fail: bool) -> Policy:
-        """The policy of a new budget."""
-        from dpqr.privacy.policy import Policy
-
-        return Policy(counts=counts, fail=fail, **asdict(self))
-
-    def change(self, fail: bool | None) -> PolicyChange:
-        """What a later policy states."""
-        from dpqr.privacy.policy import PolicyChange
-
-        return PolicyChange(fail=fail, **asdict(self))
-
-
-def reading(command: Decorated) -> Decorated:
-    """The limits of every run, the delimiter and the encoding, as `reading`."""
-    limit = partial(click.option, metavar="N")
-    return added(
-        gathered(Reading, "reading")(command),
-        limit("--max-records", "records", type=Whole(1, MOST_RECORDS), help="Most rows."),
-        limit("--max-bytes", "bytes", type=Whole(1), help="Most bytes to read, and to unpack to."),
-        limit("--max-memory", "memory", type=Whole(MEMORY), help="Most bytes of memory to draw persons' rows in."),
-        delimiter(),
-        encoding(),
-    )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Amount:
-    """What all releases of a dataset may spend together, and the largest of them; decimal texts."""
-
-    eps: str
-    delta: str | None
-    accountant: str | None
-    cap: str | None
-    cap_delta: str | None
-
-
-def amount(command: Decorated) -> Decorated:
-    """--eps, --delta, --accounting and the caps, as `amount`."""
-    adds = "What adds up: basic (epsilon, or epsilon and delta) or zcdp (rho). [zcdp with a delta, else basic]"
-    return added(
-        gathered(Amount, "amount")(command),
-        click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together."),
-        click.option("--delta", metavar="D", help="Delta of all releases together; 0 or none: pure privacy."),
-        click.option("--accounting", "--accountant", "accountant", metavar="NAME", help=adds),
-        click.option("--cap-eps", "cap", metavar="E", help="Epsilon of the largest single release. [no cap]"),
-        click.option("--cap-delta", metavar="D", help="Delta of the largest single release (basic). [no cap]"),
-    )
-
+    from dpqr.api.ledger import Budget
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
 
@@ -120,6 +28,7 @@ def command() -> None:
     dpqr budget init survey --eps 5 --delta 1e-9 --anchor /other/disk/survey.anchor
     dpqr budget init survey --eps 5 --delta 1e-6 --accounting basic
     dpqr budget policy survey --max-records 1000000
+    dpqr budget approve survey plan.json --by "M. Lee"
     dpqr budget show survey
     """
 
@@ -140,13 +49,13 @@ def init(
     dataset: str,
     *,
     amount: Amount,
-    neighbours: str,
+    neighbours: Literal["add-remove", "replace"],
     unit: str | None,
     counts: str | None,
     reading: Reading,
     fail: bool,
     asker: groups.Asker,
-    kind: str,
+    kind: Literal["private", "public", "synthetic"],
     files: Files,
     as_json: bool,
 ) -> None:
@@ -154,26 +63,18 @@ def init(
 
     Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
     """
-    from dpqr.app.budget import open_budget
-    from dpqr.app.requests import BudgetRequest
-
     require_output()
-    asked = BudgetRequest(
-        dataset=dataset,
-        epsilon=amount.eps,
-        delta=amount.delta,
-        accountant=amount.accountant,
-        cap=amount.cap,
-        cap_delta=amount.cap_delta,
+    say_settings()
+    opened = files.opened().init(
+        dataset,
         neighbours=neighbours,
         unit=unit,
+        counts=counts,
+        allow_fail=fail,
         kind=kind,
-        policy=reading.policy(counts, fail),
-        reason=asker.reason,
+        **groups.keywords(amount, reading, asker),
     )
-    say_settings()
-    opened = open_budget(files.opened(), asked)
-    _show((opened,), opened.document() if as_json else None)
+    _show((opened,), opened.record if as_json else None)
 
 
 @command.command("policy")
@@ -185,14 +86,27 @@ def init(
 def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, as_json: bool) -> None:
     """Change how every run on DATASET reads the table, towards stricter only: there is no way back.
 
-    Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`. A budget that was
-    opened before policies existed may be given any, once. A count column is fixed by `budget
-    init`: it says whom a budget protects.
+    Stricter: smaller limits, a delimiter or an encoding where none was stated, no rule `fail`, and approvals: every
+    release then follows a plan that somebody else than who asks has approved. A budget that was opened before policies
+    existed may be given any, once. A count column is fixed by `budget init`: it says whom a budget protects.
     """
-    from dpqr.app.budget import restrict
+    changed = files.opened().policy(dataset, fail=fail, **groups.keywords(reading))
+    _show((changed,), changed.record if as_json else None)
 
-    changed = restrict(files.opened(), dataset, reading.change(fail))
-    _show((changed,), changed.document() if as_json else None)
+
+@command.command("approve")
+@click.argument("dataset", shell_complete=datasets)
+@click.argument("plan", metavar="PLAN", shell_complete=DOCUMENTS)
+@groups.asker
+@files
+def approve(dataset: str, plan: str, *, asker: groups.Asker, files: Files) -> None:
+    """Approve one release of DATASET by the plan in the file PLAN, which `dpqr plan --out` has written.
+
+    --by says who approves. The plan is made again from the documents that it holds, and refused where it differs.
+    """
+    say_settings()
+    digest = files.opened().approve(dataset, plan, **groups.keywords(asker))
+    say(f"approved one release of {dataset} by plan {digest}")
 
 
 @command.command("show")
@@ -205,10 +119,8 @@ def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool)
 
     The history is priced under every accountant; the one that the budget was opened with is charged.
     """
-    from dpqr.app.budget import budgets
-
-    shown = budgets(files.opened(), dataset, delta)
-    _show(shown, [one.document() for one in shown] if as_json else None)
+    shown = files.opened().budgets(dataset, delta=delta)
+    _show(shown, [one.record for one in shown] if as_json else None)
 
 
 @command.command("history")
@@ -217,15 +129,15 @@ def show(dataset: str | None, *, delta: str | None, files: Files, as_json: bool)
 @as_json
 def history(dataset: str | None, *, files: Files, as_json: bool) -> None:
     """List the entries of DATASET, or all: budgets, reservations, settlements."""
-    from dpqr.app import budget
-
-    opened = files.opened()
+    entries = files.opened().entries(dataset)
     if as_json:
-        product_json(budget.history_documents(opened, dataset))
+        from dpqr.io.ledger.documents import entry_document
+
+        product_json([entry_document(entry) for entry in entries])
         return
     from dpqr.report.budget_view import history_view
 
-    _print(history_view(budget.history(opened, dataset)))
+    _print(history_view(entries))
 
 
 @command.command("verify")
@@ -233,9 +145,7 @@ def history(dataset: str | None, *, files: Files, as_json: bool) -> None:
 @as_json
 def verify(*, files: Files, as_json: bool) -> None:
     """Walk the whole ledger: structure, chain, anchor, rules, prices. Exit code 7 at the first fault."""
-    from dpqr.app.budget import verify as walk
-
-    found = walk(files.opened())
+    found = files.opened().verify()
     if as_json:
         product_json(found)
         return
@@ -249,9 +159,7 @@ def verify(*, files: Files, as_json: bool) -> None:
 @files
 def export(*, files: Files) -> None:
     """Print the record as JSON lines, from which anybody can check the chain."""
-    from dpqr.app.budget import export as lines
-
-    for line in lines(files.opened()):
+    for line in files.opened().export():
         product(line)
 
 
@@ -266,13 +174,14 @@ def anchor(*, files: Files) -> None:
     say(f"anchored at {mark.entries} entries, seal {mark.seal}")
 
 
-def _show(shown: tuple[Any, ...], document: Any) -> None:
+def _show(shown: tuple[Budget, ...], document: Any) -> None:
     if document is not None:
         product_json(document)
         return
     from dpqr.report.budget_view import account_view, accounts_view
 
-    _print(accounts_view(account_view(one.account, one.prices, one.delta) for one in shown))
+    priced = (one.priced for one in shown)
+    _print(accounts_view(account_view(one.account, one.prices, one.delta) for one in priced))
 
 
 def _print(view: Any) -> None:

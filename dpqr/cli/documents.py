@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import click
 
+from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli import groups, options
 from dpqr.cli.streams import product, product_json, say
 
@@ -82,7 +83,7 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
 @_SOURCES(
     "--max-rows",
     metavar="K",
-    type=options.Whole(1, options.MOST_RECORDS),
+    type=options.Whole(1, MOST_RECORDS),
     help="Rows of each person that a run may use.",
 )
 @options.delimiter(_SOURCES)

@@ -95,7 +95,8 @@ def ending_of(error: BaseException) -> Ending | None:
 def _ending(error: BaseException) -> Ending:
     if isinstance(error, DpqrError):
         faults = error.faults if isinstance(error, DocumentError) else ()
-        return Ending(code=error.exit_code, kind=type(error).__name__, text=str(error), faults=faults)
+        kind = "UnexpectedFault" if type(error) is DpqrError else type(error).__name__
+        return Ending(code=error.exit_code, kind=kind, text=str(error), faults=faults)
     if isinstance(error, click.ClickException):
         words = error.format_message() if isinstance(error, NoArgsIsHelpError) else _usage_words(error)
         return Ending(code=error.exit_code, kind="UsageFault", text=words)

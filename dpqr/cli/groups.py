@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 
+from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli import completion
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
-from dpqr.cli.options import MOST_RECORDS, Whole, added, delimiter, encoding, gathered, named, under
-
-if TYPE_CHECKING:
-    from dpqr.app.requests import LedgerRequest
-    from dpqr.io.tables.limits import Limits
-    from dpqr.io.tables.source import TableSource
-    from dpqr.privacy.reason import Reason
+from dpqr.cli.options import Whole, added, delimiter, encoding, gathered, named, under
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _modes = click.Choice(["auto", "json", "none"])
+
+
+def keywords(*groups: Any) -> dict[str, Any]:
+    """What the groups hold, as keywords of the Python interface: a field has the name that its option has there."""
+    return {name: value for group in groups for name, value in asdict(group).items()}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,21 +38,21 @@ class Asked(Documents):
     strict: bool
 
 
-def documents(command: Decorated, *, kind: type[Documents] = Documents) -> Decorated:
+def documents(command: Decorated, *, kind: type[Documents] = Documents, required: bool = True) -> Decorated:
     """--queries and --domain, as `documents` of this kind."""
     option = partial(under("Documents"), metavar="FILE", callback=named, shell_complete=DOCUMENTS)
     return added(
         gathered(kind, "documents")(command),
-        option("--queries", required=True, help="Queries file (JSON)."),
+        option("--queries", required=required, help="Queries file (JSON)."),
         option("--domain", help="Domain file; needed unless the queries file holds or names it."),
     )
 
 
-def asked(command: Decorated) -> Decorated:
+def asked(command: Decorated, *, required: bool = True) -> Decorated:
     """--queries, --domain and --strict, as `documents`."""
     option = under("Documents")
     strict = option("--strict", is_flag=True, help="Cut no bins and take no labels from the queries.")
-    return documents(added(command, strict), kind=Asked)
+    return documents(added(command, strict), kind=Asked, required=required)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,7 +125,7 @@ class Strategies:
 
     schedule: str
     distinguisher: str | None
-    checks: str | None
+    check: str | None
     update: str | None
     accountant: str | None
     rounds: int | None
@@ -151,7 +151,7 @@ def strategies(command: Decorated) -> Decorated:
         gathered(Strategies, "strategies")(command),
         role("--schedule", default="auto", show_default=True, help="How the budget is cut."),
         role("--distinguisher", help="How to choose what to measure. [default: least noise]"),
-        role("--check", "checks", help="The noise of measurements. [default: least noise]"),
+        role("--check", help="The noise of measurements. [default: least noise]"),
         role("--update", help=f"How the hypothesis learns. [default: {rule}; strategy: least-squares]"),
         role("--accountant", help="The composition theorem. [default: least noise]"),
         option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
@@ -178,26 +178,6 @@ class Table:
     max_columns: int | None
     max_bytes: int | None
     max_memory: int | None
-
-    def source(self, paths: tuple[str, ...]) -> TableSource:
-        """The private table in these files."""
-        from dpqr.io.tables.source import TableSource
-
-        return TableSource(paths=paths, delimiter=self.delimiter, encoding=self.encoding, count_column=self.counts)
-
-    @property
-    def limits(self) -> Limits:
-        """The stated limits; the others keep their defaults."""
-        from dpqr.io.tables.limits import Limits
-
-        usual = Limits()
-        return Limits(
-            cells=usual.cells if self.max_cells is None else self.max_cells,
-            records=usual.records if self.max_records is None else self.max_records,
-            columns=usual.columns if self.max_columns is None else self.max_columns,
-            bytes=usual.bytes if self.max_bytes is None else self.max_bytes,
-            memory=usual.memory if self.max_memory is None else self.max_memory,
-        )
 
 
 def table(command: Decorated) -> Decorated:
@@ -226,12 +206,6 @@ class Payer:
     ledger: str | None
     anchor: str | None
 
-    def request(self, resume: bool = False) -> LedgerRequest | None:
-        """Who pays; None: no ledger is named or configured. UsageFault for a ledger without a dataset."""
-        from dpqr.app.paid_run import ledger_request
-
-        return ledger_request(self.dataset, self.ledger, self.anchor, resume)
-
 
 def payer(
     command: Decorated, *, dataset: str = "Pay from the budget of this dataset (`dpqr budget init`)."
@@ -253,13 +227,6 @@ class Asker:
 
     purpose: str | None
     by: str | None
-
-    @property
-    def reason(self) -> Reason:
-        """The same as it is recorded. UsageFault for what is no line of text."""
-        from dpqr.privacy.reason import Reason
-
-        return Reason(purpose=self.purpose or "", by=self.by or "")
 
 
 def asker(command: Decorated) -> Decorated:

@@ -44,8 +44,6 @@ class Positive(click.types.FloatParamType):
 
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
-MOST_RECORDS = 2**36
-"""No declared number of records may be larger: up to it the mechanisms keep their integers exact."""
 
 
 class Headed(click.Option):

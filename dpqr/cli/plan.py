@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import click
 
 from dpqr.cli import groups, options
-from dpqr.cli.release import plan_request
 from dpqr.cli.settings import settings_notes
-
-if TYPE_CHECKING:
-    from dpqr.app.requests import ReleaseRequest
 
 
 @click.command("plan", cls=options.Sectioned)
@@ -23,6 +18,7 @@ if TYPE_CHECKING:
 @groups.table
 @groups.payer
 @groups.display
+@options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
 def command(
     *,
     documents: groups.Asked,
@@ -33,36 +29,23 @@ def command(
     table: groups.Table,
     payer: groups.Payer,
     display: groups.Display,
+    out: str | None,
 ) -> None:
     """Plan a release; no table is named, and none is opened.
 
     \b
     dpqr plan --queries q.json --eps 1
+    dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
+    from dpqr.api.requests import release_request
+    from dpqr.app.locked_plan import plan_file, save_plan
     from dpqr.app.release import dry_run
     from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import say
 
-    request = release_request(documents, eps, guarantee, bought, strategies, table, payer)
-    Screen.of(display).plan(*dry_run(request))
-
-
-def release_request(
-    documents: groups.Asked,
-    eps: str,
-    guarantee: groups.Guarantee,
-    bought: groups.Bought,
-    strategies: groups.Strategies,
-    table: groups.Table,
-    payer: groups.Payer,
-) -> ReleaseRequest:
-    """The release that is planned, of a table that is not named."""
-    from dpqr.app.requests import ReleaseRequest
-    from dpqr.io.tables.source import STDIN
-
-    return ReleaseRequest(
-        source=table.source((STDIN,)),
-        plan=plan_request(documents, eps, guarantee, bought, strategies, table),
-        limits=table.limits,
-        payer=payer.request(),
-        notes=settings_notes(),
-    )
+    asked = groups.keywords(documents, guarantee, bought, strategies, table, payer)
+    target = plan_file(out) if out else None
+    plan, taken = dry_run(release_request(None, eps=eps, notes=settings_notes(), **asked))
+    Screen.of(display).plan(plan, taken)
+    if target:
+        say(f"planned into {target.given}, sha256 {save_plan(plan, target)}")

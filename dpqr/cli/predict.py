@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -10,15 +9,10 @@ import click
 from dpqr.cli import groups, options, predict_options
 from dpqr.cli.completion import TABLES
 from dpqr.cli.settings import is_typed, settings_notes
-from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import LedgerRequest, PredictionPlanRequest, PredictionRequest
+    from dpqr.app.requests import ModelRequest, PredictionRequest
     from dpqr.cli.screen import Screen
-    from dpqr.io.tables.source import TableSource
-
-USUAL_PREDICTIONS = 100
-"""What a plan is made for where nobody says how many."""
 
 
 @click.command("predict", cls=options.Sectioned)
@@ -58,157 +52,40 @@ def command(
     dpqr predict --model model.json --points new.csv --out p.csv
     dpqr predict --dry-run --target income --domain domain.json --eps 1 --n 30000 --predictions 100
     """
+    from dpqr.api.predict_options import model_request, prediction_request
     from dpqr.cli.screen import Screen
 
     screen = Screen.of(display)
-    given = Given(
-        data=data,
-        asked=asked,
-        eps=eps,
-        guarantee=guarantee,
-        learner=learner,
-        table=table,
-        payer=payer,
-        asker=asker,
-        out=out,
-        dry_run=dry_run,
-    )
+    given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps, "out": out}
     if asked.model:
-        _apply(given, asked.model, screen)
-    elif dry_run:
-        _plan(given, screen)
+        typed = {"--delta": is_typed("delta"), "--dataset": is_typed("dataset"), "--dry-run": dry_run}
+        _apply(model_request(given, {"DATA": data, "--target": asked.target, "--eps": eps, **typed}), screen)
+        return
+    request = prediction_request(data, given, dry_run=dry_run, notes=settings_notes())
+    if dry_run:
+        _plan(request, screen)
     else:
-        _learned(given, screen, display)
+        _learned(request, screen, display)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
-    """Everything that the command was given but for its display."""
-
-    data: tuple[str, ...]
-    asked: predict_options.Prediction
-    eps: str | None
-    guarantee: groups.Guarantee
-    learner: predict_options.Learner
-    table: groups.Table
-    payer: groups.Payer
-    asker: groups.Asker
-    out: str | None
-    dry_run: bool
-
-    @property
-    def points(self) -> TableSource | None:
-        """The public rows to predict for."""
-        from dpqr.io.tables.source import TableSource
-
-        path = self.asked.points
-        table = self.table
-        return TableSource(paths=(path,), delimiter=table.delimiter, encoding=table.encoding) if path else None
-
-    def request(self, predictions: int | None, payer: LedgerRequest | None) -> PredictionRequest:
-        """The run. For a plan alone no table is needed: standard input stands for any."""
-        from dpqr.app.requests import PredictionRequest
-        from dpqr.io.tables.source import STDIN
-
-        return PredictionRequest(
-            table=self.table.source(self.data or ((STDIN,) if self.dry_run else ())),
-            plan=plan_request(self, predictions),
-            points=self.points,
-            out=self.out,
-            limits=self.table.limits,
-            payer=payer,
-            reason=self.asker.reason,
-            notes=settings_notes(),
-        )
-
-
-def _apply(given: Given, model: str, screen: Screen) -> None:
+def _apply(request: ModelRequest, screen: Screen) -> None:
     from dpqr.app.predict import apply_model
-    from dpqr.app.requests import ModelRequest
 
-    stated = {
-        "DATA": given.data,
-        "--target": given.asked.target,
-        "--eps": given.eps,
-        "--delta": is_typed("delta"),
-        "--dataset": is_typed("dataset"),
-        "--dry-run": given.dry_run,
-    }
-    idle = next((name for name, value in stated.items() if value), None)
-    if idle:
-        raise UsageFault(f"--model applies a released function, which costs nothing; leave {idle} out")
-    points = given.points
-    if points is None:
-        raise UsageFault("--model says what to predict with; --points FILE says for which rows")
-    request = ModelRequest(model=model, points=points, out=given.out, limits=given.table.limits)
-    screen.predictions(apply_model(request), given.out)
+    screen.predictions(apply_model(request).predictions, request.out)
 
 
-def _plan(given: Given, screen: Screen) -> None:
+def _plan(request: PredictionRequest, screen: Screen) -> None:
     from dpqr.app.predict import planned_prediction
 
-    asked = given.asked
-    usual = USUAL_PREDICTIONS if asked.points is None and asked.form == "predictions" else None
-    request = given.request(asked.predictions or usual, None)
-    if given.payer.dataset:
-        request = replace(request, payer=given.payer.request())
     screen.prediction_plan(*planned_prediction(request))
 
 
-def _learned(given: Given, screen: Screen, display: groups.Display) -> None:
+def _learned(request: PredictionRequest, screen: Screen, display: groups.Display) -> None:
     from dpqr.app.predict import predict
     from dpqr.cli.progress import progress
 
-    payer = given.payer.request()
-    if given.asked.predictions is not None:
-        raise UsageFault("--predictions COUNT goes with --dry-run; --points FILE says what to predict")
-    request = given.request(None, payer)
-    if given.asked.form == "predictions" or display.as_json:
-        screen.require_output(given.out)
+    if request.plan.form == "predictions" or display.as_json:
+        screen.require_output(request.out)
     with progress(display.progress, color=screen.color) as observer:
         finished = predict(request, observer)
-    screen.prediction_release(finished, given.out)
-
-
-def plan_request(given: Given, predictions: int | None) -> PredictionPlanRequest:
-    """What the run is planned from. UsageFault where target or epsilon is missing."""
-    from dpqr.app.requests import PredictionPlanRequest
-
-    asked, guarantee, learner = given.asked, given.guarantee, given.learner
-    if asked.target is None:
-        raise UsageFault("--target is needed to learn; only --model FILE goes without it")
-    if given.eps is None:
-        raise UsageFault("--eps is needed to learn; only --model FILE goes without it")
-    return PredictionPlanRequest(
-        target=asked.target,
-        epsilon=given.eps,
-        domain=asked.domain,
-        learner=learner.learner,
-        delta=guarantee.delta,
-        neighbours=guarantee.neighbours,
-        n=guarantee.n,
-        unit=guarantee.unit,
-        max_rows=guarantee.max_rows,
-        counts=given.table.counts,
-        form=asked.form,
-        positive=learner.positive,
-        penalty=learner.penalty,
-        smoothness=learner.smoothness,
-        tune=learner.tune,
-        tau=learner.tau,
-        kernel=learner.kernel,
-        bandwidth=learner.bandwidth,
-        degree=learner.degree,
-        features=learner.features,
-        theta=learner.theta,
-        t0=learner.t0,
-        releases=learner.releases,
-        base=learner.base,
-        parts=learner.parts,
-        target_error=learner.target_error,
-        vote=learner.vote,
-        trust=learner.trust,
-        accountant=learner.accountant,
-        predictions=predictions,
-        seed=learner.seed,
-    )
+    screen.prediction_release(finished, request.out)

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import click
 
 from dpqr.cli import groups, options
-from dpqr.cli.completion import TABLES
+from dpqr.cli.completion import DOCUMENTS, TABLES
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
+    from dpqr.app.requests import ReleaseRequest
 
 _forms, _bins = click.Choice(["csv", "parquet", "json"]), click.Choice(["title", "midpoint", "sampled"])
 _existing = click.Choice(["skip", "fail", "replace"])
@@ -26,7 +26,7 @@ class Output:
     """Where the release goes, and what it holds beside the answers."""
 
     out: str | None
-    answers: Literal["csv", "parquet", "json"] | None
+    format: Literal["csv", "parquet", "json"] | None
     synthetic: Literal["rows", "cells"] | None
     bins: Literal["title", "midpoint", "sampled"] | None
     if_exists: Literal["skip", "fail", "replace"] | None
@@ -38,7 +38,7 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return options.added(
         options.gathered(Output, "output")(command),
         option("--out", metavar="DIR", help="Write the release into this new directory."),
-        option("--format", "answers", type=_forms, help="Form of the answers in DIR. [default: csv]"),
+        option("--format", type=_forms, help="Form of the answers in DIR. [default: csv]"),
         option("--synthetic", type=click.Choice(["rows", "cells"]), help="Also write synthetic.parquet into DIR."),
         option(
             "--bins", type=_bins, help="How synthetic data shows a bin; sampled: by a value from it. [default: title]"
@@ -47,10 +47,32 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """The plan that was reviewed, who approved it, and whose release it is."""
+
+    plan: str | None
+    approved_by: str | None
+    publisher: str | None
+
+
+def review_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--plan, --approved-by and --publisher, as `review`."""
+    option = options.under("Review")
+    file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
+    return options.added(
+        options.gathered(Review, "review")(command),
+        option("--plan", **file, help="Follow this plan (dpqr plan --out); refused where anything differs."),
+        option("--approved-by", metavar="NAME", help="Who approved: one line, kept in the ledger and the record."),
+        option("--publisher", metavar="NAME", help="Whose release it is: one line, kept in the record."),
+    )
+
+
 @click.command("release", cls=options.Sectioned)
 @click.argument("data", nargs=-1, required=True, metavar="DATA...", callback=options.named, shell_complete=TABLES)
-@groups.asked
-@partial(groups.guarantee, required=True)
+@partial(groups.asked, required=False)
+@groups.guarantee
+@review_options
 @groups.bought
 @groups.strategies
 @groups.table
@@ -69,8 +91,9 @@ def command(
     data: tuple[str, ...],
     *,
     documents: groups.Asked,
-    eps: str,
+    eps: str | None,
     guarantee: groups.Guarantee,
+    review: Review,
     bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
@@ -90,19 +113,20 @@ def command(
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
     dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/ --dry-run
+    dpqr release data.csv --plan plan.json --dataset survey --out release/
     """
+    from dpqr.api.requests import release_request
     from dpqr.app.finished import already_released
-    from dpqr.app.requests import ReleaseRequest
 
-    request = ReleaseRequest(
-        source=table.source(data),
-        plan=plan_request(documents, eps, guarantee, bought, strategies, table),
-        output=output_request(output),
-        limits=table.limits,
-        payer=payer.request(resume),
-        reason=asker.reason,
-        notes=settings_notes(),
+    if not review.plan:
+        _require_stated("queries", "eps")
+    request = release_request(
+        data,
+        eps=eps,
+        resume=resume,
         rehearse=rehearse,
+        notes=settings_notes(),
+        **groups.keywords(documents, guarantee, bought, strategies, table, payer, asker, review, output),
     )
     if already_released(request):
         _skipped(display, output.out or "")
@@ -110,6 +134,14 @@ def command(
         _plan(request, display)
     else:
         _release(request, display)
+
+
+def _require_stated(*names: str) -> None:
+    """The usage error of a required option, for options that a locked plan would state."""
+    context = click.get_current_context()
+    for parameter in context.command.params:
+        if parameter.name in names and context.params[parameter.name] is None:
+            raise click.MissingParameter(ctx=context, param=parameter)
 
 
 def _plan(request: ReleaseRequest, display: groups.Display) -> None:
@@ -132,57 +164,6 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
     if finished.rehearsal and not directory and not display.as_json:
         product(release_guarantee(finished))
     screen.release(finished, directory)
-
-
-def plan_request(
-    documents: groups.Asked,
-    epsilon: str,
-    guarantee: groups.Guarantee,
-    bought: groups.Bought,
-    strategies: groups.Strategies,
-    table: groups.Table,
-) -> PlanRequest:
-    """What the release is planned from."""
-    from dpqr.app.requests import PlanRequest
-
-    return PlanRequest(
-        queries=documents.queries,
-        epsilon=epsilon,
-        delta=guarantee.delta,
-        domain=documents.domain,
-        strict=documents.strict,
-        neighbours=guarantee.neighbours,
-        n=guarantee.n,
-        unit=guarantee.unit,
-        max_rows=guarantee.max_rows,
-        counts=table.counts,
-        count_dropped=bought.count_dropped,
-        no_count_dropped=bought.no_count_dropped,
-        error_bars=bought.error_bars,
-        certify=bought.certify,
-        schedule=strategies.schedule,
-        distinguisher=strategies.distinguisher,
-        check=strategies.checks,
-        update=strategies.update,
-        accountant=strategies.accountant,
-        rounds=strategies.rounds,
-        opening=strategies.opening,
-        alpha=strategies.alpha,
-        beta=strategies.beta,
-        variant=strategies.variant,
-        replay=strategies.replay,
-        max_model_size=strategies.max_model_size,
-        trust=strategies.trust,
-        seed=strategies.seed,
-        cells=table.max_cells,
-    )
-
-
-def output_request(output: Output) -> OutputRequest:
-    """The files that the options ask for."""
-    from dpqr.app.requests import output_request as requested
-
-    return requested(output.out, output.answers, output.synthetic, output.bins, output.if_exists)
 
 
 def _skipped(display: groups.Display, directory: str) -> None:

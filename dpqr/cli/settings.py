@@ -14,13 +14,14 @@ from dpqr.cli.streams import say
 _RUN = ("domain", "ledger", "dataset", "delta", "neighbours", "n", "unit", "max-rows", "purpose", "by")
 _LEDGER = ("ledger",)
 TAKEN: dict[str, Any] = {
-    "release": ("queries", *_RUN, "error-bars", "certify"),
+    "release": ("queries", "publisher", *_RUN, "error-bars", "certify"),
     "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), "error-bars", "certify"),
     "predict": _RUN,
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),
     "budget": {
         "init": ("ledger", "neighbours", "unit", "by"),
+        "approve": ("ledger", "by"),
         **dict.fromkeys(("policy", "show", "history", "verify", "export", "anchor"), _LEDGER),
     },
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli import options
 from dpqr.cli.options import Whole
 from dpqr.cli.streams import product, product_json
@@ -39,7 +40,7 @@ def explained(command: Callable[..., Any]) -> Callable[..., Any]:
         option("--eps", metavar="E", help="Epsilon, for example 1."),
         option("--delta", metavar="D", help="Delta, for example 1e-9. [default: 0, pure privacy]"),
         option("--neighbours", type=related, help="As in `dpqr release`. [default: add-remove]"),
-        option("--n", metavar="N", type=Whole(1, options.MOST_RECORDS), help="The number of rows, or a guess at it."),
+        option("--n", metavar="N", type=Whole(1, MOST_RECORDS), help="The number of rows, or a guess at it."),
         option(
             "--alpha",
             metavar="A",

@@ -35,6 +35,7 @@ KEYS: dict[str, type] = {
     "certify": str,
     "purpose": str,
     "by": str,
+    "publisher": str,
 }
 """What may be stated. Limits, delimiters and count columns are left to a budget's policy."""
 PATHS = ("queries", "domain", "ledger")

@@ -103,19 +103,13 @@ class Reservation:
     """A part of a budget that is paid and durable before any data is opened.
 
     number: of its entry. receipt: hash of the ledger up to and including it. cost: exact, in the ledger's currency,
-    derived from the events by `pricing`. reason: why, and who asked.
+    derived from the events by `pricing`. reason: why, who asked, and who approved. plan: SHA-256 of its document.
 
     >>> from fractions import Fraction
     >>> from dpqr.privacy.events import ExponentialEvent
     >>> event = ExponentialEvent(epsilon=Fraction(1, 2))
-    >>> reservation = Reservation(
-    ...     dataset="survey-2026",
-    ...     number=2,
-    ...     receipt="",
-    ...     currency=currency("basic", pure=True),
-    ...     cost=Cost(Fraction(1, 2)),
-    ...     events=((event, 1),),
-    ... )
+    >>> paid = {"dataset": "survey-2026", "number": 2, "receipt": "", "cost": Cost(Fraction(1, 2))}
+    >>> reservation = Reservation(**paid, currency=currency("basic", pure=True), events=((event, 1),))
     >>> reservation.guard().charge(event)
     0
     >>> Run(reservation=reservation, note="first release").recorded
@@ -130,6 +124,7 @@ class Reservation:
     events: Composition
     pricing: Pricing = PURE
     reason: Reason = UNSTATED
+    plan: str = ""
 
     def guard(self) -> PrivacyFilter:
         """Return a filter that admits what was paid for and no more."""
@@ -158,8 +153,9 @@ class Entry:
     open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
     checkpoint: `state` is the digest of all accounts after the entries before it.
     init: `terms` of a dataset. policy: its `policy` from now on.
-    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `note` names the plan, `reason` says
-    why and for whom.
+    approve: `reason` says who approves one release of the plan whose document has the SHA-256 `plan`.
+    reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `plan` is its plan's hash, `reason` says
+    why, for whom, and who approved.
     draw: the run of reservation `run` begins a draw; `transcript` is the running hash of all before it.
     record: the draw is in the transcript, whose hash is now `transcript`.
     settle: `events` were charged in the run of reservation `settles`; `note` is how it ended.
@@ -169,7 +165,7 @@ class Entry:
     """
 
     number: int
-    kind: Literal["open", "anchor", "checkpoint", "init", "policy", "reserve", "draw", "record", "settle"]
+    kind: Literal["open", "anchor", "checkpoint", "init", "policy", "approve", "reserve", "draw", "record", "settle"]
     time: str
     hash: str = ""
     dataset: str = ""
@@ -185,6 +181,7 @@ class Entry:
     state: str = ""
     policy: Policy | None = None
     reason: Reason = UNSTATED
+    plan: str = ""
 
 
 class Ledger(Protocol):
@@ -202,6 +199,10 @@ class Ledger(Protocol):
         """Change the policy, towards stricter only. BudgetRefused for any other change."""
         ...
 
+    def approve(self, dataset: str, plan: str, reason: Reason) -> None:
+        """Approve one release by the plan of this hash. UsageFault unless the reason names who approves."""
+        ...
+
     def reserve(
         self,
         dataset: str,
@@ -209,6 +210,7 @@ class Ledger(Protocol):
         *,
         unit: PrivacyUnit,
         note: str,
+        plan: str = "",
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
         reason: Reason = UNSTATED,
@@ -216,13 +218,14 @@ class Ledger(Protocol):
         """Pay for the events, in full.
 
         Args:
+            plan: the hash of the plan's document.
             policy: the one that the run was resolved under.
             pricing: the accountant that proves the run; only a budget in epsilon and delta derives the cost by it.
-            reason: why, and who asks; it is recorded.
+            reason: why, who asks, and who approved, which a policy of approvals looks up; it is recorded.
 
         Raises:
-            BudgetRefused: the events do not fit, the unit is not the one of the budget, or the policy has changed since
-                the run was resolved.
+            BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
+                the run was resolved, or it asks for an approval that is not there.
         """
         ...
 
@@ -234,8 +237,13 @@ class Ledger(Protocol):
         unit: PrivacyUnit,
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
+        plan: str = "",
+        reason: Reason = UNSTATED,
     ) -> Account:
         """Return the account as it is, if `reserve` would pay for the events now; nothing is written.
+
+        Args:
+            plan: the hash of a plan whose approval is looked for too; empty: approvals are not asked for.
 
         Raises:
             BudgetRefused: as `reserve`.

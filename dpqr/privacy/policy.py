@@ -45,6 +45,7 @@ class Policy:
     delimiter: of CSV files; None: by the file's ending. encoding: of CSV files; None: UTF-8.
     counts: the count column; None: every row is one record.
     fail: whether a rule `fail` may occur (policy), or occurs in the domain (request).
+    approval: whether releases need an approval by somebody else (policy).
 
     Raises:
         UsageFault: a limit below 1, no delimiter of a CSV row, no encoding, no name of a column.
@@ -66,6 +67,7 @@ class Policy:
     encoding: str | None = None
     counts: str | None = None
     fail: bool = False
+    approval: bool = False
 
     def __post_init__(self) -> None:
         for option, limit in self._limits():
@@ -97,8 +99,8 @@ BUILT_IN = Policy(records=2**36, bytes=2**40, memory=2**32)
 class PolicyChange:
     """A change of policy; None: unchanged. The count column is part of the unit, and so fixed for life.
 
-    >>> PolicyChange(records=10**5).applied(Policy(records=10**6, delimiter=";"))
-    Policy(records=100000, bytes=None, memory=None, delimiter=';', encoding=None, counts=None, fail=False)
+    >>> PolicyChange(records=10**5).applied(Policy(records=10**6)) == Policy(records=10**5)
+    True
     """
 
     records: int | None = None
@@ -107,6 +109,7 @@ class PolicyChange:
     delimiter: str | None = None
     encoding: str | None = None
     fail: bool | None = None
+    approval: bool = False
 
     def applied(self, policy: Policy) -> Policy:
         """Return the policy after the change."""
@@ -118,6 +121,7 @@ class PolicyChange:
             delimiter=policy.delimiter if self.delimiter is None else self.delimiter,
             encoding=policy.encoding if self.encoding is None else self.encoding,
             fail=policy.fail if self.fail is None else self.fail,
+            approval=policy.approval or self.approval,
         )
 
 
@@ -162,6 +166,8 @@ def require_stricter(policy: Policy, later: Policy) -> None:
             raise _looser(option, asked, _fixed(option, fixed))
     if later.fail and not policy.fail:
         raise BudgetRefused("--allow-fail: the budget's policy forbids a rule `fail`, and stays so")
+    if policy.approval and not later.approval:
+        raise BudgetRefused("the budget's policy asks for approvals, and stays so")
 
 
 def uncovered_bits(reading: Policy) -> tuple[str, ...]:

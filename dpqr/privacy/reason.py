@@ -1,4 +1,4 @@
-"""Reason: why a budget is opened or charged, and who asks."""
+"""Reason: why a budget is opened or charged, who asks, and who approved."""
 
 from __future__ import annotations
 
@@ -9,9 +9,16 @@ from dpqr.errors import UsageFault
 LONGEST_REASON = 200
 
 
+def require_line(option: str, text: str) -> None:
+    """Raise UsageFault unless a text is one line of a record."""
+    if len(text) > LONGEST_REASON or not text.isprintable():
+        raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """Why a budget is opened or charged, and who asks: public words of the user's own. Empty: not stated.
+    """Why a budget is opened or charged, who asks, and who approved: public words of the user's own, which nobody has
+    checked. Empty: not stated.
 
     >>> Reason(purpose="annual report", by="R. Jones").words
     'annual report, by R. Jones'
@@ -22,15 +29,19 @@ class Reason:
 
     purpose: str = ""
     by: str = ""
+    approved_by: str = ""
 
     def __post_init__(self) -> None:
-        for option, text in (("--purpose", self.purpose), ("--by", self.by)):
-            if len(text) > LONGEST_REASON or not text.isprintable():
-                raise UsageFault(f"{option}: give one line of at most {LONGEST_REASON} printable characters")
+        stated = {"--purpose": self.purpose, "--by": self.by, "--approved-by": self.approved_by}
+        for option, text in stated.items():
+            require_line(option, text)
 
     @property
     def words(self) -> str:
-        return ", ".join(filter(None, (self.purpose, f"by {self.by}" if self.by else "")))
+        by, approved = (
+            text and f"{word} {text}" for word, text in (("by", self.by), ("approved by", self.approved_by))
+        )
+        return ", ".join(filter(None, (self.purpose, by, approved)))
 
 
 UNSTATED = Reason()

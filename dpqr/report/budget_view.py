@@ -51,7 +51,8 @@ def policy_words(policy: Policy) -> str:
     parts += [] if policy.delimiter is None else [f"delimiter {policy.delimiter!r}"]
     parts += [] if policy.encoding is None else [f"encoding {policy.encoding}"]
     parts.append("no count column" if policy.counts is None else f"counts in column {policy.counts!r}")
-    return ", ".join([*parts, "a rule `fail` may occur" if policy.fail else "no rule `fail`"])
+    parts.append("a rule `fail` may occur" if policy.fail else "no rule `fail`")
+    return ", ".join([*parts, *(["approved plans only"] if policy.approval else [])])
 
 
 def _terms(account: Account) -> Iterator[Fact]:
@@ -94,7 +95,8 @@ def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Frac
 
 def _row(entry: Entry) -> tuple[str, ...]:
     reason = entry.terms.reason if entry.terms is not None else entry.reason
-    note = plain("; ".join(filter(None, (reason.words, entry.note))))
+    plan = f"plan {entry.plan[:12]}" if entry.plan else ""
+    note = plain("; ".join(filter(None, (reason.words, entry.note, plan))))
     if entry.settles is not None:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:

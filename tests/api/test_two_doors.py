@@ -9,6 +9,7 @@ import json
 import pandas as pd
 import pytest
 from support.command_desk import DOMAIN
+from support.door_checks import without
 
 import dpqr
 from dpqr.api.options import ALL, PLANNING, ReleaseOptions
@@ -17,7 +18,6 @@ from dpqr.app.requests import PlanRequest
 from dpqr.cli.release import command
 from dpqr.noise.source import SeededNoise
 
-VARYING = {"time", "seal", "ledger", "hash", "sha256"}
 OPTIONS = [
     {},
     {"delta": "1e-9", "accountant": "zcdp", "rounds": 2},
@@ -41,13 +41,6 @@ def arguments(options):
             yield f"--{option}" if value else f"--no-{option}"
         else:
             yield from (f"--{option}", str(value))
-
-
-def without(document):
-    """A document without what differs from run to run."""
-    if isinstance(document, dict):
-        return {key: without(value) for key, value in document.items() if key not in VARYING}
-    return [without(each) for each in document] if isinstance(document, list) else document
 
 
 @pytest.mark.parametrize("options", OPTIONS, ids=range(len(OPTIONS)))
@@ -132,8 +125,7 @@ def test_both_doors_refuse_alike(desk, refused):
 def test_every_option_of_the_command_has_its_name_here():
     """Options of a plan, of files and of a ledger, by name; what is about the screen has no use in a program."""
     screen = {"data", "as_json", "progress", "no_color", "dry_run"}
-    named = {"answers": "format", "checks": "check"}
-    known = {named.get(each.name, each.name) for each in command.params} - screen
+    known = {each.name for each in command.params} - screen
     own = set(inspect.signature(dpqr.release).parameters) - {"table", "options"}
     assert known == own | ReleaseOptions.__optional_keys__
     assert ReleaseOptions.__optional_keys__ == set(ALL)

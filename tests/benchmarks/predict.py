@@ -93,7 +93,7 @@ class Bench:
         seconds = time.process_time() - started
         if points:
             return released.predictions, seconds
-        return apply_model(ModelRequest(model=str(out), points=self.source("test.csv"))), seconds
+        return apply_model(ModelRequest(model=str(out), points=self.source("test.csv"))).predictions, seconds
 
 
 def fields(table: pa.Table) -> Iterator[dict[str, object]]:

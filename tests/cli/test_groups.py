@@ -87,5 +87,5 @@ def test_a_command_is_handed_one_object_for_each_group():
         ),
         "payer": groups.Payer(dataset="survey", ledger=None, anchor=None),
     }
-    assert found["table"].limits.cells == 12
-    assert found["table"].source(("a.csv",)).delimiter == "\t"
+    asked = groups.keywords(found["table"], found["payer"])
+    assert (asked["max_cells"], asked["delimiter"], asked["dataset"]) == (12, "\t", "survey")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,8 +57,10 @@ def checked_domain(
     return DomainDraft((), broken=(UNREADABLE,)), None
 
 
-def domain_text(source: str) -> str:
-    """The JSON text of a domain file that was read before, to be kept beside what was made with it."""
+def domain_text(source: str | dict[str, Any]) -> str:
+    """The JSON text of a domain that was read before, to be kept beside what was made with it."""
+    if isinstance(source, dict):
+        return json.dumps(source, indent=2, ensure_ascii=False)
     return document_text(Path(source)).decode("utf-8-sig")
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 from dpqr.errors import DocumentError
 from dpqr.io.documents.coefficient_arrays import MAX_FILE_BYTES
+from dpqr.io.documents.document_text import read_document
 from dpqr.io.documents.json_text import read_regular_file
 
 DECIMAL = "$decimal"
@@ -40,6 +41,12 @@ class PublicDocuments:
     queries: dict[str, Any]
     domain: Any
     files: Mapping[str, bytes]
+
+
+def states_domain(queries: str | Mapping[str, Any]) -> bool:
+    """Whether a queries document, or a file of one, holds or names a domain. Raises: UsageFault, DocumentError."""
+    value = queries if isinstance(queries, Mapping) else read_document(Path(queries))
+    return isinstance(value, Mapping) and "domain" in value
 
 
 def public_documents(sources: Sources) -> PublicDocuments:

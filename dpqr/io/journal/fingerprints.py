@@ -42,9 +42,9 @@ FORM = 2
 _NOTE = "release, plan "
 
 
-def plan_note(plan: Plan) -> str:
-    """What a ledger remembers of a release: the same for the same plan."""
-    return f"{_begun_here()}{plan_digest(plan)}"
+def release_note() -> str:
+    """What a ledger remembers of a release beside its plan: by which rules the plan is followed."""
+    return f"{_NOTE}form {FORM} of {__version__}"
 
 
 def has_another_form(note: str) -> bool:
@@ -52,11 +52,7 @@ def has_another_form(note: str) -> bool:
 
     The version counts, for it stands for all constants by which a plan is followed.
     """
-    return note.startswith(_NOTE) and not note.startswith(_begun_here())
-
-
-def _begun_here() -> str:
-    return f"{_NOTE}form {FORM} of {__version__} "
+    return note.startswith(_NOTE) and note != release_note()
 
 
 def plan_digest(plan: Plan) -> str:

@@ -7,13 +7,21 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from dpqr.errors import BudgetRefused, LedgerError
+from dpqr.io.ledger.refusals import folded, unapproved
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import NO_COST, PURE, Cost
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import Account, Entry, Reservation, Run, Terms
+from dpqr.privacy.reason import Reason
 
+Approval = tuple[str, str]
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+def is_digest(text: str) -> bool:
+    """Whether a text is a SHA-256 in hexadecimal digits."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -99,6 +107,7 @@ class OpenRun:
                 events=paid.events,
                 pricing=paid.pricing or PURE,
                 reason=paid.reason,
+                plan=paid.plan,
             ),
             note=paid.note,
             lost=self.last if self.begun > self.recorded else None,
@@ -119,12 +128,28 @@ class OpenRun:
 
 @dataclass(slots=True)
 class AccountState:
-    """A dataset's budget: what is spent, and the runs that are paid and not settled, by their reservation's number."""
+    """A dataset's budget: what is spent, and the runs that are paid and not settled, by their reservation's number.
+
+    approvals: those that no reservation has used up: the hash of a plan, and who approved it.
+    """
 
     terms: Terms
     spent: Cost = NO_COST
     reservations: int = 0
     runs: dict[int, OpenRun] = field(default_factory=dict)
+    approvals: list[Approval] = field(default_factory=list)
+
+    def approval(self, plan: str, reason: Reason) -> Approval:
+        """One of the plan by somebody else than who asks; by the one whom the reason names, where it names any.
+
+        Raises: BudgetRefused.
+        """
+        asker, named = folded(reason.by), folded(reason.approved_by)
+        others = [each for each in self.approvals if each[0] == plan and folded(each[1]) != asker]
+        found = next((each for each in others if named in ("", folded(each[1]))), None)
+        if not asker or found is None:
+            raise unapproved(self.terms.dataset, plan, reason)
+        return found
 
     @property
     def account(self) -> Account:

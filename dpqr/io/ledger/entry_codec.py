@@ -29,6 +29,7 @@ def policy_document(policy: Policy | None) -> dict[str, Any]:
         "counts": policy.counts,
         "fail": policy.fail,
         **({} if policy.encoding is None else {"encoding": policy.encoding}),
+        **({"approval": True} if policy.approval else {}),
     }
 
 
@@ -45,6 +46,7 @@ def decode_policy(document: dict[str, Any]) -> Policy:
         encoding=document.get("encoding"),
         counts=document["counts"],
         fail=document["fail"],
+        approval=document.get("approval", False),
     )
     if policy_document(policy) != document:
         raise ValueError("not the text of a policy")
@@ -94,6 +96,8 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {"dataset": entry.dataset, **terms_document(entry.terms)}
     if entry.kind == "policy":
         return {"dataset": entry.dataset, "policy": policy_document(entry.policy)}
+    if entry.kind == "approve":
+        return {"dataset": entry.dataset, "plan": entry.plan, **_reason_document(entry.reason)}
     if entry.kind in ("draw", "record"):
         begun = {"events": encode_events(entry.events)} if entry.kind == "draw" else {}
         return {"dataset": entry.dataset, "run": entry.run, "transcript": entry.transcript, **begun}
@@ -106,17 +110,18 @@ def _content(entry: Entry) -> dict[str, Any]:
     if entry.kind == "settle":
         return {**content, "settles": entry.settles}
     priced = {} if entry.pricing is None else _pricing_document(entry.pricing)
-    return {**content, **priced, **_reason_document(entry.reason)}
+    planned = {"plan": entry.plan} if entry.plan else {}
+    return {**content, **priced, **planned, **_reason_document(entry.reason)}
 
 
 def _reason_document(reason: Reason) -> dict[str, str]:
     """What is stated: older entries, whose text is sealed, have none."""
-    stated = {"purpose": reason.purpose, "by": reason.by}
+    stated = {"purpose": reason.purpose, "by": reason.by, "approved_by": reason.approved_by}
     return {name: text for name, text in stated.items() if text}
 
 
 def _read_reason(document: dict[str, Any]) -> Reason:
-    return Reason(purpose=_text(document.get("purpose", "")), by=_text(document.get("by", "")))
+    return Reason(**{name: _text(document.get(name, "")) for name in ("purpose", "by", "approved_by")})
 
 
 def _pricing_document(pricing: Pricing) -> dict[str, str]:
@@ -167,6 +172,8 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))
     if kind == "policy":
         return Entry(**same, dataset=dataset, policy=decode_policy(document["policy"]))
+    if kind == "approve":
+        return Entry(**same, dataset=dataset, plan=_text(document["plan"]), reason=_read_reason(document))
     if kind in ("draw", "record"):
         events = decode_events(document["events"]) if kind == "draw" else ()
         transcript = _text(document["transcript"])
@@ -180,6 +187,7 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         settles=document["settles"] if kind == "settle" else None,
         note=_text(document["note"]),
         reason=_read_reason(document),
+        plan=_text(document.get("plan", "")),
     )
 
 

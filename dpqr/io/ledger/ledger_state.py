@@ -14,16 +14,17 @@ from itertools import groupby
 from typing import Any
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
-from dpqr.io.ledger.account_state import AccountState, OpenRun
+from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
 from dpqr.io.ledger.entry_codec import canonical, decode_entry, entry_document, read_entry, read_terms, terms_document
 from dpqr.io.ledger.event_codec import decode_events, decode_sum, encode_events, sum_document
-from dpqr.io.ledger.refusals import over_cap, over_limit
+from dpqr.io.ledger.refusals import folded, over_cap, over_limit
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import require_stricter
+from dpqr.privacy.reason import Reason
 
 FORMAT = "dpqr state/1"
 _FAULTS = (ArithmeticError, ValueError, KeyError, TypeError, AttributeError, RecursionError, DpqrError)
@@ -70,6 +71,7 @@ def _account_document(held: AccountState) -> dict[str, Any]:
         "spent": sum_document(held.spent),
         "reservations": held.reservations,
         "runs": [_run_document(run) for run in held.runs.values()],
+        **({"approvals": [list(each) for each in held.approvals]} if held.approvals else {}),
     }
 
 
@@ -81,6 +83,7 @@ def _account_state(document: dict[str, Any]) -> AccountState:
         spent=decode_sum(document["spent"]),
         reservations=document["reservations"],
         runs={run.paid.number: run for run in runs},
+        approvals=[(plan, by) for plan, by in document.get("approvals", [])],
     )
 
 
@@ -159,6 +162,8 @@ class LedgerState:
             self._init(entry)
         elif entry.kind == "policy":
             self._restrict(entry)
+        elif entry.kind == "approve":
+            self._approve(entry)
         elif entry.kind == "reserve":
             self._reserve(entry)
         elif entry.kind in ("draw", "record"):
@@ -207,7 +212,21 @@ class LedgerState:
             require_stricter(held.terms.policy, entry.policy)
         held.terms = replace(held.terms, policy=entry.policy, policy_stated=True)
 
-    def _reserve(self, entry: Entry) -> None:
+    def approver(self, dataset: str, plan: str, reason: Reason) -> str:
+        """Whose approval a reservation would use up; of a policy that asks for none, who is named. BudgetRefused."""
+        held = self._account_state(dataset)
+        return held.approval(plan, reason)[1] if held.terms.policy.approval else reason.approved_by
+
+    def _approve(self, entry: Entry) -> None:
+        held = self._account_state(entry.dataset)
+        if not is_digest(entry.plan):
+            raise LedgerError("an approval that names no plan")
+        if not folded(entry.reason.by):
+            raise UsageFault("--by: say who approves; the release must then be asked for by somebody else")
+        held.approvals.append((entry.plan, entry.reason.by))
+
+    def require_payable(self, entry: Entry) -> None:
+        """BudgetRefused where a reservation does not fit what is left."""
         held = self._account_state(entry.dataset)
         terms, spent = held.terms, held.spent + entry.cost
         if (entry.pricing is not None) != (terms.currency is PAIR):
@@ -216,9 +235,15 @@ class LedgerState:
             raise over_cap(held.account, entry.cost)
         if not spent <= terms.limit:
             raise over_limit(held.account, entry.cost)
-        held.spent = spent
+
+    def _reserve(self, entry: Entry) -> None:
+        self.require_payable(entry)
+        held = self._account_state(entry.dataset)
+        if held.terms.policy.approval:
+            held.approvals.remove(held.approval(entry.plan, entry.reason))
+        held.spent = held.spent + entry.cost
         held.reservations += 1
-        held.runs[entry.number] = OpenRun.of(entry, terms.currency)
+        held.runs[entry.number] = OpenRun.of(entry, held.terms.currency)
 
     def _continue(self, entry: Entry) -> None:
         run = self._run(entry, entry.run)

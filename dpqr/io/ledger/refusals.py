@@ -9,6 +9,7 @@ from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
 from dpqr.privacy.policy import Policy
+from dpqr.privacy.reason import Reason
 
 
 def over_limit(account: Account, asked: Cost) -> BudgetRefused:
@@ -46,6 +47,32 @@ def require_policy(terms: Terms, policy: Policy) -> None:
             f"dataset {terms.dataset!r}: the policy of its budget has changed since this run looked it up, and nothing "
             "was opened\nrun the same command again; `dpqr budget show` prints the policy"
         )
+
+
+def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
+    """The policy asks for an approval that is not there. The second line says how to get one."""
+    approve = f"`dpqr budget approve {dataset} plan.json --by NAME`"
+    if not plan:
+        return BudgetRefused(
+            f"dataset {dataset!r}: its budget pays for approved plans of releases only\n"
+            f"release with --plan, after somebody else has approved the plan with {approve}"
+        )
+    if not reason.by.strip():
+        return BudgetRefused(
+            f"dataset {dataset!r}: its budget pays only where somebody else than who asks has approved the plan\n"
+            "say who asks: add --by NAME"
+        )
+    whose = f" by {reason.approved_by!r}" if reason.approved_by else ""
+    return BudgetRefused(
+        f"dataset {dataset!r}: the plan {plan[:12]} has no approval{whose} that is left, by somebody else than "
+        f"{reason.by!r}; one pays for one release\n"
+        f"write it with `dpqr plan --out plan.json`, have it approved with {approve}, and release with --plan plan.json"
+    )
+
+
+def folded(name: str) -> str:
+    """A person's name as it is compared: without capitals, and with single blanks."""
+    return " ".join(name.casefold().split())
 
 
 def spent_words(account: Account) -> str:

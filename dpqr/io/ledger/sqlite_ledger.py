@@ -68,9 +68,7 @@ class SqliteLedger:
         require_text(terms.unit, what="the words of the unit")
         self._make()
         with self._transaction() as transaction:
-            if (
-                not transaction.state.length
-            ):  # the first entry makes two ledgers with the same history two different ledgers
+            if not transaction.state.length:  # two ledgers with the same history are two different ledgers
                 transaction.add("open", note=_words(2).hex(), anchored=self.anchor is not None)
             transaction.add("init", dataset=terms.dataset, terms=terms)
         return transaction.state.account(terms.dataset)
@@ -78,10 +76,14 @@ class SqliteLedger:
     def restrict(self, dataset: str, change: PolicyChange) -> Account:
         """See `Ledger.restrict`."""
         with self._transaction() as transaction:
-            transaction.add(
-                "policy", dataset=dataset, policy=change.applied(transaction.state.account(dataset).terms.policy)
-            )
+            policy = change.applied(transaction.state.account(dataset).terms.policy)
+            transaction.add("policy", dataset=dataset, policy=policy)
         return transaction.state.account(dataset)
+
+    def approve(self, dataset: str, plan: str, reason: Reason) -> None:
+        """See `Ledger.approve`."""
+        with self._transaction() as transaction:
+            transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
     def reserve(
         self,
@@ -90,6 +92,7 @@ class SqliteLedger:
         *,
         unit: PrivacyUnit,
         note: str,
+        plan: str = "",
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
         reason: Reason = UNSTATED,
@@ -98,7 +101,9 @@ class SqliteLedger:
         require_text(note, what="a note")
         asked = _Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
         with self._transaction() as transaction:
-            paid = transaction.add("reserve", note=note, reason=reason, **asked.content(transaction.state))
+            content = asked.content(transaction.state)
+            reason = replace(reason, approved_by=transaction.state.approver(dataset, plan, reason))
+            paid = transaction.add("reserve", note=note, plan=plan, reason=reason, **content)
             store_key(transaction.connection, paid.number, _words(4))
         return transaction.state.unsettled(paid.number).public().reservation
 
@@ -110,13 +115,16 @@ class SqliteLedger:
         unit: PrivacyUnit,
         policy: Policy = DEFAULT,
         pricing: Pricing = PURE,
+        plan: str = "",
+        reason: Reason = UNSTATED,
     ) -> Account:
         """See `Ledger.require_fit`."""
         asked = _Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
         state = self.walk().state
-        before = state.account(dataset)
-        state.add(Entry(number=state.length, kind="reserve", time="", **asked.content(state)))  # in memory alone
-        return before
+        if plan:
+            state.approver(dataset, plan, reason)
+        state.require_payable(Entry(number=state.length, kind="reserve", time="", **asked.content(state)))
+        return state.account(dataset)
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
         """See `Ledger.begin`."""
@@ -219,9 +227,8 @@ class SqliteLedger:
         """
         self._require_file()
         with writing(self.path, self.wait) as connection:
-            made = Transaction(
-                connection=connection, state=resumed(connection, self.anchor, self._last), clock=self.clock
-            )
+            state = resumed(connection, self.anchor, self._last)
+            made = Transaction(connection=connection, state=state, clock=self.clock)
             self._require_anchor(made.state)
             yield made
             made.finish(self.anchor)

@@ -37,8 +37,9 @@ def budget_part(budget: PrivacyBudget) -> dict[str, Any]:
 
 
 def reason_part(reason: Reason) -> dict[str, str | None]:
-    """Why a run was made, and who asked; null where it was not stated."""
-    return {"purpose": reason.purpose or None, "by": reason.by or None}
+    """Why a run was made, who asked, and who approved; null where it was not stated."""
+    stated = {"purpose": reason.purpose, "by": reason.by, "approved_by": reason.approved_by}
+    return {name: text or None for name, text in stated.items()}
 
 
 def versions_part() -> dict[str, str]:

@@ -158,6 +158,19 @@ class Intervals(Part, frozen=True, kw_only=True):
     words: str
 
 
+class ErrorBars(Part, frozen=True, kw_only=True):
+    """What the column `error` rests on. refits: with the public seeds after the plan's own. factors: of unmeasured
+    blocks, from `source`. predicted: L1 errors of blocks by refits, in records, before the factor. missing: why no
+    errors are estimated."""
+
+    words: str
+    refits: Count
+    source: str
+    factors: dict[str, float]
+    predicted: dict[str, float]
+    missing: str | None
+
+
 class Hypothesis(Part, frozen=True, kw_only=True):
     """The model behind the estimates. total: its records."""
 
@@ -292,9 +305,11 @@ class ReleaseRecord(Part, frozen=True, kw_only=True):
     counts: str | UnsetType | None = UNSET
     purpose: str | UnsetType | None = UNSET
     by: str | UnsetType | None = UNSET
+    approved_by: str | UnsetType | None = UNSET
     receipt: tuple[tuple[str, str], ...] | UnsetType = UNSET
     certificate: Certificate | UnsetType | None = UNSET
     intervals: Intervals | UnsetType = UNSET
+    error_bars: ErrorBars | UnsetType = UNSET
     dropped: Dropped | UnsetType | None = UNSET
     errors: Errors | UnsetType | None = UNSET
     bounds: Bounds | UnsetType | None = UNSET

@@ -69,6 +69,11 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     return sealed(_plan_parts(plan))
 
 
+def plan_hash(plan: Plan) -> str:
+    """The SHA-256 by which ledger and record name a plan."""
+    return str(plan_document(plan)[SEAL])
+
+
 def sealed(document: dict[str, Any]) -> dict[str, Any]:
     """A document under the SHA-256 of its canonical JSON, which `sha256` holds; a seal that it has is replaced."""
     parts = {name: part for name, part in document.items() if name != SEAL}

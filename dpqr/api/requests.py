@@ -1,0 +1,63 @@
+"""Requests of the use cases, from options by name: the command line and the Python interface make them here."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Unpack
+
+from dpqr.api.checks import Figure, Path, truth
+from dpqr.api.options import ReleaseOptions, limits, output, payer, plan_request, reason, table_source
+from dpqr.api.withheld import withheld
+from dpqr.app.requests import ReleaseRequest
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    from dpqr.api.ledger import Ledger
+    from dpqr.api.queries import Document
+
+
+def release_request(
+    table: object,
+    *,
+    queries: Document | None = None,
+    eps: Figure | None = None,
+    domain: Document | None = None,
+    plan: Path | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    out: Path | None = None,
+    resume: bool = False,
+    rehearse: bool = False,
+    notes: tuple[str, ...] = (),
+    **options: Unpack[ReleaseOptions],
+) -> ReleaseRequest:
+    """What `dpqr.release` and `dpqr.plan` ask of the use cases.
+
+    Args:
+        table: None: a plan or a rehearsal, which opens none.
+        plan: the file of a locked plan, which states what is not given; None: queries and eps are.
+        notes: what the plan shall say of the request itself.
+
+    Raises:
+        UsageFault: a value that no option may have.
+        TypeError: a name that is no option.
+    """
+    if plan is None and (queries is None or eps is None):
+        raise UsageFault("give queries and eps, or the plan that states them")
+    request = ReleaseRequest(
+        source=table_source(table, options),
+        plan=plan_request(queries, eps, domain, options),
+        output=output(out, options),
+        limits=limits(options),
+        payer=payer(dataset, ledger, anchor, truth("resume", resume)),
+        reason=reason(options),
+        publisher=options.get("publisher") or "",
+        notes=notes,
+        rehearse=truth("rehearse", rehearse),
+    )
+    if plan is None:
+        return request
+    from dpqr.app.locked_plan import following
+
+    return withheld(lambda: following(request, os.fspath(plan)))

@@ -1,0 +1,30 @@
+"""Approvals: somebody else than who asks lets a budget pay for one release by a locked plan."""
+
+from __future__ import annotations
+
+from dpqr.app.budget import configured_ledger
+from dpqr.app.locked_plan import following
+from dpqr.app.release import checked_plan
+from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.io.outputs.release_document import plan_hash
+from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.privacy.reason import Reason
+
+
+def approve(payer: LedgerRequest, path: str, reason: Reason) -> str:
+    """Approve one release by the plan in the file `path`; its SHA-256.
+
+    The plan is made again from the documents that it holds, under the policy of today, so that nobody approves what
+    would be refused, or figures that do not follow from the documents. reason: why, and who approves.
+
+    Raises:
+        UsageFault, DocumentError, InfeasiblePlan; BudgetRefused where the budget's policy forbids such a release.
+
+    Privacy:
+        Public: no table is named, and none is opened.
+    """
+    asked = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=PlanRequest(), payer=payer)
+    plan, _ = checked_plan(following(asked, path))
+    digest = plan_hash(plan)
+    configured_ledger(payer.ledger, payer.anchor).approve(payer.dataset, digest, reason)
+    return digest
