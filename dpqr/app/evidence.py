@@ -18,6 +18,7 @@ from dpqr.io.outputs.read_release import read_release
 from dpqr.io.outputs.record import RECORD, read_record
 from dpqr.io.outputs.record_form import ReleaseRecord, parsed_record
 from dpqr.io.outputs.release_document import sealed
+from dpqr.io.outputs.sameness import Sameness, same_answers
 from dpqr.privacy.events import Composition
 from dpqr.strategies.plan import Plan
 
@@ -95,6 +96,12 @@ class Evidence:
         directory = self._scratch / "release"
         write_again(self.repeated, self.record, directory)
         return directory, read_record(directory)
+
+    @cached_property
+    def answers(self) -> Sameness:
+        """The answers that were released beside those that were made again. GoalMissed where they differ."""
+        name, noise = self.record.files[0], max((block.deviation for block in self.plan.forecast), default=0.0)
+        return same_answers(self.path / name, self.made[0] / name, noise)
 
 
 def require_written(document: Any, path: Path) -> None:
