@@ -9,6 +9,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpqr.app.repeat import planned_again, repeated, write_again
 from dpqr.app.requests import VerifyRequest
 from dpqr.construction.release import Release
@@ -100,8 +102,10 @@ class Evidence:
     @cached_property
     def answers(self) -> Sameness:
         """The answers that were released beside those that were made again. GoalMissed where they differ."""
-        name, noise = self.record.files[0], max((block.deviation for block in self.plan.forecast), default=0.0)
-        return same_answers(self.path / name, self.made[0] / name, noise)
+        name, planned = self.record.files[0], {block.name: block.deviation for block in self.plan.forecast}
+        least = min(planned.values(), default=0.0)
+        noise = [np.full(block.rows, planned.get(block.name, least)) for block in self.plan.problem.workload.blocks]
+        return same_answers(self.path / name, self.made[0] / name, np.concatenate(noise))
 
 
 def require_written(document: Any, path: Path) -> None:

@@ -6,9 +6,10 @@ another order, and figures differ:
 | figure                      | tolerance     | why                                                                   |
 |-----------------------------|---------------|-----------------------------------------------------------------------|
 | computed in closed form     | ROUNDING      | 2^33 units of double precision; a millionth of a record               |
-| estimate                    | FIT errors    | a fit stops where it is exact for answers 0.2 deviations off the      |
-|                             |               | noisy ones (`MaximumEntropyFit.tolerance`): two ends lie twice that apart |
-| error, and what it rests on | factor SPREAD | the root mean square of ten refits, each of which ends so             |
+| estimate                    | FIT deviations of the block's planned noise, or FIT errors: a fit stops where it is   |
+|                             | exact for answers 0.2 deviations off the noisy ones, and two ends lie up to twice that |
+|                             | apart (`MaximumEntropyFit.tolerance`)                                                 |
+| error, and what it rests on | the same, or a factor SPREAD: it is the root mean square of a few refits that end so  |
 | end of an interval          | what these allow together                                                             |
 """
 
@@ -31,7 +32,7 @@ from dpqr.io.outputs.release_files import ERROR
 ROUNDING = 1e-6
 """Largest difference of two figures: of their size, where that is above 1."""
 FIT = 0.5
-"""Of an answer's error, or of the deviation of its noise where that is larger."""
+"""Of the deviation of planned noise, or of an answer's error where that is larger."""
 SPREAD = 3.0
 ROUGH = ("$.error_bars.",)
 """Where a record holds what errors rest on."""
@@ -62,8 +63,8 @@ def same_documents(kept: Any, made: Any, path: str = "$") -> Sameness:
     return Sameness(compared=len(found), near=sum(found))
 
 
-def same_answers(kept: Path, made: Path, noise: float) -> Sameness:
-    """Compare two files of answers, row by row. noise: the largest planned deviation, where no error is known.
+def same_answers(kept: Path, made: Path, noise: FloatArray) -> Sameness:
+    """Compare two files of answers, row by row. noise: planned deviation of each row's block, shape (rows,).
 
     Raises: GoalMissed, with the first column and row that differ.
     """
@@ -97,13 +98,12 @@ def _size(table: pa.Table) -> str:
     return f"{len(table):,} rows of {', '.join(table.schema.names)}"
 
 
-def _allowed(old: pa.Table, new: pa.Table, noise: float) -> dict[str, FloatArray]:
+def _allowed(old: pa.Table, new: pa.Table, noise: FloatArray) -> dict[str, FloatArray]:
     """The largest difference of each figure, shape (rows,)."""
     figures = {name: np.abs(_floats(new, name)) for name in ("estimate", "measured", "noise_deviation", ERROR)}
     rounding = {name: ROUNDING * np.fmax(1, figures[name]) for name in figures}
-    scale = np.fmax(figures[ERROR], figures["noise_deviation"])
-    fit = np.fmax(FIT * np.where(np.isnan(scale), noise, scale), rounding["estimate"])
-    spread = np.fmax((SPREAD - 1) * np.fmin(figures[ERROR], np.abs(_floats(old, ERROR))), rounding[ERROR])
+    fit = np.fmax(FIT * np.fmax(figures[ERROR], noise), rounding["estimate"])
+    spread = np.fmax((SPREAD - 1) * np.fmin(figures[ERROR], np.abs(_floats(old, ERROR))), FIT * noise)
     ends = _apart(old, new, "estimate") + FACTOR * _apart(old, new, ERROR)
     end = np.where(np.isnan(ends), 0, ends) + 2 * np.fmax(rounding["estimate"], rounding["measured"])
     return {**rounding, "estimate": fit, ERROR: spread, "lower": end, "upper": end}
