@@ -68,7 +68,9 @@ def _elsewhere(evidence: Evidence) -> str:
     """What made the release, where it is not what runs here."""
     made_with, here = evidence.document["versions"], versions_part()
     other = [f"{name} {made_with.get(name)}" for name in here if made_with.get(name) != here[name]]
-    return f"; made with {', '.join(other)}" if other else ""
+    return (
+        f"; made with {', '.join(other)}" if other else "; made with the same versions, so elsewhere, or changed since"
+    )
 
 
 def _same(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:

@@ -7,7 +7,6 @@ from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
-from support.verified_release import make
 
 from dpqr.app import checks_of_record
 from dpqr.app.checks_of_record import events, files, prices, record
@@ -17,14 +16,9 @@ from dpqr.io.outputs.document_parts import rational
 from dpqr.io.outputs.record_form import parsed_record
 
 
-@pytest.fixture(scope="module")
-def sound(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("desk"), paid=False)
-
-
 @pytest.fixture
-def evidence(sound, tmp_path):
-    return Evidence(sound, tmp_path)
+def evidence(free_release, tmp_path):
+    return Evidence(free_release, tmp_path)
 
 
 def edited(evidence, change):

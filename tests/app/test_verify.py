@@ -19,41 +19,36 @@ from dpqr.io.outputs.release_document import sealed
 
 
 @pytest.fixture(scope="module")
-def request_(tmp_path_factory):
-    return make(tmp_path_factory.mktemp("desk"))
+def record(paid_release):
+    return Path(paid_release.release) / "release.json"
 
 
-@pytest.fixture(scope="module")
-def record(request_):
-    return Path(request_.release) / "release.json"
-
-
-def test_a_sound_release_passes_every_check(request_):
-    found = verify(request_)
+def test_a_sound_release_passes_every_check(paid_release):
+    found = verify(paid_release)
     assert [(each.name, each.state) for each in found.checks] == [(name, "ok") for name in CHECKS]
     assert found.passed
     require_verified(found)
 
 
-def test_the_ledger_itself_serves_as_its_export_does(request_):
-    place = Path(request_.ledger)
+def test_the_ledger_itself_serves_as_its_export_does(paid_release):
+    place = Path(paid_release.ledger)
     given = replace(
-        request_, ledger=str(place.with_name("ledger.sqlite")), anchor=str(place.with_name("outside.anchor"))
+        paid_release, ledger=str(place.with_name("ledger.sqlite")), anchor=str(place.with_name("outside.anchor"))
     )
     assert verify(given).passed
     assert verify(replace(given, anchor=None)).passed
 
 
-def test_what_is_not_given_is_not_checked(request_):
-    states = {each.name: each.state for each in verify(VerifyRequest(release=request_.release)).checks}
+def test_what_is_not_given_is_not_checked(paid_release):
+    states = {each.name: each.state for each in verify(VerifyRequest(release=paid_release.release)).checks}
     assert {name for name, state in states.items() if state != "ok"} == {"ledger", "locked plan"}
     assert set(states.values()) == {"ok", "not checked"}
 
 
 @pytest.mark.parametrize("given", [{"release": "nowhere"}, {"ledger": "nowhere"}, {"plan": "nowhere"}])
-def test_what_is_not_there_is_a_fault_of_usage(request_, given):
+def test_what_is_not_there_is_a_fault_of_usage(paid_release, given):
     with pytest.raises(UsageFault):
-        verify(replace(request_, **given))
+        verify(replace(paid_release, **given))
 
 
 def resealed(record, change):
@@ -75,7 +70,7 @@ FORGERIES = {
     "float": (lambda d: d["spent"]["epsilon"]["basic"].update(float=0.5), "prices"),
     "event": (lambda d: d["events"][0].update(count=99), "ledger"),
     "kind of event": (lambda d: d["events"][0].update(kind="magic"), "ledger"),
-    "draw": (lambda d: d["transcript"][0]["measured"][0]["values"].__setitem__(0, 7), "answers"),
+    "draw": (lambda d: d["transcript"][0]["measured"][0]["values"].__setitem__(0, 90), "answers"),
     "draw too many": (lambda d: d["transcript"].append(d["transcript"][-1]), "events"),
     "draws missing": (lambda d: d["transcript"].pop(), "draws"),
     "choice": (other_choice, "draws"),
@@ -93,34 +88,36 @@ FORGERIES = {
 
 
 @pytest.mark.parametrize("forged", FORGERIES)
-def test_a_forgery_under_a_new_seal_is_found(request_, record, forged):
+def test_a_forgery_under_a_new_seal_is_found(paid_release, record, forged):
     change, found_by = FORGERIES[forged]
     with changed(record, resealed(record, change)):
-        found = verify(request_)
+        found = verify(paid_release)
     assert (found.checks[-1].name, found.checks[-1].state, found.code) == (found_by, "FAILED", 6)
     with pytest.raises(GoalMissed, match=found_by):
         require_verified(found)
 
 
-def test_a_forged_answer_is_named(request_, record):
+def test_a_forged_answer_is_named(paid_release, record):
     answers = record.with_name("answers.csv")
-    text = answers.read_text().splitlines()
-    name, _, rest = text[1].partition(",")
-    forged = "\n".join([text[0], f"{name},{rest.replace('.', '1.', 1)}", *text[2:]]).encode() + b"\n"
+    lines = answers.read_text().splitlines()
+    cells = lines[1].split(",")
+    place = lines[0].split(",").index('"estimate"') + lines[1].count(", ")
+    cells[place] = "9000.5"
+    forged = "\n".join([lines[0], ",".join(cells), *lines[2:], ""]).encode()
 
     def change(document):
         document["hashes"]["answers.csv"] = hashlib.sha256(forged).hexdigest()
 
     with changed(answers, forged), changed(record, resealed(record, change)):
-        found = verify(request_)
+        found = verify(paid_release)
     assert found.checks[-1].name == "answers"
-    assert "answers.csv, row 1, " in found.checks[-1].text
+    assert "answers.csv, row 1, estimate: 9000.5 stands there, the draws give " in found.checks[-1].text
 
 
-def test_another_plan_and_another_ledger(request_, record, tmp_path):
+def test_another_plan_and_another_ledger(paid_release, record, tmp_path):
     other = make(tmp_path)
-    assert verify(replace(request_, plan=other.plan)).passed, "the same request gives the same plan"
-    found = verify(replace(request_, ledger=other.ledger))
+    assert verify(replace(paid_release, plan=other.plan)).passed, "the same request gives the same plan"
+    found = verify(replace(paid_release, ledger=other.ledger))
     assert "another ledger" in found.checks[-1].text
 
 
@@ -146,24 +143,24 @@ def missed(request, count, seed):
 @pytest.mark.parametrize(
     ("count", "seed"), [pytest.param(50, 1, id="50"), pytest.param(2000, 2, id="2000", marks=pytest.mark.slow)]
 )
-def test_every_flipped_byte_is_found(request_, count, seed):
-    assert list(missed(request_, count, seed)) == []
+def test_every_flipped_byte_is_found(paid_release, count, seed):
+    assert list(missed(paid_release, count, seed)) == []
 
 
-def test_blanks_between_the_parts_of_json_mean_nothing(request_, record):
+def test_blanks_between_the_parts_of_json_mean_nothing(paid_release, record):
     spread = record.read_bytes().replace(b"\n", b"\r\n")
-    assert code_of(request_, record, spread) == 0
+    assert code_of(paid_release, record, spread) == 0
 
 
-def test_a_damaged_ledger_has_its_own_exit_code(request_):
-    place = Path(request_.ledger)
+def test_a_damaged_ledger_has_its_own_exit_code(paid_release):
+    place = Path(paid_release.ledger)
     with changed(place, place.read_bytes()[:-100]):
-        found = verify(request_)
+        found = verify(paid_release)
     assert (found.checks[-1].name, found.code) == ("ledger", 7)
     with pytest.raises(LedgerError):
         require_verified(found)
 
 
-def test_evidence_is_read_once(request_, tmp_path):
-    evidence = Evidence(request_, tmp_path)
+def test_evidence_is_read_once(paid_release, tmp_path):
+    evidence = Evidence(paid_release, tmp_path)
     assert evidence.document is evidence.document

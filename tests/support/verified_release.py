@@ -30,9 +30,10 @@ def make(directory: Path, *, paid=True, **options):
     ledger = ledger_in(directory)
     ledger.open(terms())
     payer = LedgerRequest(dataset="survey", ledger=str(ledger.path), anchor=str(ledger.anchor.path))
+    plan = PlanRequest(**{"queries": ASKED, "epsilon": "1", "schedule": "rounds", "rounds": 2, **options})
     request = ReleaseRequest(
         source=TableSource(paths=(str(directory / "table.csv"),)),
-        plan=PlanRequest(queries=ASKED, epsilon="1", schedule="rounds", rounds=2, **options),
+        plan=plan,
         output=OutputRequest(directory=str(directory / "out"), synthetic="rows"),
         payer=payer if paid else None,
     )

@@ -87,7 +87,10 @@ def test_what_was_changed_in_it_is_found(place, part, tmp_path):
     changes = {
         "events": ('"count": 3', '"count": 2'),
         "spent": ('"basic": {\n        "exact": "1"', '"basic": {\n        "exact": "2"'),
-        "guarantee": ('"guarantee": "Differentially private with epsilon = 1', '"guarantee": "Private with epsilon = 2'),
+        "guarantee": (
+            '"guarantee": "Differentially private with epsilon = 1',
+            '"guarantee": "Private with epsilon = 2',
+        ),
     }
     text = (place / "release.json").read_text()
     assert changes[part][0] in text
