@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 from dataclasses import replace
@@ -99,11 +100,8 @@ def test_a_forgery_under_a_new_seal_is_found(paid_release, record, forged):
 
 def test_a_forged_answer_is_named(paid_release, record):
     answers = record.with_name("answers.csv")
-    lines = answers.read_text().splitlines()
-    cells = lines[1].split(",")
-    place = lines[0].split(",").index('"estimate"') + lines[1].count(", ")
-    cells[place] = "9000.5"
-    forged = "\n".join([lines[0], ",".join(cells), *lines[2:], ""]).encode()
+    first = next(csv.DictReader(answers.read_text().splitlines()))["estimate"]
+    forged = answers.read_text().replace(first, "9000.5", 1).encode()
 
     def change(document):
         document["hashes"]["answers.csv"] = hashlib.sha256(forged).hexdigest()
