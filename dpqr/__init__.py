@@ -27,7 +27,10 @@ from dpqr.errors import (
 )
 
 if TYPE_CHECKING:
+    from dpqr.api.build import Page, guide, list_strategies, run_audit
+    from dpqr.api.documents import Checked, check, domain_file, init, schema
     from dpqr.api.domain import Domain, domain_from
+    from dpqr.api.evaluate import Evaluation, evaluate
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
@@ -42,17 +45,20 @@ __all__ = [
     "AlreadyThere",
     "Budget",
     "BudgetRefused",
+    "Checked",
     "Comparison",
     "DataError",
     "DocumentError",
     "Domain",
     "DpqrError",
+    "Evaluation",
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
     "Ledger",
     "LedgerError",
     "MechanismFailed",
+    "Page",
     "Plan",
     "PredictionPlan",
     "Predictions",
@@ -62,22 +68,33 @@ __all__ = [
     "UsageFault",
     "Verification",
     "__version__",
+    "check",
     "compare",
+    "domain_file",
     "domain_from",
+    "evaluate",
+    "guide",
+    "init",
+    "list_strategies",
     "plan",
     "predict",
     "queries",
     "read_release",
     "release",
     "reprice",
+    "run_audit",
+    "schema",
     "sweep",
     "verify",
 ]
 _PLACES = {
     "Budget": "dpqr.api.ledger",
+    "Checked": "dpqr.api.documents",
     "Comparison": "dpqr.api.verify",
     "Domain": "dpqr.api.domain",
+    "Evaluation": "dpqr.api.evaluate",
     "Ledger": "dpqr.api.ledger",
+    "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
     "PredictionPlan": "dpqr.api.predict",
     "Predictions": "dpqr.api.predict",
@@ -85,14 +102,22 @@ _PLACES = {
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
     "Verification": "dpqr.api.verify",
+    "check": "dpqr.api.documents",
     "compare": "dpqr.api.verify",
+    "domain_file": "dpqr.api.documents",
     "domain_from": "dpqr.api.domain",
+    "evaluate": "dpqr.api.evaluate",
+    "guide": "dpqr.api.build",
+    "init": "dpqr.api.documents",
+    "list_strategies": "dpqr.api.build",
     "plan": "dpqr.api.plan",
     "predict": "dpqr.api.predict",
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",
     "release": "dpqr.api.release",
     "reprice": "dpqr.api.verify",
+    "run_audit": "dpqr.api.build",
+    "schema": "dpqr.api.documents",
     "sweep": "dpqr.api.sweep",
     "verify": "dpqr.api.verify",
 }

@@ -48,15 +48,17 @@ def _examples(tree: ast.AST) -> str:
 
 
 def nouns(files: Mapping[str, str]) -> dict[str, bool]:
-    """Every public class that another room makes, or that third parties import, and whether its module shows it."""
+    """Every public class that another room makes, or that others import from dpqr or its extension module, and whether
+    its own module shows it."""
     trees = {path: ast.parse(source) for path, source in files.items()}
     users: dict[str, set[str]] = {}
     for path, tree in trees.items():
         for name in _made(tree):
             users.setdefault(name, set()).add(_room(path))
-    for node in ast.walk(trees["extension.py"]):
-        for alias in node.names if isinstance(node, ast.ImportFrom) else ():
-            users.setdefault(f"{node.module}:{alias.name}", set()).add("extension")
+    for door in ("extension.py", "__init__.py"):
+        for node in ast.walk(trees.get(door, ast.Module([], []))):
+            for alias in node.names if isinstance(node, ast.ImportFrom) else ():
+                users.setdefault(f"{node.module}:{alias.name}", set()).add(_room(door))
     found = {}
     for path, tree in trees.items():
         examples = _examples(tree)
@@ -87,6 +89,8 @@ def test_a_noun_without_an_example_is_found():
         "data/a.py": f"{example}\nclass Named: ...\nclass Bare: ...\nclass Own: ...\nOwn()",
         "app/b.py": "from dpqr.data.a import Bare, Named\nNamed()\nBare.of()",
         "extension.py": "from dpqr.data.c import Published",
-        "data/c.py": "class Published: ...",
+        "data/c.py": "class Published: ...\nclass Handed: ...",
+        "__init__.py": "from dpqr.data.c import Handed",
     }
-    assert nouns(files) == {"dpqr.data.a:Named": True, "dpqr.data.a:Bare": False, "dpqr.data.c:Published": False}
+    bare = dict.fromkeys(("dpqr.data.a:Bare", "dpqr.data.c:Published", "dpqr.data.c:Handed"), False)
+    assert nouns(files) == {"dpqr.data.a:Named": True, **bare}

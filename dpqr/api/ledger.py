@@ -84,8 +84,8 @@ class Ledger:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     ledger = Ledger(f"{folder}/budgets.sqlite")
     ...     opened = ledger.init("survey", eps=5, cap_eps=1)
-    ...     opened.left, opened.request, ledger.history()["entry"].tolist()
-    (Fraction(5, 1), '--eps 1', ['open', 'init'])
+    ...     type(opened).__name__, opened.left, opened.request, ledger.history()["entry"].tolist()
+    ('Budget', Fraction(5, 1), '--eps 1', ['open', 'init'])
 
     Raises:
         LedgerError: from any method, where the ledger is locked, damaged, edited or rolled back.

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from dpqr.api.predict_options import PredictionRun, model_request, prediction_request
-from dpqr.api.release import Unwatched
+from dpqr.api.requests import Unwatched
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 
@@ -77,6 +77,12 @@ class PredictionPlan:
     """A prediction run on paper. It is public: the private table was not opened.
 
     record: as `dpqr predict --dry-run --json` prints it. text: as the command line shows it.
+
+    >>> import dpqr
+    >>> domain = dpqr.domain_from({"day": ["Mon", "Sun"], "open": ["no", "yes"]})
+    >>> planned = dpqr.predict(dry_run=True, target="open", domain=domain, eps=1, n=8)
+    >>> type(planned).__name__, planned.record["form"]["draws"]
+    ('PredictionPlan', 100)
     """
 
     record: dict[str, Any]

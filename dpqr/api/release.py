@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
 from dpqr.api.checks import Figure, Path
 from dpqr.api.options import ReleaseOptions, output
 from dpqr.api.pivots import pivot
-from dpqr.api.requests import release_request
+from dpqr.api.requests import Unwatched, release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 class Origin(Protocol):
     """Where the parts of a release come from."""
 
+    def directory(self) -> str | None: ...
     def answers(self) -> pd.DataFrame: ...
     def record(self) -> dict[str, Any]: ...
     def receipt(self) -> Receipt: ...
@@ -63,6 +64,11 @@ class Release:
         """The answers that were measured, with their noise and intervals; without the model's estimates."""
         held = self.answers[self.answers["measured"].notna()]
         return held.drop(columns=["estimate", "error", "basis"]).reset_index(drop=True)
+
+    @property
+    def directory(self) -> str | None:
+        """Where its files lie; None: in memory."""
+        return self._origin.directory()
 
     @property
     def queries(self) -> tuple[str, ...]:
@@ -158,6 +164,9 @@ class Made:
     def __init__(self, finished: FinishedRun) -> None:
         self.finished = finished
 
+    def directory(self) -> str | None:
+        return None
+
     def answers(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import answers_frame
         from dpqr.io.outputs.release_files import answers_table
@@ -188,6 +197,9 @@ class Kept:
 
     def __init__(self, files: ReleaseFiles) -> None:
         self.files = files
+
+    def directory(self) -> str | None:
+        return str(self.files.path)
 
     def answers(self) -> pd.DataFrame:
         from dpqr.io.outputs.answer_frames import read_answers_frame
@@ -286,13 +298,3 @@ def read_release(directory: Path) -> Release:
     from dpqr.io.outputs.read_release import read_release as files_of
 
     return Release(Kept(files_of(os.fspath(directory))))
-
-
-class Unwatched:
-    """Watches a run and says nothing."""
-
-    def read(self, percent: int) -> None:
-        """Nothing."""
-
-    def finished(self, rounds: int, planned: int) -> None:
-        """Nothing."""

@@ -1,4 +1,4 @@
-"""Requests of the use cases, from options by name: the command line and the Python interface make them here."""
+"""The request of a release, from options by name: the command line and the Python interface make it here."""
 
 from __future__ import annotations
 
@@ -61,3 +61,13 @@ def release_request(
     from dpqr.app.locked_plan import following
 
     return withheld(lambda: following(request, os.fspath(plan)))
+
+
+class Unwatched:
+    """Watches a run and says nothing."""
+
+    def read(self, percent: int) -> None:
+        """Nothing."""
+
+    def finished(self, rounds: int, planned: int) -> None:
+        """Nothing."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Figure, Path, whole
 from dpqr.api.options import RunOptions, ledger_paths, limits, plan_request, table_source
-from dpqr.api.release import Unwatched
+from dpqr.api.requests import Unwatched
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.app.evaluate import evaluate
+from dpqr.app.public_request import stated_request
 from dpqr.app.requests import CompareRequest, EvaluateRequest
 from dpqr.construction.answered import AnsweredBlock
 from dpqr.data.arrays import FloatArray
@@ -19,6 +20,7 @@ from dpqr.evaluation import Accuracy
 from dpqr.io.outputs.read_answers import read_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.record import read_record
+from dpqr.io.tables.source import TableSource
 
 FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A", "off B")
 """The figures of a block, by name."""
@@ -179,9 +181,11 @@ def _errors(side: Side, proxy: str) -> dict[str, float]:
     stated = side.plan.get("request") if side.files else None
     if not isinstance(stated, dict):
         raise UsageFault(f"--proxy: {side.place} is no release that holds its documents; use dpqr evaluate --queries")
-    queries = {**stated["queries"], "domain": stated["domain"]}
-    found = evaluate(EvaluateRequest(truth=proxy, release=side.place, queries=queries))
-    return dict(_means(found))
+    table = TableSource(paths=(proxy,))
+    asked = stated_request(stated, table, Path(side.place)).plan
+    return dict(
+        _means(evaluate(EvaluateRequest(truth=table, release=side.place, queries=asked.queries, domain=asked.domain)))
+    )
 
 
 def _means(found: Accuracy) -> Iterator[tuple[str, float]]:

@@ -17,6 +17,8 @@ from dpqr.io.documents.forms import schema
 from dpqr.io.documents.queries import QueriesDocument
 from dpqr.io.outputs.record_form import release_schema
 
+Given = str | dict[str, Any]
+"""A document: its file, or its content."""
 ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
@@ -26,7 +28,7 @@ def document_schema(document: Literal["domain", "queries", "release"]) -> dict[s
     return release_schema() if document == "release" else schema(document)
 
 
-def check_documents(queries: str, domain: str | None, *, strict: bool = False) -> dict[str, Any]:
+def check_documents(queries: Given, domain: Given | None, *, strict: bool = False) -> dict[str, Any]:
     """Decode and compile both documents; what a release would work on, in public sizes. Raises: DocumentError."""
     document = read_documents(queries, domain, strict=strict)
     return {
@@ -41,7 +43,7 @@ def check_documents(queries: str, domain: str | None, *, strict: bool = False) -
     }
 
 
-def fix_documents(queries: str, domain: str | None) -> list[Fixed]:
+def fix_documents(queries: Given, domain: Given | None) -> list[Fixed]:
     """Write the obvious fixes of both documents into their files; what was written.
 
     What no obvious fix removes is left to `check_documents`. Raises: UsageFault where a file cannot be written.

@@ -56,7 +56,7 @@ def evaluate(request: EvaluateRequest, limits: Limits | None = None) -> Accuracy
     if files:
         files.require_same(asked.workload, asked.domain)
     answers = _rows(request, files, asked, limits) if request.rows else _answers(files, asked)
-    return compare(asked.workload.blocks, exact_answers(request.true_table, asked, limits), answers)
+    return compare(asked.workload.blocks, exact_answers(request.truth, asked, limits), answers)
 
 
 class Claim(Protocol):
@@ -126,9 +126,9 @@ def _kind(ledger: Ledger, name: str, path: str | None) -> DataKind:
         raise UsageFault(f"{fault}\n{paid}") from None
 
 
-def require_goals(request: EvaluateRequest, found: Accuracy) -> None:
-    """GoalMissed where an error is above its goal."""
-    goals = (("--max-error", request.most_error, found.largest), ("--max-l1", request.most_l1, found.mean_l1))
+def require_goals(found: Accuracy, most_error: float | None, most_l1: float | None) -> None:
+    """GoalMissed where the largest error of any answer, or the mean L1 error of a block, both over n, is above."""
+    goals = (("--max-error", most_error, found.largest), ("--max-l1", most_l1, found.mean_l1))
     missed = [f"{name} {most:g}: it is {reached:.6g}" for name, most, reached in goals if most and reached > most]
     if missed:
         raise GoalMissed(f"the accuracy asked for is not reached, {' and '.join(missed)}")

@@ -69,6 +69,35 @@ def explanation_document(explanation: Explanation) -> dict[str, Any]:
     }
 
 
+def explanation_rows(explanation: Explanation) -> list[dict[str, Any]]:
+    """The explanation as a table: one row a schedule or update rule. A bound is the best of whose constants."""
+    schedules = (
+        {
+            "role": "schedule",
+            "name": each.name,
+            "use": each.use,
+            "chosen": each.name == explanation.chosen,
+            "rounds": each.rounds or None,
+            "noise_deviation": each.noise,
+            "alpha": each.alpha,
+            "refusal": each.refusal or None,
+        }
+        for each in explanation.schedules
+    )
+    rules = (
+        {
+            "role": "update",
+            "name": each.name,
+            "use": each.use,
+            "alpha": float(min(each.alphas.values())) if each.alphas else None,
+            "mistakes": min((bound for bound in each.mistakes.values() if bound is not None), default=None),
+            "refusal": each.refusal or None,
+        }
+        for each in explanation.rules
+    )
+    return [*schedules, *rules]
+
+
 def _plain(rule: RuleBounds) -> dict[str, Any]:
     return {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
 

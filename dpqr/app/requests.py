@@ -6,7 +6,7 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dpqr.data.unit import Neighbours
@@ -252,39 +252,29 @@ class CompareRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateRequest:
-    """A comparison with the true table. truth, release: paths. queries: a path, or a parsed document. rows: judge
-    synthetic rows, the release's or a table's.
+    """A comparison with the true table. release: a path. rows: judge synthetic rows, the release's or a table's.
 
-    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured. most_error, most_l1: goals for
-    the largest error of any answer and for the mean L1 error of a block, both over n.
+    dataset: the truth's name in a ledger; ledger, anchor: paths, None: as configured.
     """
 
-    truth: str
+    truth: TableSource
     release: str
     queries: str | dict[str, Any]
-    domain: str | None = None
+    domain: str | dict[str, Any] | None = None
     rows: bool = False
     dataset: str | None = None
     ledger: str | None = None
     anchor: str | None = None
-    delimiter: str | None = None
-    encoding: str | None = None
-    count_column: str | None = None
-    most_error: float | None = None
-    most_l1: float | None = None
-
-    @property
-    def true_table(self) -> TableSource:
-        return replace(self.table_at(self.truth), count_column=self.count_column)
 
     def table_at(self, path: str) -> TableSource:
         """Rows in a file, read as the true table is."""
-        return TableSource(paths=(path,), delimiter=self.delimiter, encoding=self.encoding)
+        return TableSource(paths=(path,), delimiter=self.truth.delimiter, encoding=self.truth.encoding)
 
     @property
     def sources(self) -> dict[str, TableSource]:
         """Whatever is compared, by path."""
-        return {self.truth: self.true_table, self.release: TableSource(paths=(self.release,))}
+        truth = ", ".join(self.truth.paths) or "the true table"
+        return {truth: self.truth, self.release: TableSource(paths=(self.release,))}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,16 +31,13 @@ def command(
     dpqr audit --short
     dpqr audit --case 'laplace-*' --runs 20000
     """
-    from dpqr.audit.run import RUNS, SHORT_RUNS, audit, chosen_cases
-    from dpqr.errors import UsageFault
+    from dpqr.api.build import run_audit
+    from dpqr.audit.run import chosen_cases
 
-    chosen = chosen_cases(cases)
     if listed:
-        _list([(case.name, case.what) for case in chosen], as_json=as_json)
+        _list([(case.name, case.what) for case in chosen_cases(cases)], as_json=as_json)
         return
-    if short and runs is not None:
-        raise UsageFault("--short and --runs exclude each other; give one of them")
-    found = audit(chosen, runs or (SHORT_RUNS if short else RUNS), short=short, done=_say_finding)
+    found = run_audit(cases, runs=runs, short=short, done=_say_finding)
     _show(found, as_json=as_json, color=not no_color)
     found.require_sound()
 

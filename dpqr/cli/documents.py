@@ -7,13 +7,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli import groups, options
 from dpqr.cli.streams import product, product_json, say
+
+if TYPE_CHECKING:
+    from dpqr.api.documents import WrittenForm
 
 
 @click.command("check")
@@ -94,23 +97,22 @@ _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
     help="Write a codebook of this form instead of a domain file.",
 )
 @_RESULT("--out", metavar="FILE", callback=options.named, help="Write to this new file instead of stdout.")
-def domain_command(out: str | None, to: str | None, **sources: Any) -> None:
+def domain_command(
+    data: str | None, table: str | None, out: str | None, to: WrittenForm | None, **sources: Any
+) -> None:
     """Write a domain file for the table DATA from public descriptions of its columns, or a skeleton to fill in.
 
     Of DATA only column names and types are read, never a value. Labels and bounds come from codebooks (Frictionless,
     CSVW, SmartNoise YAML, mbi sizes, SQL, an Arrow or Parquet schema, DDI) from --types and from the queries; what they
     lack is left to fill in. A domain that is inferred from the data would be a release that nobody paid for.
     """
-    from dpqr.app.documents import write_new
-    from dpqr.app.domain_file import DomainRequest, domain_file
+    from dpqr.api.documents import domain_file
     from dpqr.report.wording import plain
 
-    made = domain_file(DomainRequest(to=to, **sources))
-    if out is not None:
-        write_new(out, made.text)
-    elif isinstance(made.content, str):
+    made = domain_file(data, name=table, to=to, out=out, **sources)
+    if out is None and isinstance(made.content, str):
         product(made.content.removesuffix("\n"))
-    else:
+    elif out is None:
         product_json(made.content)
     for remark in made.remarks:
         say(plain(remark))
@@ -123,6 +125,6 @@ def domain_command(out: str | None, to: str | None, **sources: Any) -> None:
 @click.argument("document", type=click.Choice(["domain", "queries", "release"]))
 def schema_command(document: Literal["domain", "queries", "release"]) -> None:
     """Print the JSON Schema of a domain file, a queries file, or the record release.json."""
-    from dpqr.app.documents import document_schema
+    from dpqr.api.documents import schema
 
-    product_json(document_schema(document))
+    product_json(schema(document))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -59,25 +58,12 @@ def command(
     dpqr evaluate public.csv release/ --queries q.json --rows
     dpqr evaluate public.csv rows.parquet --rows --queries q.json --max-l1 0.05
     """
-    from dpqr.app.evaluate import evaluate, require_goals
-    from dpqr.app.requests import EvaluateRequest
+    from dpqr.api.evaluate import evaluate
 
-    request = EvaluateRequest(
-        truth=true,
-        release=release,
-        queries=documents.queries,
-        domain=documents.domain,
-        rows=rows,
-        **asdict(payer),
-        delimiter=delimiter,
-        encoding=encoding,
-        count_column=counts,
-        most_error=max_error,
-        most_l1=max_l1,
-    )
-    found = evaluate(request)
-    _show(found, top, as_json=as_json, color=not no_color)
-    require_goals(request, found)
+    asked = groups.keywords(documents, payer)
+    found = evaluate(true, release, rows=rows, delimiter=delimiter, encoding=encoding, counts=counts, **asked)
+    _show(found.accuracy, top, as_json=as_json, color=not no_color)
+    found.require(max_error=max_error, max_l1=max_l1)
 
 
 def _show(found: Accuracy, top: int | None, *, as_json: bool, color: bool) -> None:

@@ -24,8 +24,8 @@ def command(data: str | None, out: str, dataset: str | None, delimiter: str | No
     dpqr check
     dpqr release survey.csv --eps 1 --dry-run
     """
-    from dpqr.app.starting import start
+    from dpqr.api.documents import init
     from dpqr.report.wording import plain
 
-    *others, last = map(plain, start(out, data, delimiter, dataset))
+    *others, last = map(plain, init(out, data, dataset=dataset, delimiter=delimiter))
     say(f"wrote {', '.join(others)} and {last}; fill in labels and bounds, then: dpqr check")

@@ -88,23 +88,16 @@ def _listed(as_json: bool) -> None:
 
 
 def _explained(as_json: bool, asked: Explained) -> None:
+    from dpqr.api.options import plan_request
     from dpqr.app.explain import explain, explanation_document
-    from dpqr.app.requests import PlanRequest
     from dpqr.cli.screen import Screen
 
     if asked.queries is None:
         raise UsageFault("--explain needs --queries: add --queries FILE")
     if asked.eps is None:
         raise UsageFault("--explain needs --eps: add --eps 1")
-    request = PlanRequest(
-        queries=asked.queries,
-        epsilon=asked.eps,
-        delta=asked.delta,
-        domain=asked.domain,
-        neighbours=asked.neighbours or "add-remove",
-        n=asked.n,
-        alpha=asked.alpha,
-    )
+    stated = {name: getattr(asked, name) for name in ("delta", "neighbours", "n", "alpha")}
+    request = plan_request(asked.queries, asked.eps, asked.domain, stated)
     found = explain(request)
     if as_json:
         product_json(explanation_document(found))

@@ -14,7 +14,8 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray, frozen
 from dpqr.workload.matrix import IntMatrix, largest_distance, largest_norm
-from dpqr.workload.ranges import group_sums
+from dpqr.workload.overlaps import Overlaps
+from dpqr.workload.ranges import group_sums, spans
 
 SLICE = 2**21
 """Group sums of queries per batch."""
@@ -138,11 +139,17 @@ class PIdentity:
 
     def variances(self, queries: IntMatrix) -> FloatArray:
         """Return q (A^T A)^-1 q^T of every row q of `queries`, shape (rows,): its variance under unit noise."""
-        step = max(1, SLICE // max(queries.cells, 1))
-        inverse = self.diagonal.astype(np.float64) ** -2
+        inverse, known = self.diagonal.astype(np.float64) ** -2, spans(queries)
         found = np.empty(queries.rows)
+        step = max(1, SLICE // max(queries.cells if known is None else 1 + len(self._middle), 1))
         for start in range(0, queries.rows, step):
             stop = min(start + step, queries.rows)
-            sums, squares = group_sums(queries, self.edges, start, stop)
-            found[start:stop] = squares @ inverse - ((sums @ self._middle.T) ** 2).sum(axis=1)
+            if known is None:
+                sums, squares = group_sums(queries, self.edges, start, stop)
+                own, shared = squares @ inverse, sums @ self._middle.T
+            else:
+                overlaps = Overlaps.of(known[0][start:stop], known[1][start:stop], self.edges)
+                products = overlaps.dot(np.column_stack([inverse, self._middle.T]))
+                own, shared = products[:, 0], products[:, 1:]
+            found[start:stop] = own - (shared**2).sum(axis=1)
         return found

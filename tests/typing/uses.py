@@ -66,6 +66,30 @@ def errors(frame: pd.DataFrame) -> int:
     return dpqr.read_release("out").trust.__len__()
 
 
+def predictions(frame: pd.DataFrame) -> pd.DataFrame:
+    learned: dpqr.Predictions = dpqr.predict(
+        frame, target="sex", points=frame, domain="d.json", eps=0.5, penalty="0.1", n=10**4, ledger=dpqr.Ledger()
+    )
+    planned: dpqr.PredictionPlan = dpqr.predict(dry_run=True, target="sex", domain={"sex": 2}, eps=1, predictions=10)
+    applied: dpqr.Predictions = dpqr.predict(model="model.json", points="new.csv")
+    print(planned.record, planned.text, applied.receipt, learned.guarantee)
+    return learned.table
+
+
+def other_commands(frame: pd.DataFrame, release: dpqr.Release) -> str:
+    checked: dpqr.Checked = dpqr.check(dpqr.queries().marginal("a"), {"a": 2}, strict=True)
+    found: dpqr.Evaluation = dpqr.evaluate(frame, release, queries="q.json", rows=True)
+    found.require(max_error=0.1)
+    made = dpqr.domain_file("t.csv", codebooks=["book.yaml"], types="age=integer:0..99", to="csvw")
+    paths: tuple[str, ...] = dpqr.init("new", "t.csv", dataset="survey")
+    attacked = dpqr.run_audit("laplace-*", short=True)
+    attacked.require_sound()
+    tables: list[pd.DataFrame] = [checked.columns, found.errors, dpqr.list_strategies(queries="q.json", eps=1, n=10)]
+    print(tables, paths, dpqr.schema("domain")["$defs"], made.remarks)
+    page: dpqr.Page = dpqr.guide("ledger", search="seal")
+    return page
+
+
 def misuse(frame: pd.DataFrame, release: dpqr.Release, asked: dpqr.Queries) -> None:
     dpqr.release(frame, "q.json", 1)  # wrong
     dpqr.release(frame, queries="q.json")  # wrong
@@ -83,3 +107,12 @@ def misuse(frame: pd.DataFrame, release: dpqr.Release, asked: dpqr.Queries) -> N
     asked.where(by="sex")  # wrong
     dpqr.domain_from(["a"])  # wrong
     dpqr.nothing  # wrong
+    dpqr.predict(frame, target="sex", lerner="svm")  # wrong
+    dpqr.predict(frame, target=7)  # wrong
+    dpqr.predict(frame, target="sex", form="model")  # wrong
+    dpqr.predict(dry_run=True, target="sex").table  # wrong
+    dpqr.check("q.json", "d.json", True)  # wrong
+    dpqr.schema("plan")  # wrong
+    dpqr.domain_file("t.csv", to="arrow")  # wrong
+    dpqr.evaluate(frame, release)  # wrong
+    dpqr.list_strategies(queries="q.json", eps=1, repeats=3)  # wrong

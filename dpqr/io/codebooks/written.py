@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from dpqr.errors import UsageFault
 from dpqr.io.codebooks.column import Column, Outline, is_placeholder, limited, stated
 from dpqr.io.documents.forms import Category, Constraints, Treatment
 
@@ -24,6 +25,13 @@ class Written:
 
     content: dict[str, Any] | str
     remarks: tuple[str, ...] = ()
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON object. Raises: UsageFault for a form that is not JSON."""
+        if isinstance(self.content, str):
+            raise UsageFault("this form is no JSON object; take its text")
+        return self.content
 
     @property
     def text(self) -> str:

@@ -79,19 +79,19 @@ def _texts(cells: AnyArray) -> Any:
 
 
 def _few_texts(cells: AnyArray) -> Any:
-    """A dictionary, where few texts stand in many cells, as the readers of pandas leave them; None elsewhere.
+    """A dictionary, where few texts stand in many cells; None elsewhere.
 
     Only texts: 1, 1.0 and True are equal, and stand for different cells.
     """
     import pandas
     import pyarrow as pa
 
-    sample = cells[:_SAMPLE].tolist()
-    if 2 * len(set(map(id, sample))) >= len(sample):
-        return None
     try:
+        sample = cells[:_SAMPLE].tolist()
+        if 2 * len(set(sample)) >= len(sample):
+            return None
         codes, found = pandas.factorize(cells)
-    except TypeError:  # a list, for example, has no hash
+    except Exception:  # an object without a hash, such as a list, or whose own hash fails
         return None
     if not all(type(text) is str for text in found):
         return None

@@ -12,6 +12,7 @@ import numpy as np
 from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.matrix import Identity, IntMatrix
+from dpqr.workload.overlaps import Overlaps
 from dpqr.workload.partition import Boxes
 from dpqr.workload.ranges import everything, group_sums, spans
 
@@ -68,10 +69,15 @@ class AxisQueries:
         groups = len(edges) - 1
         pairs, diagonal = np.zeros((groups, groups)), np.zeros(groups)
         for matrix, weights in self.terms:
-            step = max(1, SLICE // max(matrix.cells, 1))
-            for start in range(0, matrix.rows, step):
-                share = weights[start : start + step]
-                sums, squares = group_sums(matrix, edges, start, start + len(share))
+            known = spans(matrix)
+            if known is not None:
+                overlaps = Overlaps.of(*known, edges)
+                pairs += overlaps.gram(weights)
+                diagonal += overlaps.sums(weights)
+                continue
+            for start, stop in _slices(matrix.rows, matrix.cells):
+                share = weights[start:stop]
+                sums, squares = group_sums(matrix, edges, start, stop)
                 pairs += (sums * share[:, None]).T @ sums
                 diagonal += share @ squares
         return pairs, diagonal
@@ -195,12 +201,31 @@ def _combined(parts: Sequence[IntMatrix], boxes: Boxes) -> FloatArray:
     """Kronecker products: the elementwise product of the Gram matrices of the axes."""
     whole = np.ones((len(boxes), len(boxes)))
     for position, matrix in enumerate(parts):
-        gram = np.zeros_like(whole)
-        for start, stop in _slices(matrix.rows, max(matrix.cells, len(boxes))):
-            sums = _sums(matrix, boxes, position, start, stop)
-            gram += sums.T @ sums
-        whole *= gram
+        whole *= _of_intervals(matrix, boxes, position) if spans(matrix) else _of_table(matrix, boxes, position)
     return whole
+
+
+def _of_intervals(matrix: IntMatrix, boxes: Boxes, position: int) -> FloatArray:
+    """The Gram matrix on the sides of the boxes, which are runs of the groups between all of their ends."""
+    known = spans(matrix)
+    assert known is not None, "asked for intervals alone"
+    sides = np.stack([boxes.starts[:, position], boxes.stops[:, position]])
+    edges = np.union1d([0, matrix.cells], sides)
+    low, high = np.searchsorted(edges, sides)
+    sums = np.zeros((len(edges), len(edges)))
+    sums[1:, 1:] = Overlaps.of(*known, edges).gram(np.ones(matrix.rows)).cumsum(axis=0).cumsum(axis=1)
+    runs: FloatArray = sums[high] - sums[low]
+    found: FloatArray = runs[:, high] - runs[:, low]
+    return found
+
+
+def _of_table(matrix: IntMatrix, boxes: Boxes, position: int) -> FloatArray:
+    """The same of any rows, a slice of them at a time."""
+    gram = np.zeros((len(boxes), len(boxes)))
+    for start, stop in _slices(matrix.rows, max(matrix.cells, len(boxes))):
+        sums = _sums(matrix, boxes, position, start, stop)
+        gram += sums.T @ sums
+    return gram
 
 
 def _rowwise(parts: Sequence[IntMatrix], asked: Sequence[bool], boxes: Boxes) -> FloatArray:

@@ -51,6 +51,27 @@ def test_an_object_is_the_text_of_a_csv_cell(cell, text) -> None:
     assert str(read(column, part=slice(0)).type) == "large_string"
 
 
+class Loud:
+    """An object that cannot be looked at."""
+
+    def __hash__(self) -> int:
+        raise ValueError
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError
+
+
+def test_an_object_whose_hash_fails_is_one_without_a_text() -> None:
+    column = np.array([*["a"] * 3000, Loud()], dtype=object)
+    assert read(column).to_pylist()[-1] == "<Loud>"
+    assert str(read(column[:3000]).type).startswith("dictionary")
+
+
+def test_equal_texts_that_are_their_own_objects_become_a_dictionary() -> None:
+    column = np.array(["".join(("ab", str(place % 3))) for place in range(90)], dtype=object)
+    assert str(read(column).type).startswith("dictionary")
+
+
 def test_few_texts_in_many_cells_become_a_dictionary() -> None:
     shared = read(["a", "b", None, "a"] * 10)
     assert str(shared.type).startswith("dictionary")

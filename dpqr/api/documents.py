@@ -1,0 +1,177 @@
+"""Public documents: checked together, made from codebooks, described by their schema; and the files of a project."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack
+
+from dpqr.api.checks import Check, Path, stated, text, texts, truth, whole
+from dpqr.api.options import document
+from dpqr.api.withheld import withheld
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.api.queries import Document
+    from dpqr.io.codebooks.written import Written
+    from dpqr.io.documents.fixing import Fixed
+
+CodebookForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi", "arrow"]
+WrittenForm = Literal["frictionless", "csvw", "smartnoise", "sizes", "ddl", "ddi"]
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """What two sound documents ask for, in public sizes. fixed: what was written into their files to make them so.
+
+    record: as `dpqr check --json` prints it.
+
+    >>> found = check({"queries": [{"marginal": ["age"]}]}, {"age": 4})
+    >>> found, found.columns.values.tolist()[0][:2]
+    (Checked(4 queries in 1 block over 4 cells), ['age', 4])
+    """
+
+    record: dict[str, Any]
+    fixed: tuple[Fixed, ...] = ()
+
+    @property
+    def columns(self) -> pd.DataFrame:
+        """One row a column: its cells, and its rule for each fault that a cell of it can have."""
+        import pandas as pd
+
+        listed = ({"column": each["name"], "cells": each["cells"], **each["rules"]} for each in self.record["columns"])
+        return pd.DataFrame(listed)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know."""
+        return tuple(self.record["notes"])
+
+    def __repr__(self) -> str:
+        from dpqr.report.wording import counted
+
+        asked = counted(self.record["queries"], "query"), counted(self.record["blocks"], "block")
+        return f"Checked({asked[0]} in {asked[1]} over {counted(self.record['cells'], 'cell')})"
+
+    def _repr_html_(self) -> str:
+        shown: str = self.columns.to_html(index=False, border=0)
+        return shown
+
+
+def check(queries: Document, domain: Document | None = None, *, strict: bool = False, fix: bool = False) -> Checked:
+    """Check the queries and their domain together; no data is opened.
+
+    Args:
+        queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
+        strict: cut no bins and take no labels from the queries.
+        fix: write obvious fixes, such as of a misspelt key, into the files.
+
+    Raises:
+        DocumentError: up to 20 faults, each with its place and what is allowed there, as `faults`.
+    """
+    from dpqr.app.documents import check_documents, fix_documents
+
+    asked = document("queries", queries)
+    over = None if domain is None else document("domain", domain)
+    if fix and (isinstance(asked, dict) or isinstance(over, dict)):
+        raise UsageFault("fix: is about files, and a document is in memory; give paths, or leave it out")
+    written = withheld(lambda: fix_documents(asked, over)) if truth("fix", fix) else []
+    found = withheld(lambda: check_documents(asked, over, strict=truth("strict", strict)))
+    return Checked(found, tuple(written))
+
+
+def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
+    """The JSON Schema of a domain file, a queries file, or the record release.json."""
+    from dpqr.app.documents import document_schema
+
+    text("document", document, among=("domain", "queries", "release"))
+    return document_schema(document)
+
+
+class DomainSources(TypedDict, total=False):
+    """What a domain file is made from, beside a table.
+
+    codebooks, form: files, of which later ones win (`--from`), and their form; None: by their content.
+    name: which table of a codebook that describes several (`--table`).
+    types: columns as `--types` states them, such as "age=integer:0..99"; they win over codebooks.
+    queries: a queries file, whose thresholds and labels fill in what no codebook states.
+    unit, max_rows: whose row it is, and the rows of each person that a run may use.
+    """
+
+    codebooks: Path | Sequence[Path]
+    form: CodebookForm | None
+    name: str | None
+    types: str | Sequence[str]
+    queries: Path | None
+    unit: str | None
+    max_rows: int | None
+    delimiter: str | None
+    encoding: str | None
+
+
+_SOURCES: Mapping[str, Check] = {
+    **dict.fromkeys(("form", "name", "unit", "delimiter", "encoding"), text),
+    "codebooks": lambda _, given: tuple(map(str, [given] if isinstance(given, str | os.PathLike) else given)),
+    "types": texts,
+    "queries": lambda _, given: os.fspath(given),
+    "max_rows": whole,
+}
+
+
+def domain_file(
+    table: Path | None = None,
+    *,
+    to: WrittenForm | None = None,
+    out: Path | None = None,
+    **sources: Unpack[DomainSources],
+) -> Written:
+    """A domain file from public descriptions of a table's columns, or a skeleton to fill in.
+
+    Args:
+        table: a table, of which only column names and types are read; or a codebook, by its ending.
+        to: a codebook of this form in place of a domain file.
+        out: a new file.
+        sources: `DomainSources`.
+
+    Returns:
+        `document`, a dict that `domain=` takes; `text`, the file's; `remarks`, on what is open or left out.
+
+    Raises:
+        UsageFault: no source, or one that cannot be read.
+        DocumentError: the sources contradict themselves.
+        AlreadyThere: the file `out` exists.
+    """
+    from dpqr.app.documents import write_new
+    from dpqr.app.domain_file import DomainRequest
+    from dpqr.app.domain_file import domain_file as made_from
+
+    held = stated(sources, _SOURCES)
+    request = DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)
+    made = withheld(lambda: made_from(request))
+    if out is not None:
+        write_new(os.fspath(out), made.text)
+    return made
+
+
+def init(
+    directory: Path = ".", table: Path | None = None, *, dataset: str | None = None, delimiter: str | None = None
+) -> tuple[str, ...]:
+    """Write dpqr.toml, domain.json and queries.json into a directory, to be filled in; their paths.
+
+    Args:
+        table: a table, of which only column names and types are read.
+        dataset: what the ledger calls it.
+
+    Raises:
+        AlreadyThere: one of the files exists; none is written then.
+    """
+    from dpqr.app.starting import start
+
+    return withheld(lambda: start(os.fspath(directory), _path(table), delimiter, dataset))
+
+
+def _path(given: Path | None) -> str | None:
+    return None if given is None else os.fspath(given)

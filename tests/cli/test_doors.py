@@ -1,0 +1,90 @@
+"""Behind each command stands a public name of the Python interface, and both doors call the same function."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+
+import dpqr
+from dpqr.cli import budget
+from dpqr.cli.main import COMMANDS, SHARED
+
+CLI = Path(dpqr.__file__).parent / "cli"
+SAME = {
+    "release": ("release", "dpqr.api.requests:release_request"),
+    "plan": ("plan", "dpqr.api.requests:release_request"),
+    "show": ("read_release", "dpqr.io.outputs.read_release:read_release"),
+    "predict": ("predict", "dpqr.api.predict_options:prediction_request"),
+    "budget": ("Ledger", "dpqr.api.ledger:Ledger"),
+    "init": ("init", "dpqr.api.documents:init"),
+    "check": ("check", "dpqr.app.documents:check_documents"),
+    "domain": ("domain_file", "dpqr.api.documents:domain_file"),
+    "schema": ("schema", "dpqr.api.documents:schema"),
+    "strategies": ("list_strategies", "dpqr.app.strategies:list_strategies"),
+    "evaluate": ("evaluate", "dpqr.api.evaluate:evaluate"),
+    "audit": ("run_audit", "dpqr.api.build:run_audit"),
+    "guide": ("guide", "dpqr.app.guide:read_topic"),
+}
+"""By command: the public name, and the function that both doors call; that one is the public name itself, or makes the
+request, or is the use case."""
+SHELL = {"completion", "man"}
+"""Commands that are of use in a shell alone."""
+LEDGER = {
+    "init": "init",
+    "policy": "policy",
+    "show": "budgets",
+    "history": "entries",
+    "verify": "verify",
+    "export": "export",
+    "anchor": "renew_anchor",
+}
+"""Methods of the ledger, by the command that calls them."""
+THROUGH = {"show": "dpqr.app.show"}
+"""A command that reaches the shared function through a use case."""
+
+
+def imported(path: Path) -> set[str]:
+    """What a file imports, as module:name."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    return {f"{node.module}:{alias.name}" for node in nodes for alias in node.names}
+
+
+def file_of(module: str) -> Path:
+    return Path(inspect.getfile(importlib.import_module(module)))
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS) - SHELL))
+def test_a_public_name_stands_behind_each_command(command):
+    name, same = SAME[command]
+    assert name in dpqr.__all__
+    home = getattr(dpqr, name).__module__
+    module = file_of(THROUGH.get(command, f"dpqr.cli.{SHARED.get(command, command)}"))
+    assert same in imported(module), f"give {command!r} its function of dpqr.api, and name it here"
+    assert same == f"{home}:{name}" or same in imported(file_of(home))
+
+
+def test_no_command_is_forgotten():
+    assert set(COMMANDS) - SHELL == set(SAME)
+    assert set(budget.command.commands) == set(LEDGER)
+
+
+@pytest.mark.parametrize(("command", "method"), LEDGER.items())
+def test_budget_commands_call_the_ledger(command, method):
+    source = inspect.getsource(budget.command.commands[command].callback.__wrapped__)
+    assert f"files.opened().{method}(" in source
+
+
+def test_no_command_makes_a_request_itself():
+    """A request is made in dpqr.api, whoever asks."""
+    made = {
+        f"{path.name}: {node.func.id}"
+        for path in CLI.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id.endswith("Request")
+    }
+    assert made == set()
