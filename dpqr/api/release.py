@@ -98,13 +98,6 @@ class Release:
         return str(self.record["guarantee"])
 
     @property
-    def bounds(self) -> dict[str, Any] | None:
-        """Proved bounds on L1 errors, as `release.json` says them: `mean`, `fraction`, `confidence`, and `blocks`. None
-        unless `certify` has bought them."""
-        found: dict[str, Any] | None = self.record.get("bounds")
-        return found
-
-    @property
     def trust(self) -> tuple[str, ...]:
         """What a reader must know before relying on the figures."""
         return tuple(self.record["trust"])

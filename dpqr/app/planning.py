@@ -24,7 +24,7 @@ from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.error_bars import DEFAULT_SHARE, WithErrorBars
+from dpqr.strategies.schedules.error_bars import WithErrorBars
 
 Made = TypeVar("Made")
 
@@ -110,7 +110,7 @@ def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:
 def _roles(request: PlanRequest) -> tuple[Planner, Wishes, tuple[str, ...]]:
     """What the names stand for. Asked before any document is read too, so that a wrong name is refused at once."""
     _dropped_share(request)
-    error_shares(request)
+    _error_shares(request)
     notes = foreign_notes(request)
     return chosen_schedule(request), chosen_wishes(request), notes
 
@@ -133,8 +133,8 @@ def _dropped_share(request: PlanRequest) -> Fraction | None:
     return share
 
 
-def error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | None]:
-    """What --error-bars and --certify set aside: shares of the budget for the errors of unmeasured blocks, and of all.
+def _error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | None]:
+    """What --error-bars and --certify state: shares of the budget for the errors of unmeasured blocks, and of all.
 
     Raises:
         UsageFault: a share for each, and one draw serves both; or no share.
@@ -142,20 +142,20 @@ def error_shares(request: PlanRequest) -> tuple[Fraction | None, Fraction | None
     certify = fraction(request.certify, "--certify")
     if request.error_bars in UNPAID:
         return None, certify
-    share = fraction(request.error_bars, "--error-bars")
+    try:
+        share = fraction(request.error_bars, "--error-bars")
+    except UsageFault as fault:
+        raise UsageFault(f"{fault}; --error-bars takes a share, free or none") from None
     if share is not None and certify is not None:
-        raise UsageFault(
-            "--certify buys the errors of all blocks, which serve for error bars too; leave --error-bars out"
-        )
-    return share or DEFAULT_SHARE, certify
+        raise UsageFault("--certify buys the errors of all blocks, for error bars too; leave --error-bars out")
+    return share, certify
 
 
 def _with_more(schedule: Planner, request: PlanRequest, unit: PrivacyUnit) -> Planner:
-    """The schedule with a count of what was left out: where one is asked for, or where it is free and can show any; and
-    with the errors of its answers."""
-    bars, certify = error_shares(request)
-    stated = request.error_bars is not None
-    whole = WithErrorBars(schedule=schedule, share=bars, stated=stated, certify=certify)
+    """The schedule with the errors of its answers; and with a count of what was left out, where one is asked for, or
+    where it is free and can show any."""
+    bars, certify = _error_shares(request)
+    whole = WithErrorBars(schedule=schedule, share=bars, certify=certify, free=request.error_bars in UNPAID)
     share = _dropped_share(request)
     free = unit.apart and unit.drops and not request.no_count_dropped
     return WithDroppedCount(schedule=whole, share=share) if free or share is not None else whole

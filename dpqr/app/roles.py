@@ -74,7 +74,7 @@ def refuse_idle_options(request: PlanRequest) -> None:
         schedules = (*owners, "auto") if "rounds" in owners else owners
         idle = request.schedule not in schedules and not (option == "beta" and request.certify is not None)
         if getattr(request, option) is not None and idle:
-            words = " or ".join(owners)
+            words = " or ".join((*owners, "--certify") if option == "beta" else owners)
             raise UsageFault(f"--{option} goes with --schedule {words}, not with {request.schedule}; leave it out")
 
 

@@ -109,7 +109,7 @@ class Bought:
 def bought(command: Decorated) -> Decorated:
     """--count-dropped, --no-count-dropped, --error-bars and --certify, as `bought`."""
     option, share = under("Guarantee"), "Share of the budget for a noisy count of rows left out; for rows, add-remove"
-    errors = "Share of the budget for the errors of unmeasured blocks. [default: 0.01 where there may be any]"
+    errors = "Share of the budget for the errors of unmeasured blocks. [default: 0.01 of rho, 0.005 of epsilon]"
     return added(
         gathered(Bought, "bought")(command),
         option("--count-dropped", metavar="SHARE", help=f"{share}: free. [default there: 0.1]"),

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-
-import numpy as np
+from functools import cached_property, partial
+from itertools import pairwise
 
 from dpqr.construction.draws import Draws
-from dpqr.data.arrays import IntArray
-from dpqr.data.unit import PrivacyUnit
+from dpqr.construction.soundness import require_answers
+from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.mechanisms.block_errors import FINENESS, GroupErrors, Groups, error_unit, fine_answers, noisy_errors
@@ -19,6 +19,7 @@ from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.stacking import all_answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class Tuning:
     """Set by `python tests/benchmarks/certify.py`; figures: tests/benchmarks/RESULTS.md."""
 
     noise: float = 0.02  # deviation of a group's mean error, as a fraction of the records: groups are no smaller
-    parts: int = 2  # groups of measured, and of unmeasured blocks, whose largest errors are bought in epsilon
+    tail: float = 0.5  # tail of the largest errors of groups, as a fraction of the mean error
 
 
 TUNING = Tuning()
@@ -67,10 +68,11 @@ class BlockErrors:
     sums: of groups of blocks. largest: of groups; None unless bounds were bought in pure epsilon.
 
     >>> from fractions import Fraction
+    >>> import numpy as np
     >>> from dpqr.data.unit import PrivacyUnit
     >>> from dpqr.noise.discrete_laplace import DiscreteLaplace
     >>> everybody = QueryBlock(name="all")
-    >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([640]),),), unit=PrivacyUnit())
+    >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([640]), unit=PrivacyUnit())
     >>> drawn = ErrorDraw(errors=errors, values=np.array([128]), law=DiscreteLaplace(Fraction(64)), charge=7)
     >>> BlockErrors(sums=drawn).by_name["all"].value
     2.0
@@ -107,31 +109,26 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
         Which blocks, in which groups, follows from plan, transcript and hypothesis, which are released. The draws:
         `GroupErrors`. Each is charged before it is made, and journalled, like those of the loop.
     """
-    unit = plan.problem.unit
-    drawn = [
-        _drawn(draws, groups, released, unit, price, largest=bool(place))
-        for place, (groups, price) in enumerate(_asked(plan, released, transcript))
-    ]
-    if not drawn or drawn[0] is None:
-        return None
-    return BlockErrors(sums=drawn[0], largest=drawn[1] if len(drawn) > 1 else None)
-
-
-def _asked(plan: Plan, released: Hypothesis, transcript: Transcript) -> tuple[tuple[Groups, Price], ...]:
-    """The groups whose sums are drawn, and those whose largest errors are, each with the price of the draw."""
     phase, blocks = plan.phase("errors") or plan.phase("bounds"), plan.problem.workload.blocks
     missed = unmeasured(blocks, transcript)
     if phase is None or (phase.noun == "errors" and not missed):
-        return ()
-    price = phase.price
+        return None
+    price, draw = phase.price, partial(_drawn, draws, plan, released, phase.price)
     if phase.noun == "errors":
-        return ((_groups(missed, released.total, price), price),)
+        return _of_sums(draw(_groups(missed, released.total, price)))
     if price.rho is not None:
-        return ((tuple((block,) for block in blocks), price),)
-    left = {block.name for block in missed}
-    kinds = [kind for kind in (tuple(block for block in blocks if block.name not in left), missed) if kind]
-    halves = tuple(part for kind in kinds for part in _parts(kind, TUNING.parts))
-    return (tuple(kinds), price), (halves, price)
+        return _of_sums(draw(tuple((block,) for block in blocks)))
+    ranked = _ranked(blocks, missed)
+    left = len(blocks) - len(missed)
+    sums = draw(tuple(kind for kind in (ranked[:left], ranked[left:]) if kind))
+    if sums is None:
+        return None
+    parts = _parts(ranked, _affordable(sums, price, float(plan.problem.beta)))
+    return BlockErrors(sums=sums, largest=draw(parts, largest=True))
+
+
+def _of_sums(sums: ErrorDraw | None) -> BlockErrors | None:
+    return None if sums is None else BlockErrors(sums=sums)
 
 
 def unmeasured(blocks: Sequence[QueryBlock], transcript: Transcript) -> tuple[QueryBlock, ...]:
@@ -159,26 +156,51 @@ def _groups(blocks: tuple[QueryBlock, ...], records: float, price: Price) -> Gro
     that of a mean is sqrt(2) G / epsilon, or sqrt(G / (2 rho)).
     """
     within = TUNING.noise * max(records, 1.0)
-    if price.rho is not None:
-        return _parts(blocks, int(min(2 * float(price.rho) * within**2, len(blocks))))
-    return _parts(blocks, int(min(float(price.pure) * within / 2**0.5, len(blocks))))
+    most = 2 * float(price.rho) * within**2 if price.rho is not None else float(price.pure) * within / 2**0.5
+    return _parts(_ranked(blocks), int(min(most, len(blocks))))
 
 
-def _parts(blocks: tuple[QueryBlock, ...], count: int) -> Groups:
-    """At most `count` groups, at least one, of about as many blocks each, of similar numbers of rows."""
-    ranked = sorted(range(len(blocks)), key=lambda place: blocks[place].rows)
-    parts = np.array_split(np.array(ranked, dtype=np.int64), max(1, min(count, len(blocks))))
-    return tuple(tuple(blocks[place] for place in part) for part in parts if len(part))
+def _affordable(sums: ErrorDraw, price: Price, beta: float) -> int:
+    """Into how many groups the blocks are cut, each with its largest error: as many as keep the tail of H values at
+    once, about H log(H / beta) / epsilon, within TUNING.tail of the mean error that the sums have shown."""
+    count, pure = len(sums.errors.blocks), float(price.pure)
+    within = TUNING.tail * max(0, int(sums.values.sum())) / FINENESS / count
+    affordable = (parts for parts in range(1, count + 1) if parts * math.log(parts / beta) <= within * pure)
+    return max(affordable, default=1)
+
+
+def _ranked(blocks: Sequence[QueryBlock], missed: Sequence[QueryBlock] = ()) -> tuple[QueryBlock, ...]:
+    """By their number of rows, those that were missed after the others: errors of neighbours are alike."""
+    last = {block.name for block in missed}
+    return tuple(sorted(blocks, key=lambda block: (block.name in last, block.rows)))
+
+
+def _parts(ranked: tuple[QueryBlock, ...], count: int) -> Groups:
+    """At most `count` groups of neighbours, at least one, of about as many blocks each."""
+    parts = max(1, min(count, len(ranked)))
+    ends = [len(ranked) * part // parts for part in range(parts + 1)]
+    return tuple(ranked[start:stop] for start, stop in pairwise(ends))
 
 
 def _drawn(
-    draws: Draws, groups: Groups, released: Hypothesis, unit: PrivacyUnit, price: Price, *, largest: bool = False
+    draws: Draws, plan: Plan, released: Hypothesis, price: Price, groups: Groups, *, largest: bool = False
 ) -> ErrorDraw | None:
-    """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold."""
-    prepare(released, [block for group in groups for block in group])
-    expected = tuple(tuple(fine_answers(released.answer(block)) for block in group) for group in groups)
+    """None where a crash has lost the draw, or where the hypothesis' answers are beyond all that integers can hold.
+
+    Raises:
+        HypothesisFailed: they are no answers; nothing was drawn.
+    """
+
+    def answers(block: QueryBlock) -> FloatArray:
+        found = released.answer(block)
+        require_answers(released, found, plan.roles.update.name, block)
+        return found
+
+    blocks = tuple(block for group in groups for block in group)
+    prepare(released, blocks)
+    expected = fine_answers(all_answers(blocks, answers))
     try:
-        errors = GroupErrors(groups=groups, expected=expected, unit=unit, largest=largest)
+        errors = GroupErrors(groups=groups, expected=expected, unit=plan.problem.unit, largest=largest)
         mechanism = noisy_errors(errors, price)
     except InfeasiblePlan:
         return None

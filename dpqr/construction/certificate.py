@@ -5,6 +5,7 @@ ErrorBounds: bounds on L1 errors, from draws that were bought for them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -107,18 +108,21 @@ def error_bounds(plan: Plan, errors: BlockErrors | None, estimates: Mapping[str,
         return None
     apart = _apart(errors.sums, estimates) | ({} if errors.largest is None else _apart(errors.largest, estimates))
     mean = _mean(errors.sums, apart, float(problem.beta))
+    each = _each(errors.largest or errors.sums, apart, float(problem.beta))
     return ErrorBounds(
         mean=mean,
         fraction=mean / problem.n if problem.n and problem.unit.rows_public else None,
-        blocks=_each(errors.largest or errors.sums, apart, float(problem.beta)),
+        blocks={block.name: each[block.name] for block in problem.workload.blocks},
         confidence=float(1 - problem.beta),
     )
 
 
 def _apart(drawn: ErrorDraw, estimates: Mapping[str, FloatArray]) -> dict[str, float]:
     """By block, the L1 distance r of the released answers from those that the draw compared, in units of the grid."""
-    expected = zip(drawn.errors.blocks, (each for group in drawn.errors.expected for each in group), strict=True)
-    return {block.name: float(np.abs(estimates[block.name] - each / FINENESS).sum()) for block, each in expected}
+    blocks = drawn.errors.blocks
+    answers = np.concatenate([estimates[block.name] for block in blocks])
+    apart = drawn.errors.by_block(np.abs(answers - drawn.errors.expected / FINENESS))
+    return {block.name: float(each) for block, each in zip(blocks, apart, strict=True)}
 
 
 def _each(drawn: ErrorDraw, apart: Mapping[str, float], beta: float) -> dict[str, float]:
@@ -139,7 +143,7 @@ def _mean(drawn: ErrorDraw, apart: Mapping[str, float], beta: float) -> float:
     The sum's noise is within the sum of all tails, and within `weighted_tail` of equal weights.
     """
     count, blocks = len(drawn.values), drawn.errors.blocks
-    spread = min(count * drawn.law.tail(beta / count), count**0.5 * drawn.law.weighted_tail(beta))
+    spread = min(count * drawn.law.tail(beta / count), math.sqrt(count) * drawn.law.weighted_tail(beta))
     units = {block.name: error_unit(block, drawn.errors.unit) for block in blocks}
     rounding = sum((1 - 1 / unit) / FINENESS + apart[name] / unit for name, unit in units.items())
     total = max(0.0, int(drawn.values.sum()) + spread) / FINENESS + rounding

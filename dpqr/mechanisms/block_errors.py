@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.mechanisms.noisy_answers import RECORDS, refuse_beyond, refuse_noise
@@ -20,6 +21,7 @@ from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
+from dpqr.workload.stacking import all_answers, stacked
 from dpqr.workload.workload import rounded
 
 Groups = tuple[tuple[QueryBlock, ...], ...]
@@ -35,7 +37,7 @@ def error_unit(block: QueryBlock, unit: PrivacyUnit) -> int:
 
 
 def fine_answers(answers: FloatArray) -> IntArray:
-    """A hypothesis' answers to a block, in units of its grid, rounded to 1 / FINENESS of it; shape (block.rows,)."""
+    """A hypothesis' answers, in units of their blocks' grids, rounded to 1 / FINENESS of these; of the same shape."""
     return rounded(answers * FINENESS, 2**61 // max(len(answers), 1))
 
 
@@ -45,9 +47,9 @@ class GroupErrors:
     """One integer for each group of blocks: the sum, or the largest, of floor(e / d) over its blocks.
 
     e: the block's L1 error, in units of 1 / FINENESS of its grid. d: its `error_unit`.
-    groups: disjoint and public; they may depend on anything that was released. expected: the hypothesis' answers as
-    `fine_answers`, one array a block, group by group. largest: whether the largest error stands for a group, and not
-    the sum. records: declared cap on the number of records.
+    groups: disjoint and public; they may depend on anything that was released. expected: the hypothesis' answers to
+    all blocks, group by group, as `fine_answers`, shape (answers,). largest: whether the largest error stands for a
+    group, and not the sum. records: declared cap on the number of records.
 
     Raises:
         InfeasiblePlan: a sum could reach 2^62.
@@ -66,30 +68,34 @@ class GroupErrors:
     >>> from dpqr.workload.block import Factor
     >>> sex = QueryBlock(name="sex", factors=(Factor.identity(0, 2),))
     >>> five = fine_answers(np.array([5.0, 5.0]))
-    >>> errors = GroupErrors(groups=((sex,),), expected=((five,),), unit=PrivacyUnit())
+    >>> errors = GroupErrors(groups=((sex,),), expected=five, unit=PrivacyUnit())
     >>> errors.evaluate(DenseHistogram(np.array([8, 2]))) / FINENESS, errors.changes
     (array([6.]), (64,))
     """
 
     groups: Groups
-    expected: tuple[tuple[IntArray, ...], ...]
+    expected: IntArray
     unit: PrivacyUnit
     largest: bool = False
     records: int = RECORDS
 
     def __post_init__(self) -> None:
-        for group, answers in zip(self.groups, self.expected, strict=True):
-            reached = (self._largest_error(block, each) for block, each in zip(group, answers, strict=True))
-            refuse_beyond(sum(reached), group[0].name, self.records)
+        totals = self.by_block(np.abs(self.expected).astype(np.float64)) * 1.001
+        reached = {block: self._bound(block, total) for block, total in zip(self.blocks, totals, strict=True)}
+        for group in self.groups:
+            refuse_beyond(sum(reached[block] for block in group), group[0].name, self.records)
 
-    def _largest_error(self, block: QueryBlock, expected: IntArray) -> int:
-        return (
-            FINENESS * largest_total((block,), self.records) + int(np.abs(expected).sum(dtype=np.float64) * 1.001) + 1
-        )
+    def _bound(self, block: QueryBlock, expected: float) -> int:
+        """On the block's error; its sum |true| is at most the records times the largest column."""
+        return FINENESS * largest_total((block,), self.records) + int(expected) + 1
 
     @property
     def blocks(self) -> tuple[QueryBlock, ...]:
         return tuple(block for group in self.groups for block in group)
+
+    def by_block(self, figures: AnyArray) -> AnyArray:
+        """Sums of figures, one an answer, over the answers of each block; shape (blocks,)."""
+        return np.add.reduceat(figures, _starts([block.rows for block in self.blocks]))
 
     @property
     def changes(self) -> tuple[int, ...]:
@@ -97,17 +103,18 @@ class GroupErrors:
         return tuple(FINENESS * (1 if self.largest else len(group)) for group in self.groups)
 
     def evaluate(self, counts: Counts) -> IntArray:
-        """Return the integers, shape (groups,); private."""
-        counts.prefetch([block.axes for block in self.blocks])
-        return np.array([self._of_group(place, counts) for place in range(len(self.groups))], dtype=np.int64)
+        """Return the integers, int64, shape (groups,); private."""
+        blocks = self.blocks
+        counts.prefetch([block.axes for block in stacked(blocks).blocks])
+        apart = np.abs(FINENESS * all_answers(blocks, lambda block: block.answer(counts)) - self.expected)
+        errors = self.by_block(apart) // np.array([error_unit(block, self.unit) for block in blocks], dtype=np.int64)
+        together = np.maximum if self.largest else np.add
+        return together.reduceat(errors, _starts([len(group) for group in self.groups]))
 
-    def _of_group(self, place: int, counts: Counts) -> int:
-        pairs = zip(self.groups[place], self.expected[place], strict=True)
-        errors = [
-            int(np.abs(FINENESS * block.answer(counts) - answers).sum()) // error_unit(block, self.unit)
-            for block, answers in pairs
-        ]
-        return max(errors) if self.largest else sum(errors)
+
+def _starts(sizes: Sequence[int]) -> IntArray:
+    """Where each of several parts of these sizes begins."""
+    return np.cumsum([0, *sizes[:-1]], dtype=np.int64)
 
 
 @final
@@ -121,7 +128,7 @@ class LaplaceErrors:
         function of what was released before.
 
     >>> everybody = QueryBlock(name="all")
-    >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([5]),),), unit=PrivacyUnit())
+    >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([5]), unit=PrivacyUnit())
     >>> LaplaceErrors(errors=errors, scale=Fraction(128)).event
     DiscreteLaplaceEvent(sensitivity=64, scale=Fraction(128, 1), coordinates=None)
     """
@@ -155,7 +162,7 @@ class GaussianErrors:
         is s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14.
 
     >>> everybody = QueryBlock(name="all")
-    >>> errors = GroupErrors(groups=((everybody,),), expected=((np.array([5]),),), unit=PrivacyUnit())
+    >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([5]), unit=PrivacyUnit())
     >>> GaussianErrors(errors=errors, variance=Fraction(9)).event
     DiscreteGaussianEvent(squared_sensitivity=4096, variance=Fraction(9, 1))
     """

@@ -24,6 +24,7 @@ OPTIONS = [
     {"neighbours": "replace", "n": 5},
     {"count_dropped": "0.3", "update": "multiplicative-weights", "replay": False, "max_records": 1000},
     {"unit": "day", "max_rows": 1, "schedule": "rounds"},
+    {"certify": 0.05, "beta": 0.1, "rounds": 1},
 ]
 
 

@@ -25,6 +25,7 @@ from support.paid_releases import (
     lay,
     payer,
     price,
+    published,
     request,
     run,
     transcript,
@@ -73,15 +74,6 @@ def lines(place):
 def drawn(place):
     """What the transcript says that was drawn."""
     return [json.loads(line) for line in lines(place)[2:]]
-
-
-def published(place):
-    """The same of a release."""
-    found = []
-    for one in document(place)["transcript"]:
-        found += [] if one["choice"] is None else [one["choice"]]
-        found += [] if one["measured"] is None else [[each["values"] for each in one["measured"]]]
-    return found
 
 
 def test_a_release_is_reserved_drawn_and_settled(place):

@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 from support.ledger_jobs import ledger_in
-from support.paid_releases import begun, document, killed_at, lay, price, run, transcript, unsound
+from support.paid_releases import begun, killed_at, lay, price, published, run, transcript, unsound
 
 from dpqr.app import release as release_module
 from dpqr.io.ledger.sqlite_ledger import SqliteLedger
@@ -44,15 +44,6 @@ def laid(directory, name):
     return {"schedule": schedule, "rounds": None}
 
 
-def released(directory):
-    """The draws of a published release, choices and answers."""
-    found = []
-    for one in document(directory)["transcript"]:
-        found += [] if one["choice"] is None else [one["choice"]]
-        found += [] if one["measured"] is None else [[each["values"] for each in one["measured"]]]
-    return found
-
-
 def named(moment):
     return f"{'after' if moment[3] else 'before'} {moment[1]} {moment[2]}" if isinstance(moment, tuple) else moment
 
@@ -66,8 +57,8 @@ def test_a_killed_release_is_continued_and_paid_once(tmp_path, name, moment):
     made = run(tmp_path, resume=True, **asked)
     entries, account = ledger_in(tmp_path).entries(), ledger_in(tmp_path).account("survey")
     (events,) = begun(entries).values()
-    assert released(tmp_path)[: len(kept)] == kept
-    assert len(released(tmp_path)) == len(events) - lost
+    assert published(tmp_path)[: len(kept)] == kept
+    assert len(published(tmp_path)) == len(events) - lost
     assert made.transcript.lost == lost == any("lost a draw" in sentence for sentence in made.trust)
     assert account.reservations == 1
     assert price(entries, events) <= account.spent <= 1

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.fakes import Says
+from support.fakes import OpenFilter, Says
 from support.plan_phases import without
 
-from dpqr.construction.certificate import certify
+from dpqr.construction.block_errors import measured_errors
+from dpqr.construction.certificate import certify, error_bounds
+from dpqr.construction.draws import Draws
 from dpqr.construction.loop import Outcome
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
+from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.privacy.sealed import Private
 from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
@@ -147,3 +153,74 @@ def test_the_fraction_is_of_the_declared_number_where_there_is_one():
 @pytest.mark.parametrize("beta", [Fraction(1, 5), Fraction(1, 10**6)])
 def test_what_is_promised_is_what_was_planned(beta):
     assert certify(plan(beta=beta), ended(1_030, 1_000.2)).confidence == float(1 - beta)
+
+
+MARGINALS = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 3),)) for axis in range(3))
+SUMS = QueryBlock(
+    name="sums", factors=(Factor(axes=(0,), sizes=(3,), matrix=Dense(np.array([[1, 3, 2]]))),), scale=Fraction(1, 4)
+)
+MIXED = (*MARGINALS[:2], SUMS)
+TRUTH = DenseHistogram(np.arange(27, dtype=np.int64).reshape(3, 3, 3))
+
+
+def bought(price, blocks=MARGINALS, unit=None, guess=100.3, **more):
+    """A plan that buys bounds alone; the released answers; and a maker of draws."""
+    made = plan(**({"n": None} | more))
+    phase = Phase(noun="bounds", count=1, price=price)
+    problem = replace(made.problem, workload=Workload(blocks), unit=unit or PrivacyUnit())
+    made, released = replace(made, problem=problem, phases=(phase,)), Says({b.name: guess for b in blocks}, total=100.0)
+    wrong = {b.name: float(b.scale) * float(np.abs(b.answer(TRUTH) - released.answer(b)).sum()) for b in blocks}
+
+    def draw(noise):
+        draws = Draws(data=Private(TRUTH), accountant=OpenFilter(), noise=noise)
+        errors = measured_errors(draws, made, released, Transcript())
+        return error_bounds(made, errors, {block.name: released.answer(block) for block in blocks})
+
+    return draw, wrong
+
+
+@pytest.mark.parametrize("price", [Price(epsilon=Fraction(1, 20)), Price(rho=Fraction(1, 100))], ids=str)
+def test_bounds_hold_as_often_as_they_say(price):
+    """At confidence 0.8 of 400 releases; the noise is seeded, so no run differs."""
+    draw, wrong = bought(price, beta=Fraction(1, 5))
+    noise, runs = SeededNoise(11), 400
+    mean = sum(wrong.values()) / len(wrong)
+    found = [draw(noise) for _ in range(runs)]
+    held = sum(one.mean >= mean and all(one.blocks[name] >= wrong[name] for name in wrong) for one in found)
+    assert 0.8 <= held / runs < 1
+    assert {one.confidence for one in found} == {0.8}
+
+
+@pytest.mark.parametrize("price", [Price(epsilon=Fraction(10**5)), Price(rho=Fraction(10**9))], ids=str)
+@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(neighbours=Neighbours.REPLACE)], ids=str)
+@pytest.mark.parametrize("blocks", [MARGINALS, MIXED], ids=["alike", "unlike"])
+def test_at_a_high_price_bounds_are_the_errors_with_what_rounding_may_hide(price, unit, blocks):
+    draw, wrong = bought(price, blocks, unit)
+    found = draw(SeededNoise(1))
+    rounding = {block.name: block.rows / 64 + 2 * 3 / 64 + 0.01 for block in blocks}
+    for name, error in wrong.items():
+        assert error <= found.blocks[name] <= error + rounding[name]
+    assert found.fraction is None
+    if blocks is MARGINALS:
+        mean = sum(wrong.values()) / len(wrong)
+        assert mean <= found.mean <= mean + max(rounding.values())
+
+
+def test_a_public_number_of_records_makes_the_mean_a_fraction():
+    replaced = PrivacyUnit(neighbours=Neighbours.REPLACE)
+    found = bought(Price(rho=Fraction(1)), unit=replaced, n=351)[0](SeededNoise(1))
+    assert found.fraction == found.mean / 351
+    private = bought(Price(rho=Fraction(1)), unit=replace(replaced, drops=True), n=351)[0](SeededNoise(1))
+    assert private.fraction is None
+
+
+def test_answers_that_were_moved_after_the_draw_are_bounded_too():
+    """What is released may differ in the last bits from what was compared."""
+    draw, _ = bought(Price(rho=Fraction(10**9)), guess=100.25)
+    exact, moved = draw(SeededNoise(1)), bought(Price(rho=Fraction(10**9)), guess=100.25 + 1 / 200)[0](SeededNoise(1))
+    for name in exact.blocks:
+        assert moved.blocks[name] == pytest.approx(exact.blocks[name] + 3 / 200, abs=1e-6)
+
+
+def test_a_plan_without_bounds_has_none():
+    assert error_bounds(plan(), None, {}) is None

@@ -15,5 +15,10 @@ OPTIONS = [
     Bad("max-memory-small", 2, "memory", options=("--max-memory", "1")),
     Bad("schedule-endless", 2, "--schedule", options=("--schedule", "x" * 10**5)),
     Bad("count-dropped-one", 2, "--count-dropped", options=("--count-dropped", "1")),
+    Bad("error-bars-one", 2, "must lie between", options=("--error-bars", "1")),
+    Bad("error-bars-word", 2, "a share, free or none", options=("--error-bars", "fre")),
+    Bad("certify-free", 2, "give a plain decimal number", options=("--certify", "free")),
+    Bad("certify-twice", 2, "leave --error-bars out", options=("--certify", "0.1", "--error-bars", "0.1")),
+    Bad("beta-of-nothing", 2, "--beta goes with --schedule theory or --certify", options=("--beta", "0.1")),
     Bad("count-dropped-nan", 2, "give a plain decimal number", options=("--count-dropped", "nan")),
 ]

@@ -156,3 +156,12 @@ def price(entries, events, number=2):
     """What they cost the only dataset of a desk, in the run that entry `number` has paid for."""
     money, paid = next(entry.terms for entry in entries if entry.kind == "init").currency, entries[number]
     return money.settled(paid.cost, tuple((event, 1) for event in events), paid.pricing or PURE)
+
+
+def published(directory, out="out"):
+    """The draws of a published release as its transcript kept them: choices, answers, errors."""
+    record, found = document(directory, out), []
+    for one in record["transcript"]:
+        found += [] if one["choice"] is None else [one["choice"]]
+        found += [] if one["measured"] is None else [[each["values"] for each in one["measured"]]]
+    return found + [[each["values"]] for each in (record["errors"] or {"draws": []})["draws"]]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+import numpy as np
+
 from dpqr.audit.case import Case, Draws, Pair, records
 from dpqr.audit.cases.answers import DELTA, PERSON, UNITS, noisy
 from dpqr.audit.law import Laws
@@ -35,7 +37,7 @@ def error_cases() -> Iterator[Case]:
 def error_case(name: str, groups: Groups, unit: PrivacyUnit, price: Price, *, largest: bool = False) -> Case:
     """One draw, against the hypothesis of the table without the unit; under replace, of the one with the other unit."""
     pair = _pair(unit)
-    known = tuple(tuple(FINENESS * block.answer(pair[0]) for block in group) for group in groups)
+    known = FINENESS * np.concatenate([block.answer(pair[0]) for group in groups for block in group])
     errors = GroupErrors(groups=groups, expected=known, unit=unit, largest=largest)
     trial = Draws(mechanisms=(noisy_errors(errors, price),), delta=DELTA if price.rho is not None else Fraction(0))
     what = f"noisy L1 errors of {len(groups)} groups of blocks"

@@ -31,6 +31,7 @@ from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
 from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.updates.median import Median
@@ -144,7 +145,8 @@ class ReleaseTrial:
 
 
 def shown(plan: Plan, release: Release) -> Shown:
-    """The transcript, and the answers and the total of the released hypothesis, rounded to records."""
+    """The transcript, the errors that were bought, and the answers and the total of the released hypothesis, rounded to
+    records."""
     rounds = release.transcript.rounds
     planned = len(plan.opening) + plan.rounds
     widest = max(block.rows for block in plan.problem.workload.blocks)
@@ -152,10 +154,20 @@ def shown(plan: Plan, release: Release) -> Shown:
     measured: list[int] = []
     for finished in rounds:
         measured += _padded(numbers(finished.measurement) if finished.measurement else (), widest)
+    measured = [*_padded(tuple(measured), planned * widest), *_errors(plan, release)]
     answers = np.concatenate([answers.estimate for answers in release.answers])
     derived = np.rint(np.append(answers, release.hypothesis.total)).astype(np.int64)
     context = (release.transcript.stopped, *_padded(choices, planned))
-    return tuple(map(int, context)), _padded(tuple(measured), planned * widest), tuple(derived.tolist())
+    return tuple(map(int, context)), tuple(measured), tuple(derived.tolist())
+
+
+def _errors(plan: Plan, release: Release) -> Numbers:
+    """At most one integer for each block in each of two draws."""
+    found = release.errors
+    draws = [] if found is None else [draw for draw in (found.sums, found.largest) if draw is not None]
+    values = tuple(int(value) for draw in draws for value in draw.values)
+    bought = plan.phase("errors") or plan.phase("bounds")
+    return _padded(values, 2 * len(plan.problem.workload.blocks) if bought else 0)
 
 
 def _padded(given: Numbers, length: int) -> Numbers:
@@ -177,6 +189,7 @@ def release_cases() -> Iterator[Case]:
     halving = Roles(distinguisher=Exponential(), check=Laplace(), update=Median(), accountant=Basic())
     yield theory_case("median", REPLACED, halving)
     yield resumed_case(pure)
+    yield certified_case(pure)
 
 
 def rounds_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
@@ -192,6 +205,16 @@ def resumed_case(roles: Roles) -> Case:
     what = "a release that lost a draw in a crash and was continued"
     trial = ReleaseTrial(plan=plan, lost=len(plan.opening))
     return Case(name="release-resumed", what=what, pair=pair, trial=trial, brief=BRIEF)
+
+
+def certified_case(roles: Roles) -> Case:
+    """A release that buys bounds, its groups cut by what the first of their draws has shown."""
+    pair, plan = _in_rounds(ADDED, PrivacyBudget(Fraction(2)), roles, rounds=1)
+    schedule = WithErrorBars(schedule=Rounds(rounds=1, opening=False), certify=Fraction(1, 2))
+    trial = ReleaseTrial(plan=schedule.plan(plan.problem, plan.budget, roles))
+    return Case(
+        name="release-certified", what="a release with bounds on its errors", pair=pair, trial=trial, brief=BRIEF
+    )
 
 
 def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:

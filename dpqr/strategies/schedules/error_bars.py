@@ -3,8 +3,10 @@ it left unmeasured, for error bars, or of all blocks, for bounds that are proved
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -16,8 +18,8 @@ from dpqr.strategies.plan import Phase, Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.set_aside import set_aside, with_phases
 
-DEFAULT_SHARE = Fraction(1, 100)
-"""Of the budget, for error bars, where the user states none."""
+DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
+"""Of the budget, for error bars, where the user states none: either takes half a percent of noise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,21 +27,21 @@ class WithErrorBars:
     """The plan of `schedule` from the rest of the budget, and one phase after it.
 
     share: of the budget, as the accountant counts it (epsilon or rho), for the errors of unmeasured blocks; where the
-    schedule measures every block, nothing is bought. None: nothing is bought.
-    stated: whether the user named the share. Where not, it is left out of plans with a stop test, whose certificate
-    speaks of every answer, and where the accountant cannot give a draw a share of its own.
+    schedule measures every block, nothing is bought. None: DEFAULT_SHARES; that is left out of plans with a stop test,
+    whose certificate speaks of every answer, and where the accountant cannot give a draw a share of its own.
     certify: share for the errors of all blocks, which serve for error bars too; None: no bounds are bought.
+    free: nothing is bought for error bars.
     The plan that comes out names `schedule` itself: the draws come after the loop and do not steer it.
 
     >>> from dpqr.strategies.schedules.rounds import Rounds
-    >>> WithErrorBars(schedule=Rounds(), share=DEFAULT_SHARE).name
+    >>> WithErrorBars(schedule=Rounds(), share=Fraction(1, 50)).name
     'rounds'
     """
 
     schedule: Planner
     share: Fraction | None = None
-    stated: bool = False
     certify: Fraction | None = None
+    free: bool = False
 
     @property
     def name(self) -> str:
@@ -63,18 +65,12 @@ class WithErrorBars:
             plan, price = set_aside(self.schedule, problem, budget, roles, self.certify, "--certify")
             return with_phases(plan, (*plan.phases, _bounds(problem, price)))
         whole = self.schedule.plan(problem, budget, roles)
+        if self.free:
+            return whole
+        bought = partial(self._bought, problem, budget, roles)
         if self.share is None:
-            return whole
-        if not leaves_unmeasured(whole):
-            return _noted(whole, "every block is measured") if self.stated else whole
-        if self.stated:
-            return self._bought(problem, budget, roles, self.share)
-        if whole.stop is not None:
-            return whole
-        try:
-            return self._bought(problem, budget, roles, self.share)
-        except InfeasiblePlan as failure:
-            return _noted(whole, str(failure))
+            return _by_default(whole, bought)
+        return bought(self.share) if leaves_unmeasured(whole) else _noted(whole, "every block is measured")
 
     def _bought(self, problem: Problem, budget: PrivacyBudget, roles: Roles, share: Fraction) -> Plan:
         plan, price = set_aside(self.schedule, problem, budget, roles, share, "--error-bars")
@@ -82,10 +78,22 @@ class WithErrorBars:
         return with_phases(plan, (*plan.phases, phase))
 
 
+def _by_default(whole: Plan, bought: Callable[[Fraction], Plan]) -> Plan:
+    if whole.stop is not None or not leaves_unmeasured(whole):
+        return whole
+    try:
+        return bought(DEFAULT_SHARES["rho" if whole.roles.accountant.concentrated else "epsilon"])
+    except InfeasiblePlan as failure:
+        return _noted(whole, str(failure))
+
+
 def leaves_unmeasured(plan: Plan) -> bool:
-    """Whether some block of the workload may end without a measurement: it is left to choices, and to no opening."""
+    """Whether some block of the workload may end without a measurement: no opening measures it, and choices may pass it
+    over. As many rounds as there are such blocks, in a schedule that measures none twice, reach all of them."""
     opened = {block.name for blocks in plan.opening for block in blocks}
-    return plan.rounds > 0 and any(block.name not in opened for block in plan.problem.workload.blocks)
+    left = sum(block.name not in opened for block in plan.problem.workload.blocks)
+    by_block = not plan.schedule.adaptive and not any(phase.single for phase in plan.named("selection"))
+    return left > (plan.rounds if by_block else 0) and plan.rounds > 0
 
 
 def _bounds(problem: Problem, price: Price) -> Phase:
@@ -103,7 +111,7 @@ def _event(problem: Problem, price: Price) -> PrivacyEvent:
         InfeasiblePlan: the price buys no noise that can be drawn, or a sum could reach 2^62.
     """
     groups = tuple((block,) for block in problem.workload.blocks)
-    nothing = tuple((np.broadcast_to(np.int64(0), (block.rows,)),) for block in problem.workload.blocks)
+    nothing = np.zeros(problem.workload.rows, dtype=np.int64)
     return noisy_errors(GroupErrors(groups=groups, expected=nothing, unit=problem.unit), price).event
 
 

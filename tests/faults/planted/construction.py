@@ -159,15 +159,38 @@ FAULTS = (
         ("margin=scaled * widest", "margin=deviations * widest", "a margin in grid steps"),
     ),
     *planted_in(
-        "construction/release.py",
+        "construction/loop.py",
         (
             "certified = outcome.transcript.stopped and not plan.problem.unit.rows_public",
             "certified = False",
             "answers that a certificate speaks of are moved",
         ),
+    ),
+    *planted_in(
+        "construction/block_errors.py",
+        (' or (phase.noun == "errors" and not missed)', "", "errors of no block are drawn"),
+        (
+            "not (_named(block, names) or _inside(block, tables))",
+            "not _named(block, names)",
+            "a wider table is forgotten",
+        ),
+        ("draw(parts, largest=True)", "draw(parts)", "a bound from the sum of a group"),
+        ("each * int(value) / len(group)", "int(value) / len(group)", "an error in parts of what a record moves"),
+    ),
+    *planted_in(
+        "construction/certificate.py",
+        ("drawn.law.tail(beta / len(drawn.values))", "drawn.law.tail(beta)", "one tail for all blocks"),
+        ("+ apart[block.name]", "", "rounding is left out of a bound"),
+        ("int(drawn.values.sum()) + spread", "int(drawn.values.sum())", "a mean without a margin"),
+        ("+ apart[name] / unit", "", "rounding is left out of the mean"),
+        ("(unit * most + unit - 1)", "most", "a bound in parts of what a record moves"),
+        ("problem.n and problem.unit.rows_public", "problem.n", "a fraction of a private number"),
+    ),
+    *planted_in(
+        "construction/release.py",
         ("    if not private:", "    if private:", "noise that repeats is not told"),
         (
-            "require_answers(shown, each.estimate / float(each.block.scale), plan.roles.update.name, each.block)\n",
+            "require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)\n",
             "pass\n",
             "final answers are not looked at",
         ),

@@ -102,6 +102,23 @@ FAULTS = (
         ),
     ),
     *planted_in(
+        "mechanisms/block_errors.py",
+        ("(1 if self.largest else len(group))", "1", "a sum moves like one error"),
+        (
+            "DiscreteLaplaceEvent(sensitivity=sum(self",
+            "DiscreteLaplaceEvent(sensitivity=max(self",
+            "groups move one by one",
+        ),
+        (
+            "squared = sum(change * change for change in self.errors.changes)",
+            "squared = max(self.errors.changes)",
+            "squares",
+        ),
+        ("Norm.L1", "Norm.LARGEST", "a block moves like one answer"),
+        ("np.maximum if self.largest else np.add", "np.add", "a sum at the price of the largest"),
+        (" // np.array([error_unit", " // np.array([1 or error_unit", "an error moves by more than its unit"),
+    ),
+    *planted_in(
         "mechanisms/noisy_answers.py",
         ("CEILING = 2**62", "CEILING = 2**63", "differences of scores can overflow"),
         (

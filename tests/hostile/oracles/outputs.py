@@ -119,6 +119,7 @@ OUTPUTS: list[Attempt] = [
     attempt("facts-that-are-false", "whether they hold", GROWN[:3], release(queries="facts.json"), files=FACTS),
     attempt("form-of-the-histogram", "n", GROWN, release(*OUT, "--synthetic", "rows"), changes=SPARSE),
     attempt("dropped-rows-counted", "how many rows are dropped", NONE_KEPT, release("--count-dropped", "0.1", *OUT)),
+    attempt("errors-bought", "n", GROWN[:2], release("--certify", "0.05", "--rounds", "1", *OUT)),
     attempt("dropped-rows-of-persons", "how many are dropped", NONE_KEPT, release(*PERSONS, *OUT), budget=OF_PERSONS),
     attempt("dry-run", "anything", GROWN, unpaid("--dry-run"), budget=None, unopened=True),
     attempt("dry-run-of-predict", "anything", GROWN, predict("--dry-run", payer=()), budget=None, unopened=True),

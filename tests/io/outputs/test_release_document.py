@@ -64,7 +64,10 @@ PLAN = {
         "selection": {"epsilon": {"exact": "2/25", "float": 0.08}},
         "measurement": {"epsilon": {"exact": "8/25", "float": 0.32}},
         "stages": [],
+        "errors": None,
+        "bounds": None,
     },
+    "error_bars": True,
     "alpha": None,
     "promise": None,
     "beta": None,
@@ -99,6 +102,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "phases", "stop", "epsilon", "forecast", "bytes", "notes", "asked"),
         "inputs",
+        "error_bars",
     }
     assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single"}
     assert {field.name for field in fields(StopTest)} == {"threshold", "promise"}
@@ -200,6 +204,8 @@ def test_the_whole_release(release):
         "certificate": None,
         "intervals": document["intervals"],
         "dropped": None,
+        "errors": None,
+        "bounds": None,
         "trust": ["ages above 60 are clipped", "the fit is heuristic"],
         "hypothesis": {"kind": "tiny-hypothesis", "total": 26.5},
         "synthetic": synthetic,
