@@ -58,11 +58,12 @@ def error_bars(plan: Plan, outcome: Outcome, shown: Hypothesis, blocks: Sequence
     errors = refit_errors(plan, outcome, shown)
     left = {block.name: errors[block.name].total for block in unmeasured(blocks, outcome.transcript)}
     source: Source = "refits alone"
-    factors: dict[str, float] = {}
+    found: dict[str, float] = {}
     if left and outcome.errors is not None:
-        source, factors = "bought", bought_factors(outcome.errors, left)
-    elif left and (factors := selected_factors(plan, outcome.transcript, left)):
+        source, found = "bought", bought_factors(outcome.errors, left)
+    elif left and (found := selected_factors(plan, outcome.transcript, left)):
         source = "rule of thumb"
+    factors = {name: found.get(name, 1.0) for name in left}
     return ErrorBars(
         each={block.name: errors[block.name].each * factors.get(block.name, 1.0) for block in blocks},
         refits=refit_count(plan.problem.workload.blocks, history),

@@ -103,11 +103,11 @@ def selected_factors(plan: Plan, transcript: Transcript, predicted: Mapping[str,
     Args:
         predicted: L1 errors by refits, in records, of the blocks that are looked at.
 
-    References:
-        McKenna, Mullins, Sheldon and Miklau 2022 (AIM), section 5, without the slack for the selection's noise.
-
     Privacy:
         Post-processing of released values.
+
+    References:
+        McKenna, Mullins, Sheldon and Miklau 2022 (AIM), section 5, without the slack for the selection's noise.
     """
     found: dict[str, list[float]] = {}
     for candidates, drawn in reversed(list(_selections(plan, transcript))):

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 
 from dpqr.construction.loop import Outcome
-from dpqr.data.arrays import FloatArray
+from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.histogram import SparseHistogram
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable, prepare
+from dpqr.hypotheses.linear_estimate import GroupEstimate
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.public import public_laplaces, public_normals
 from dpqr.plugins import is_builtin
@@ -31,10 +32,11 @@ class Tuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
     most: int = 6  # refits
-    fewest: int = 2  # refits of a large workload: many answers of a size make up for few refits
+    fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
     work: int = 2**21  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
     own: int = 5  # refits from which an answer's own error is looked at beside that of its size
+    doubt: float = 2.0  # deviations by which residuals exceed the refits' before that counts
     rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
 
 
@@ -83,23 +85,79 @@ def refit_errors(plan: Plan, outcome: Outcome, shown: Hypothesis) -> Mapping[str
         return {}
     count = refit_count(blocks, history)
     counted = _stand_in(shown, plan.problem)
-    squares = {block.name: np.zeros(block.rows) for block in blocks}
-    totals = dict.fromkeys(squares, 0.0)
+    found = {block.name: _BlockErrors.of(block, counted(block), history) for block in blocks}
     for number in range(count):
-        seed = plan.problem.seed + 1 + number * len(history)
-        refitted = _refitted(plan, outcome.hypothesis, _measured_again(history, counted, seed))
+        again = _measured_again(history, counted, plan.problem.seed + 1 + number * len(history))
+        refitted = _refitted(plan, outcome.hypothesis, again)
         prepare(refitted, blocks)
         for block in blocks:
-            off = refitted.answer(block) - counted(block)
-            totals[block.name] += float(np.abs(off).sum()) / count
-            squares[block.name] += off * off
-    return {
-        block.name: RefitError(
-            each=_larger(squares[block.name] / count, counted(block), count) * float(block.scale),
-            total=totals[block.name] * float(block.scale),
-        )
-        for block in blocks
-    }
+            found[block.name].add(refitted.answer(block), again)
+    return {block.name: found[block.name].error(shown.answer(block), history, count) for block in blocks}
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class _BlockErrors:
+    """What all refits show of one block, in units of its grid.
+
+    counts: shape (rows,). place: of the measurement that answers it without the hypothesis. squares: summed over the
+    refits, shape (rows,). total: summed L1 errors. residual: summed mean squares of what was measured less the answers.
+    """
+
+    block: QueryBlock
+    counts: FloatArray
+    place: tuple[int, int] | None
+    squares: FloatArray
+    total: float = 0.0
+    residual: float = 0.0
+
+    @classmethod
+    def of(cls, block: QueryBlock, counts: FloatArray, history: Sequence[Measurement]) -> _BlockErrors:
+        return cls(block=block, counts=counts, place=measured_at(block, history), squares=np.zeros(block.rows))
+
+    def add(self, answers: FloatArray, history: Sequence[Measurement]) -> None:
+        """One refit, and the measurements that it was fitted to."""
+        off = answers - self.counts
+        self.squares += off * off
+        self.total += float(np.abs(off).sum())
+        self.residual += self._residual(answers, history)
+
+    def error(self, answers: FloatArray, history: Sequence[Measurement], refits: int) -> RefitError:
+        """Of the released answers, from those to the refits.
+
+        Where the released answers are further from what was measured than refits are, they miss something that the
+        release's own rows do not show: the mean square error is larger by the difference of the two mean squares.
+        """
+        squares, doubt = self.squares / refits, TUNING.doubt * (2.0 / self.block.rows) ** 0.5
+        more = max(0.0, self._residual(answers, history) - self.residual / refits * (1.0 + doubt))
+        mean, scale = float(squares.mean()), float(self.block.scale)
+        times = (1.0 + more / mean) ** 0.5 if mean > 0.0 else 1.0
+        each = _larger(squares, self.counts, refits) if mean > 0.0 else np.full(squares.shape, more**0.5)
+        return RefitError(each=each * (times * scale), total=self.total / refits * times * scale)
+
+    def _residual(self, answers: FloatArray, history: Sequence[Measurement]) -> float:
+        if self.place is None:
+            return 0.0
+        one, index = history[self.place[0]], self.place[1]
+        return float(np.mean((_answered(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
+
+
+def measured_at(block: QueryBlock, history: Sequence[Measurement]) -> tuple[int, int] | None:
+    """The last measurement, and the place in it, of a block of this name or of a marginal over all its attributes."""
+    axes = frozenset(block.axes)
+    for number in reversed(range(len(history))):
+        for place, one in enumerate(history[number].blocks):
+            if one.name == block.name or (one.is_marginal and axes.issubset(one.axes)):
+                return number, place
+    return None
+
+
+def _answered(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:
+    """A block's answers from what was measured of itself, or of a marginal."""
+    if source.name == block.name:
+        return values.astype(np.float64)
+    sizes = [size for factor in source.factors for size in factor.sizes]
+    answers: FloatArray = block.answer(GroupEstimate(axes=source.axes, cells=values.reshape(sizes).astype(np.float64)))
+    return answers
 
 
 def refit_count(blocks: Sequence[QueryBlock], history: Sequence[Measurement]) -> int:

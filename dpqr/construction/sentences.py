@@ -136,7 +136,8 @@ def certainty(release: Release) -> str:
         return " ".join(sentences)
     if release.plan.stop is None:
         return (
-            f"No certificate: no bound on the errors was bought (--certify SHARE buys one). {bars_words(release.bars)}"
+            "No certificate: this schedule has no stop test, so no bound on the error of all answers was bought. "
+            f"{bars_words(release.bars)}"
         )
     return (
         "No certificate: the loop ended without meeting its stop test, so no bound on the error of all answers was "

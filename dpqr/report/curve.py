@@ -10,6 +10,7 @@ from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderR
 from rich.text import Text
 
 from dpqr.construction.answered import DETAIL, AnsweredBlock
+from dpqr.construction.intervals import FACTOR
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.errors import UsageFault
 from dpqr.report.answers_view import more_words
@@ -17,6 +18,7 @@ from dpqr.report.bars import shading
 from dpqr.report.digits import answer_texts
 from dpqr.report.wording import plain
 
+ADDED = "shaded: estimated 95% interval, the errors of the answers added up"
 HEIGHT, NARROWEST = 9, 20
 """Lines of a curve (odd: one is in the middle), and the fewest columns of text."""
 
@@ -129,7 +131,7 @@ def curve_view(block: AnsweredBlock, rows: int) -> RenderableType:
     prefix = _is_prefix(shown)
     curves = list(_curves(shown, prefix))
     high = max((curve.top for curve in curves), default=0.0) or 1.0
-    legend = [shading(shown)] if prefix and shown.certain else []
+    legend = [shading(shown)] if prefix and shown.certain else [Text(ADDED, style="dim")] if shown.erring else []
     return Group(*(Drawing(curve=curve, high=high) for curve in curves), *more_words(block.rows - rows), *legend)
 
 
@@ -143,18 +145,18 @@ def _is_prefix(block: AnsweredBlock) -> bool:
 
 
 def _curves(block: AnsweredBlock, prefix: bool) -> Iterator[Curve]:
-    """Of a sum of answers no interval is known."""
+    """The error of a sum is at most the sum of the errors, however they depend on each other."""
     *others, last = block.columns
     found: dict[tuple[str, ...], list[int]] = {}
     for row in range(block.rows):
         if prefix or last.places[row] < len(last.texts) - last.own:
             found.setdefault(block.cells(row)[:-1], []).append(row)
     for cells, rows in found.items():
-        nothing = np.full(len(rows), np.nan)
+        values, margin = np.cumsum(block.estimate[rows]), FACTOR * np.cumsum(block.error[rows])
         yield Curve(
             title=", ".join(f"{column.name}={cell}" for column, cell in zip(others, cells, strict=True)),
             names=tuple(last.texts[last.places[row]] for row in rows),
-            values=block.estimate[rows] if prefix else np.cumsum(block.estimate[rows]),
-            lower=block.lower[rows] if prefix else nothing,
-            upper=block.upper[rows] if prefix else nothing,
+            values=block.estimate[rows] if prefix else values,
+            lower=block.lower[rows] if prefix else values - margin,
+            upper=block.upper[rows] if prefix else values + margin,
         )

@@ -1,16 +1,17 @@
 """Error bars: how often they cover, how wide they are, and what they cost.
 
-python tests/benchmarks/error_bars.py [--half report] [--tables 70] [--eps 0.1 1 10] [--error-bars free]
+python tests/benchmarks/error_bars.py [--half report] [--tables 68] [--eps 0.1 1 10] [--error-bars free]
     [--data adult-coded.csv --runs 7]
 
-Releases of marginals of made-up tables; of Adult's 91 pairs where --data is given. The tables come from public seeds, in
-two halves that share none: constants were set on `constants`, the table of RESULTS.md is of `report`. One line an eps:
+Releases of marginals of made-up tables; of Adult's 91 pairs where --data is given. The tables come from public seeds,
+in two halves that share none: constants were set on `constants`, RESULTS.md shows `report`. One line an epsilon:
 
 measured    part of the proved intervals that hold the true answer; nominal .95 (discrete noise: a little more)
-estimate    part of estimate +- 1.96 errors that hold it, over all answers; over those of unmeasured blocks; and by size
-            of the estimate
+estimate    part of estimate +- 1.96 errors that hold it, over all answers; over those of unmeasured blocks (left out);
+            and by size of the estimate
 worst       coverage of estimate +- 1.96 errors that all but a twentieth of the blocks of ten answers and more exceed
 width       mean error over that of an oracle, which scales each block's to the block's true L1 error
+lost        of all releases, the part whose errors are not known
 CPU         of the error bars, over that of the run before them
 """
 
@@ -21,7 +22,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import combinations
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -56,8 +57,8 @@ class Quiet:
 
 @dataclass
 class Found:
-    """Of one release: for every answer whether the bar holds, its size, error, the oracle's error, and its block's
-    number; whether the block was measured; whether the proved intervals hold; CPU seconds of the run and of the bars."""
+    """One release: of every answer whether its bar holds, its size, error, the oracle's error, its block's number,
+    whether the block was left out, and whether the proved interval holds; CPU seconds of the run and of the bars."""
 
     covered: np.ndarray
     size: np.ndarray
@@ -71,18 +72,15 @@ class Found:
 
 
 def made(number: int) -> Task:
-    """A made-up table of its own shape."""
+    """A made-up table of its own shape; every fourth one is asked for triples."""
     generator = np.random.default_rng([number, 19])
-    ways = 3 if number % 4 == 3 else 2
-    sizes = tuple(
-        int(generator.choice((2, 3, 5, 8, 12, 20, 40))) for _ in range(generator.integers(5, 14 - 3 * (ways - 2)))
-    )
-    if ways == 3:
-        sizes = tuple(min(size, 12) for size in sizes)
+    triples = number // 2 % 4 == 3
+    choices, columns = ((2, 3, 5, 8, 12), (4, 8)) if triples else ((2, 3, 5, 8, 12, 20, 40), (5, 12))
+    sizes = tuple(int(size) for size in generator.choice(choices, generator.integers(*columns)))
     rows = int(np.exp(generator.uniform(np.log(1000), np.log(50_000))))
-    codes = MAKERS[number // 4 % len(MAKERS)](generator, rows, sizes)
+    codes = MAKERS[number // 2 % 5 % len(MAKERS)](generator, rows, sizes)
     named = {f"c{place:02}": size for place, size in enumerate(sizes)}
-    return Task(name=f"made-up {number}", sizes=named, codes=codes, marginals=tuple(combinations(named, ways)))
+    return Task(name=f"{number}", sizes=named, codes=codes, marginals=tuple(combinations(named, 3 if triples else 2)))
 
 
 def adult(path: Path) -> Task:
@@ -116,12 +114,9 @@ def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
         factor = release.bars.factors.get(name, 1.0)
         oracle = error * (off.sum() / (predicted * factor)) if predicted > 0 else error
         proved = np.where(np.isnan(noisy.margin), np.nan, (noisy.lower <= truth) & (truth <= noisy.upper))
-        rows = np.ones(len(off))
-        parts.append(
-            (off <= 1.96 * error, np.abs(answers.estimate), error, oracle, rows * number, rows * (name in left), proved)
-        )
-    covered, size, error, oracle, block, unread, proved = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return Found(covered, size, error, oracle, block, unread > 0, proved, run, bars)
+        same = np.full(len(off), number), np.full(len(off), name in left)
+        parts.append((off <= 1.96 * error, np.abs(answers.estimate), error, oracle, *same, proved))
+    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)), run, bars)
 
 
 def mean(values: np.ndarray) -> float:
@@ -130,16 +125,17 @@ def mean(values: np.ndarray) -> float:
 
 def worst(found: Found) -> np.ndarray:
     """Coverage of every block of FEWEST answers and more."""
-    counts = np.bincount(found.block.astype(int))
-    shares = np.bincount(found.block.astype(int), found.covered) / counts
+    counts = np.bincount(found.block)
+    shares = np.bincount(found.block, found.covered) / counts
     return shares[counts >= FEWEST]
 
 
 def line(name: str, releases: list[Found]) -> str:
     """Each release counts as much as another."""
+    lost = sum(bool(np.isnan(one.error).any()) for one in releases) / len(releases)
     by_size = [
         mean(np.array([mean(one.covered[(one.size >= low) & (one.size < high)].astype(float)) for one in releases]))
-        for low, high in zip(CLASSES[:-1], CLASSES[1:], strict=True)
+        for low, high in pairwise(CLASSES)
     ]
     figures = (
         mean(np.array([mean(one.proved) for one in releases])),
@@ -148,6 +144,7 @@ def line(name: str, releases: list[Found]) -> str:
         *by_size,
         float(np.quantile(np.concatenate([worst(one) for one in releases]), 0.05)),
         mean(np.array([one.error.sum() / one.oracle.sum() for one in releases if one.oracle.sum() > 0])),
+        lost,
         sum(one.bars for one in releases) / sum(one.run for one in releases),
     )
     return f"{name:<22} {len(releases):>4} " + " ".join(f"{figure:>8.3f}" for figure in figures)
@@ -171,8 +168,8 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=1)
     given = parser.parse_args()
     more = {"error_bars": given.error_bars} if given.error_bars else {}
-    sizes = [f"{low:g}-{high:g}" for low, high in zip(CLASSES[:-1], CLASSES[1:], strict=True)]
-    names = ("measured", "estimate", "left out", *sizes, "worst", "width", "CPU")
+    sizes = [f"{low:g}-{high:g}" for low, high in pairwise(CLASSES)]
+    names = ("measured", "estimate", "left out", *sizes, "worst", "width", "lost", "CPU")
     print(f"{'':<22} {'n':>4} " + " ".join(f"{name:>8}" for name in names))
     for eps in given.eps:
         releases = [looked_at(task, eps, given.delta, more) for task in tasks(given)]

@@ -57,10 +57,10 @@ def measured(document):
 
 
 def squeezed(text):
-    """The table's lines without the estimates (the update rule's business), blanks made single."""
+    """The table's lines without the estimates and their errors (the update rule's business), blanks made single."""
     lines = [line.split() for line in text.splitlines()]
-    shown = ([*line[:-6], *line[-5:-4], *line[-3:]] for line in lines[1:])
-    return [" ".join([*lines[0][:2], *lines[0][3:]]), *map(" ".join, shown)]
+    shown = ([*line[:-7], *line[-5:-4], *line[-3:]] for line in lines[1:])
+    return [" ".join([*lines[0][:2], *lines[0][4:]]), *map(" ".join, shown)]
 
 
 def test_the_table(desk):

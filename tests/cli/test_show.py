@@ -37,14 +37,16 @@ def test_in_json_the_record(released):
 def test_answers_in_a_pipe_are_complete(released):
     lines = released.run("show", "out", "--query", QUERY).out.splitlines()
     assert lines[0] == "marginal(sex,age): 10 answers"
-    assert lines[1].split() == ["sex", "age", "estimate", "measured", "noise", "lower", "upper"]
-    assert len(lines) == 2 + 10 + 1
+    assert lines[1].split() == ["sex", "age", "estimate", "error", "measured", "noise", "lower", "upper"]
+    assert len(lines) == 2 + 10 + 2
 
 
 def test_answers_in_json_have_all_digits(released):
     answers = released.run("show", "out", "--query", QUERY, "--json").json
     table = csv.read_csv(released.path / "out/answers.csv")
     assert [answer["estimate"] for answer in answers] == table["estimate"].to_pylist()[:10]
+    assert [answer["error"] for answer in answers] == table["error"].to_pylist()[:10]
+    assert [answer["basis"] for answer in answers] == table["basis"].to_pylist()[:10] == ["measured"] * 10
     assert [answer["lower"] for answer in answers] == table["lower"].to_pylist()[:10]
     assert len(released.run("show", "out", "--query", QUERY, "--json", "--rows", "2").json) == 2
 

@@ -25,8 +25,7 @@ Total        basic: eps 1 (charged) [opening 0.2, selection 0.16, measurement 0.
 Charged      by basic: the one theorem that holds without a delta; the others are shown for
              comparison
 Accuracy     No certificate: this schedule has no stop test, so no bound on the error of all answers
-             was bought. Noise deviation and interval speak of the measured value beside them, not
-             of the estimate.
+             was bought. Noise deviation and interval speak of the measured value beside them.
 Note         ages above 60 are clipped
 Note         the fit is heuristic
 """

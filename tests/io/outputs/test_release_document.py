@@ -203,6 +203,14 @@ def test_the_whole_release(release):
         "receipt": [],
         "certificate": None,
         "intervals": document["intervals"],
+        "error_bars": {
+            "words": "Noise deviation and interval speak of the measured value beside them.",
+            "refits": 0,
+            "source": "refits alone",
+            "factors": {},
+            "predicted": {},
+            "missing": None,
+        },
         "dropped": None,
         "errors": None,
         "bounds": None,
@@ -231,7 +239,7 @@ def test_intervals_state_their_level_and_what_they_do_not_cover(release):
     stated = release_document(release)["intervals"]
     assert stated["level"] == 0.95
     assert "each single pair" in stated["words"]
-    assert "whose error no interval covers" in stated["words"]
+    assert "which no theorem covers" in stated["words"]
 
 
 def test_a_certificate_is_a_figure_and_a_sentence(release):
