@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from dpqr.api.documents import Checked, check, domain_file, init, schema
     from dpqr.api.domain import Domain, domain_from
     from dpqr.api.evaluate import Evaluation, evaluate
+    from dpqr.api.forecast import Forecast, forecast
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
@@ -52,6 +53,7 @@ __all__ = [
     "Domain",
     "DpqrError",
     "Evaluation",
+    "Forecast",
     "GoalMissed",
     "HypothesisFailed",
     "InfeasiblePlan",
@@ -73,6 +75,7 @@ __all__ = [
     "domain_file",
     "domain_from",
     "evaluate",
+    "forecast",
     "guide",
     "init",
     "list_strategies",
@@ -93,6 +96,7 @@ _PLACES = {
     "Comparison": "dpqr.api.verify",
     "Domain": "dpqr.api.domain",
     "Evaluation": "dpqr.api.evaluate",
+    "Forecast": "dpqr.api.forecast",
     "Ledger": "dpqr.api.ledger",
     "Page": "dpqr.api.build",
     "Plan": "dpqr.api.plan",
@@ -107,6 +111,7 @@ _PLACES = {
     "domain_file": "dpqr.api.documents",
     "domain_from": "dpqr.api.domain",
     "evaluate": "dpqr.api.evaluate",
+    "forecast": "dpqr.api.forecast",
     "guide": "dpqr.api.build",
     "init": "dpqr.api.documents",
     "list_strategies": "dpqr.api.build",

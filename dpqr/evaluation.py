@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.data.arrays import FloatArray
-from dpqr.data.histogram import Counts
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.data.histogram import Counts, occupied
 from dpqr.data.unit import PrivacyUnit
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.events import PrivacyEvent
@@ -56,6 +56,31 @@ def true_answers(data: Private[Counts], blocks: tuple[QueryBlock, ...]) -> Truth
         code ever opens a seal.
     """
     return measure(data, ExactAnswers(blocks=blocks), accountant=PublicFilter(), noise=SystemNoise()).value
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OccupiedCells:
+    """The table itself: codes of its occupied cells, and their counts.
+
+    Privacy:
+        None: its event costs more than any budget.
+    """
+
+    @property
+    def event(self) -> PrivacyEvent:
+        return ExactEvent().as_event
+
+    def sample(self, value: Counts, noise: NoiseSource) -> tuple[AnyArray, IntArray]:
+        return occupied(value)
+
+
+def public_cells(data: Private[Counts]) -> tuple[AnyArray, IntArray]:
+    """The occupied cells of a table that is public by declaration, shape (cells, attributes), and their counts.
+
+    Privacy:
+        None is left, as after `true_answers`.
+    """
+    return measure(data, OccupiedCells(), accountant=PublicFilter(), noise=SystemNoise()).value
 
 
 _ROW = PrivacyUnit()

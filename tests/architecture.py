@@ -72,6 +72,7 @@ GUARDED_NAMES = {
     "ExactEvent": ("privacy.exact", "evaluation"),
     "PublicFilter": ("privacy.exact", "evaluation"),
     "true_answers": ("evaluation", "app.evaluate"),
+    "public_cells": ("evaluation", "app.forecast"),
 }
 """Who may write a name, as a variable, an attribute, an import or a text that could be handed to getattr."""
 

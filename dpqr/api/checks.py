@@ -57,6 +57,15 @@ def remark(name: str, value: object) -> str:
     return text(name, value) if value != "" else ""
 
 
+def line(name: str, value: object) -> str:
+    """One line of a record, which may be empty. UsageFault for anything else."""
+    from dpqr.privacy.reason import require_line
+
+    found = remark(name, value)
+    require_line(f"--{name.replace('_', '-')}", found)
+    return found
+
+
 def truth(name: str, value: object) -> bool:
     """True or False. UsageFault for anything else."""
     if not isinstance(value, bool):

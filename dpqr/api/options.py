@@ -12,6 +12,7 @@ from dpqr.api.checks import (
     Figure,
     Path,
     figure,
+    line,
     record_count,
     remark,
     stated,
@@ -138,7 +139,7 @@ RELEASING: Mapping[str, Check] = {
     "purpose": remark,
     "by": remark,
     "approved_by": remark,
-    "publisher": remark,
+    "publisher": line,
 }
 ALL: Mapping[str, Check] = {**PLANNING, **READING, **RELEASING}
 
@@ -186,6 +187,11 @@ def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest
     held = stated(given, ALL)
     named = (held.get(name) for name in ("format", "synthetic", "bins", "if_exists"))
     return output_request(None if directory is None else os.fspath(directory), *named)
+
+
+def publisher(given: Mapping[str, object]) -> str:
+    """Whose release it is; empty: not stated."""
+    return str(stated(given, ALL).get("publisher", ""))
 
 
 def reason(given: Mapping[str, object]) -> Reason:

@@ -45,7 +45,7 @@ class Plan:
     @property
     def record(self) -> dict[str, Any]:
         """The whole plan as plain JSON values, as `dpqr release --dry-run --json` prints it."""
-        from dpqr.io.outputs.release_document import plan_document
+        from dpqr.io.outputs.plan_document import plan_document
 
         return plan_document(self._planned) | {"resources": asdict(self.resources)}
 
@@ -56,11 +56,13 @@ class Plan:
 
     @property
     def forecast(self) -> pd.DataFrame:
-        """One row a measured query: its answers, and the standard deviation of the noise on each, in records."""
+        """One row a measured query: its answers, the standard deviation of the noise on each, and their expected mean
+        absolute error where that has a closed form, in records; `dpqr.forecast` simulates the others."""
         import pandas as pd
 
-        rows = [(block.name, block.rows, block.deviation) for block in self._planned.forecast]
-        return pd.DataFrame(rows, columns=["query", "answers", "noise_deviation"])
+        rows = [(block.name, block.rows, block.deviation, block.error) for block in self._planned.forecast]
+        told = pd.DataFrame(rows, columns=["query", "answers", "noise_deviation", "error"])
+        return told.astype({"error": "float64"})
 
     @property
     def text(self) -> Receipt:

@@ -234,19 +234,15 @@ def release(
     Args:
         table: a pandas DataFrame, anything with Arrow's C stream interface, a path, or a list of paths; only read.
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
-        plan: the file of a plan (`Plan.save`, `dpqr plan --out`), which states what is not given. The run follows it,
-            or is refused where anything public has changed.
-        dataset: whose budget pays, in `ledger`.
-        out: a new directory for the files. With a ledger, a run that is killed can then be continued with `resume`.
+        plan: the file of a reviewed plan (`Plan.save`). It states what is not given, and nothing public may differ.
+        dataset: whose budget pays, in `ledger`. out: a new directory; a killed run to it continues with `resume`.
         rehearse: run on rows of the public domain, free of charge; no table is opened, and None will do.
         options: every other option of `dpqr release`, by its name with _ for -.
 
-    Raises:
-        DpqrError: of the class whose `exit_code` the command would end with.
+    Raises: DpqrError of the class whose `exit_code` the command would end with.
 
     Privacy:
-        (eps, delta)-differential privacy for the unit that the release names. Names and types of columns are looked at
-        before the budget pays, rows afterwards; nothing seeds the noise.
+        (eps, delta) for the unit that the release names. Before the budget pays, no row is looked at; no seed of noise.
     """
     request = release_request(
         _some(table, rehearse),

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Unpack
 
 from dpqr.api.checks import Figure, Path, truth
-from dpqr.api.options import ReleaseOptions, limits, output, payer, plan_request, reason, table_source
+from dpqr.api.options import ReleaseOptions, limits, output, payer, plan_request, publisher, reason, table_source
 from dpqr.api.withheld import withheld
 from dpqr.app.requests import ReleaseRequest
 from dpqr.errors import UsageFault
@@ -52,7 +52,7 @@ def release_request(
         limits=limits(options),
         payer=payer(dataset, ledger, anchor, truth("resume", resume)),
         reason=reason(options),
-        publisher=options.get("publisher") or "",
+        publisher=publisher(options),
         notes=notes,
         rehearse=truth("rehearse", rehearse),
     )

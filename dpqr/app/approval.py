@@ -6,7 +6,7 @@ from dpqr.app.budget import configured_ledger
 from dpqr.app.locked_plan import following
 from dpqr.app.release import checked_plan
 from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
-from dpqr.io.outputs.release_document import plan_hash
+from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.tables.source import STDIN, TableSource
 from dpqr.privacy.reason import Reason
 

@@ -10,7 +10,7 @@ from dpqr.app.budget import configured_ledger
 from dpqr.app.requests import LedgerRequest
 from dpqr.data.unit import PrivacyUnit
 from dpqr.io.journal.fingerprints import release_note
-from dpqr.io.outputs.release_document import plan_hash
+from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import Pricing
 from dpqr.privacy.events import Composition

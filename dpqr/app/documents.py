@@ -61,24 +61,25 @@ def fix_documents(queries: Given, domain: Given | None) -> list[Fixed]:
     return written
 
 
-def write_new(path: str, text: str) -> None:
-    """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left."""
+def write_new(path: str, text: str, option: str = "--out") -> None:
+    """Write a new text file; an existing one is never overwritten, and of a failed write nothing is left. option: that
+    named it."""
     target = Path(path)
     try:
         target.touch(exist_ok=False)
     except FileExistsError:
-        raise AlreadyThere(f"--out {path}: the file exists; choose another name or remove it") from None
+        raise AlreadyThere(f"{option} {path}: the file exists; choose another name or remove it") from None
     except OSError as error:
-        raise _unwritable(path, error) from None
+        raise _unwritable(path, error, option) from None
     try:
         target.write_text(text, encoding="utf-8", newline="\n")
     except BaseException as error:
         target.unlink()
-        raise _unwritable(path, error) if isinstance(error, OSError) else error from None
+        raise _unwritable(path, error, option) if isinstance(error, OSError) else error from None
 
 
-def _unwritable(path: str, error: OSError) -> UsageFault:
-    return UsageFault(f"--out {path}: cannot be written ({error.strerror}); choose a writable place")
+def _unwritable(path: str, error: OSError, option: str) -> UsageFault:
+    return UsageFault(f"{option} {path}: cannot be written ({error.strerror}); choose a writable place")
 
 
 def _rules(attribute: Attribute) -> dict[str, str]:

@@ -165,12 +165,12 @@ def _rows(
     domain, path, records = asked.domain, request.release, 1.0
     if files:
         place, titled, records = files.synthetic()
-        domain, path = _as_written(domain, titled=titled), str(place)
+        domain, path = as_written(domain, titled=titled), str(place)
     counted = exact_answers(request.table_at(path), replace(asked, domain=domain), limits)
     return [answers * records for answers in counted.answers]
 
 
-def _as_written(domain: Domain, *, titled: bool) -> Domain:
+def as_written(domain: Domain, *, titled: bool) -> Domain:
     """The same cells, where a table holds their titles; or where it holds those of labels, and values in bins."""
     if titled:
         return Domain(tuple(Attribute(name=each.name, axis=Labels(each.titles())) for each in domain.attributes))

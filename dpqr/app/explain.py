@@ -7,11 +7,12 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.app.planning import WITHOUT_N, fraction, plan_release, read_documents
+from dpqr.app.planning import ONE_TABLE, WITHOUT_N, fraction, plan_release, read_documents
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import settled
 from dpqr.app.strategies import USES
 from dpqr.app.units import unit_of
+from dpqr.construction.forecast import closed_mean
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan
 from dpqr.io.documents.queries import QueriesDocument
@@ -33,7 +34,7 @@ def explain(request: PlanRequest) -> Explanation:
     """
     document = read_documents(request.queries, request.domain, strict=request.strict)
     stated, asked = fraction(request.alpha, "--alpha"), replace(request, alpha=None)
-    chosen, reasons = settled(asked, document.workload)
+    chosen, reasons = _chosen(asked, document)
     forecasts = tuple(_forecast(asked, document, name) for name in SCHEDULES.builtins if name != "auto")
     promised = {rule: dict(_promised(asked, document, rule)) for rule in UPDATES.builtins}
     smallest = min((alpha for alphas in promised.values() for alpha in alphas.values()), default=USUAL_ALPHA)
@@ -49,8 +50,8 @@ def explain(request: PlanRequest) -> Explanation:
         queries=document.workload.rows,
         blocks=len(document.workload.blocks),
         n=request.n,
-        chosen=chosen.schedule,
-        reason=" ".join(reasons) or USES[chosen.schedule],
+        chosen=chosen,
+        reason=reasons or USES[chosen],
         schedules=forecasts,
         alpha=stated or smallest,
         rules=tuple(_bounds(problem, name, promised[name]) for name in UPDATES.builtins),
@@ -102,6 +103,16 @@ def _plain(rule: RuleBounds) -> dict[str, Any]:
     return {**asdict(rule), "alphas": {variant: float(alpha) for variant, alpha in rule.alphas.items()}}
 
 
+def _chosen(request: PlanRequest, document: QueriesDocument) -> tuple[str, str]:
+    """The schedule that a release takes, and why."""
+    settled_request, reasons = settled(request, document.workload)
+    try:
+        plan = plan_release(_asked(request, "auto"), document)
+    except InfeasiblePlan:
+        return settled_request.schedule, " ".join(reasons)
+    return plan.schedule.name, ONE_TABLE if ONE_TABLE in plan.notes else " ".join(reasons)
+
+
 def _asked(request: PlanRequest, schedule: str) -> PlanRequest:
     """The request with that schedule; under add-remove a declared n goes only to those that use one."""
     idle = request.neighbours == Neighbours.ADD_REMOVE.value and schedule in WITHOUT_N
@@ -114,7 +125,8 @@ def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> Sch
     except InfeasiblePlan as refusal:
         return ScheduleForecast(name=name, use=USES[name], refusal=str(refusal))
     alpha = None if plan.stop is None or plan.problem.alpha is None else float(plan.problem.alpha)
-    return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=plan.noise, alpha=alpha)
+    noise, error = plan.typical_noise, closed_mean(plan)
+    return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=noise, error=error, alpha=alpha)
 
 
 def _promised(request: PlanRequest, document: QueriesDocument, rule: str) -> Iterator[tuple[Variant, Fraction]]:

@@ -13,8 +13,8 @@ from dpqr.app.planning import plan_release
 from dpqr.app.reading import count_column
 from dpqr.app.requests import ReleaseRequest
 from dpqr.errors import AlreadyThere, DocumentError, UsageFault
+from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
-from dpqr.io.outputs.release_document import plan_document
 from dpqr.io.outputs.release_files import file_names
 
 ASKED = ("unit", "n", "most", "persons", "budget", "domain", "workload", "seed", "accountant")

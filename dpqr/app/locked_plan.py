@@ -10,21 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from itertools import zip_longest
+from math import isclose
 from pathlib import Path
 from typing import Any
 
 from dpqr.app.public_request import stated_request
-from dpqr.app.requests import LockedPlan, PlanRequest, ReleaseRequest
+from dpqr.app.requests import PlanRequest, ReleaseRequest
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.documents.decoding import spoken
 from dpqr.io.documents.positions import member
 from dpqr.io.documents.sources import states_domain
 from dpqr.io.journal.ledger_journal import TUNED_ELSEWHERE
 from dpqr.io.outputs.atomic import SingleFile, reserve_file
+from dpqr.io.outputs.plan_document import PLAN_FORMAT, SEAL, plan_document, sealed
 from dpqr.io.outputs.record import document_text, read_record
-from dpqr.io.outputs.release_document import PLAN_FORMAT, SEAL, plan_document, sealed
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import STDIN, TableSource
+from dpqr.strategies.inputs import LockedPlan
 from dpqr.strategies.plan import Plan
 
 SPOKEN = ("notes", SEAL)
@@ -134,6 +136,8 @@ def differences(old: Any, new: Any, path: str) -> Iterator[tuple[str, str, str]]
     elif isinstance(old, list | tuple) and isinstance(new, list | tuple):
         for index, (one, other) in enumerate(zip_longest(old, new, fillvalue=_ABSENT)):
             yield from differences(one, other, member(path, index))
+    elif isinstance(old, float) and isinstance(new, float) and isclose(old, new, rel_tol=1e-6):
+        return  # forecasts in floating point; what is charged is exact text
     elif old != new or isinstance(old, bool) is not isinstance(new, bool):
         yield path, _words(old), _words(new)
 

@@ -10,7 +10,15 @@ from typing import Any, TypeVar
 
 from dpqr.app.notes import fact_notes, warnings
 from dpqr.app.requests import PlanRequest
-from dpqr.app.roles import asked_roles, chosen_schedule, chosen_wishes, foreign_notes, refuse_idle_options, settled
+from dpqr.app.roles import (
+    asked_roles,
+    chosen_schedule,
+    chosen_wishes,
+    foreign_notes,
+    is_free,
+    refuse_idle_options,
+    settled,
+)
 from dpqr.app.units import unit_notes, unit_of
 from dpqr.data.attribute import Codes
 from dpqr.data.domain import Domain, may_leave_out, unstated_faults
@@ -23,8 +31,10 @@ from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.auto import TUNING as AUTO
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.error_bars import WithErrorBars
+from dpqr.strategies.schedules.marginals.schedule import Marginals
 
 Made = TypeVar("Made")
 
@@ -32,6 +42,8 @@ NUMBER = 8
 """Bytes of one count, probability or answer."""
 
 SIZES_SHOWN = 6
+
+ONE_TABLE = "--schedule auto: marginals, for one table of all columns has much less noise than rounds would leave"
 
 UNPAID = ("free", "none")
 """What --error-bars may say beside a share: estimated from released values alone, or not at all."""
@@ -68,6 +80,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
     _refuse_theory_of_persons(request, unit)
+    free = is_free(request, document.workload)
     request, reasons = settled(request, document.workload)
     schedule, wishes, foreign = _roles(request)
     require_stated_rules(document.domain, unit)
@@ -86,12 +99,24 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     )
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
+    if free and (table := _one_table(plan, _with_more(Marginals(), request, unit), wishes)):
+        plan, reasons = table, (ONE_TABLE,)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*notes, *unit_notes(unit, document.columns))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
-    most = max(plan.bytes, memory)
-    return replace(plan, notes=notes, asked=asked_roles(request), bytes=most, error_bars=bars), document
+    plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
+    return plan, document
+
+
+def _one_table(plan: Plan, marginals: Planner, wishes: Wishes) -> Plan | None:
+    """One measurement of the table of all columns, where it leaves much less noise than these rounds; else None."""
+    try:
+        table = least_noise(plan.problem, plan.budget, marginals, wishes)
+    except (InfeasiblePlan, UsageFault):
+        return None
+    clear = table.typical_noise <= AUTO.table_noise * plan.typical_noise
+    return table if clear and not table.rounds and not table.named("search") else None
 
 
 def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:

@@ -11,8 +11,7 @@ import os
 import numpy as np
 
 from dpqr.app.requests import ReleaseRequest
-from dpqr.data.arrays import AnyArray
-from dpqr.data.domain import Domain
+from dpqr.construction.public_tables import possible_rows
 from dpqr.data.histogram import DenseHistogram
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.read_release import read_release
@@ -40,11 +39,7 @@ def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
     """
     rows, shape = rehearsed_rows(problem), problem.domain.shape
     generator = public_generator(problem.seed)
-    codes = [generator.integers(size, size=rows) for size in shape]
-    possible = np.flatnonzero(~_impossible(problem.domain, codes))
-    if 0 < len(possible) < rows:
-        chosen = generator.choice(possible, size=rows)
-        codes = [column[chosen] for column in codes]
+    codes = possible_rows(problem.domain, [generator.integers(size, size=rows) for size in shape], generator)
     cells = tally(shape, problem.domain.size, limits.cells)
     cells.add(codes, rows, None)
     nothing_dropped = DenseHistogram(np.zeros((), dtype=np.int64))
@@ -59,11 +54,3 @@ def require_rehearsable(request: ReleaseRequest) -> None:
     if given is None or not os.path.isdir(given) or read_release(given).record.get("rehearsal"):
         return
     raise AlreadyThere(f"--out {given}: holds a release, and a rehearsal never replaces one; choose another directory")
-
-
-def _impossible(domain: Domain, codes: list[AnyArray]) -> AnyArray:
-    """Which rows the domain file declares impossible, shape (rows,)."""
-    found = np.zeros(len(codes[0]), dtype=bool)
-    for region in domain.facts.impossible:
-        found |= region.cells[tuple(codes[axis] for axis in region.axes)]
-    return found

@@ -65,6 +65,11 @@ def dry_run(request: ReleaseRequest) -> tuple[Plan, Resources]:
     return plan, resources(plan, request.output)
 
 
+def planned(request: ReleaseRequest) -> Plan:
+    """The plan alone: neither output nor what is left of a budget is looked at. Raises: DpqrError."""
+    return checked_plan(request)[0]
+
+
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
@@ -76,7 +81,7 @@ def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     plan = replace(plan, notes=(*request.notes, *plan.notes, *held.bits), inputs=inputs)
     if request.locked:
         require_unchanged(request.locked, plan)
-        plan = replace(plan, inputs=replace(inputs, locked=request.locked.document))
+        plan = replace(plan, inputs=replace(inputs, locked=request.locked))
     return plan, held
 
 
@@ -86,7 +91,6 @@ def release(
     *,
     planned: Callable[[Plan], None] = lambda _: None,
     noise: NoiseSource | None = None,
-    date: str | None = None,
 ) -> Release:
     """One private release, from documents to files on disk.
 
@@ -98,7 +102,6 @@ def release(
         progress: is called with the part of the table that is read, and with every finished round.
         planned: is called with the plan, and may still refuse.
         noise: the operating system's, unless a test passes another.
-        date: the UTC day that the record names; None: today's, as it is before the table is opened.
 
     Raises:
         DpqrError: of the kind that names the exit code; `paid_run` says what becomes of the reservation.
@@ -107,11 +110,11 @@ def release(
         The plan's budget for one run, for the unit that the plan names; what a dataset's runs cost together is known to
         a ledger only. The unit follows from the source's own count column, whatever the request says.
     """
+    request = _dated(request)
     output, payer = request.output, None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     plan, held = checked_plan(request)
-    date = date or datetime.now(UTC).date().isoformat()
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
     target, prices = _reserved(output, payer), whole_prices(plan)
@@ -123,12 +126,22 @@ def release(
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
         draws = Draws(data=table.counts, accountant=run.guard, noise=source, journal=run.journal)
         drawn = construct(plan, draws, table.dropped, run.guard, progress, prices, run.paid)
-        reason = run.paid.reason if run.paid else request.reason
-        finished = replace(drawn, reason=reason, date=date, publisher=request.publisher, rehearsed=rehearsed)
+        finished = _named(drawn, request, run, rehearsed)
         if target:
             _write(finished, target, output)
         run.released()
     return finished
+
+
+def _dated(request: ReleaseRequest) -> ReleaseRequest:
+    """With today's date, where none is stated: taken before the table is opened, so that no row can decide it."""
+    return request if request.date else replace(request, date=datetime.now(UTC).date().isoformat())
+
+
+def _named(drawn: Release, request: ReleaseRequest, run: PaidRun, rehearsed: int | None) -> Release:
+    """With what the record says of the request."""
+    reason = run.paid.reason if run.paid else request.reason
+    return replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
 
 
 def save(finished: Release, output: OutputRequest) -> None:

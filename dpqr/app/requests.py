@@ -5,7 +5,6 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -15,7 +14,8 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.ledger import DataKind
 from dpqr.privacy.policy import Policy
-from dpqr.privacy.reason import UNSTATED, Reason, require_line
+from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.strategies.inputs import LockedPlan
 
 AnswerForm = Literal["csv", "parquet", "json"]
 SyntheticForm = Literal["rows", "cells"]
@@ -109,18 +109,11 @@ class LedgerRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LockedPlan:
-    """A plan that was written to be reviewed. name: its file; document: its plain JSON, whose seal is sound."""
-
-    name: str
-    document: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ReleaseRequest:
     """One release. source: the private table. payer: whose budget pays; None: no ledger is used. reason: why, and who
-    asks. publisher: whose release it is. notes: what the plan shall say of the request itself. rehearse: on rows of the
-    public domain. locked: the plan that the run must follow; None: none was reviewed."""
+    asks. publisher: whose release it is. date: the UTC day that the record names; empty: today. notes: what the plan
+    shall say of the request itself. rehearse: on rows of the public domain. locked: the plan that the run must follow;
+    None: none was reviewed."""
 
     source: TableSource
     plan: PlanRequest
@@ -129,12 +122,10 @@ class ReleaseRequest:
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
     publisher: str = ""
+    date: str = ""
     notes: tuple[str, ...] = ()
     rehearse: bool = False
     locked: LockedPlan | None = None
-
-    def __post_init__(self) -> None:
-        require_line("--publisher", self.publisher)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,3 +288,33 @@ class SweepRequest:
     def sources(self) -> dict[str, TableSource]:
         """The table, if there is one."""
         return {} if self.source is None else {"public": self.source}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalRequest:
+    """What a release shall keep, as decimal text. error: --error; relative: --relative, which may end in %.
+
+    names: of the queries that shall keep it (--for); none: their mean shall.
+    """
+
+    error: str | None = None
+    relative: str | None = None
+    confidence: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastRequest:
+    """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
+
+    n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
+    earlier release with synthetic rows. runs: simulated releases on each public table; None: by the time of one.
+    """
+
+    release: ReleaseRequest
+    epsilons: tuple[str, ...] = ()
+    goal: GoalRequest | None = None
+    n: int | None = None
+    proxy: TableSource | None = None
+    like: str | None = None
+    runs: int | None = None

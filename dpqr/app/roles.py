@@ -43,12 +43,11 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     """The request with a schedule of its own in place of `auto`, and sentences that say which and why.
 
     Options of `rounds`, and strategies that other schedules do not go with, choose `rounds`; so does an unread
-    workload, for a look at the options alone.
+    workload, for a look at the options alone. Whether one table takes the place of rounds, `plan_release` decides.
     """
     if request.schedule != "auto":
         return request, ()
-    stated = any(getattr(request, option) is not None for option, owners in OWN_OPTIONS.items() if "rounds" in owners)
-    if stated or workload is None or request.update not in (None, HOUSE_UPDATE) or request.replay is False:
+    if workload is None or _states_rounds(request):
         return replace(request, schedule="rounds"), ()
     found = Auto().choose(workload)
     if found.name in UNFILTERED and request.accountant not in (None, *FILTERS):
@@ -56,6 +55,18 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
         found = Chosen(fixed, f"--schedule auto: {fixed}, for --accountant {request.accountant} is no filter")
     name = "rounds" if request.update and found.name in OWN_UPDATES else found.name
     return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
+
+
+def is_free(request: PlanRequest, workload: Workload) -> bool:
+    """Whether `auto` takes rounds here, though nothing that is stated asks for them."""
+    free = request.schedule == "auto" and not _states_rounds(request)
+    return free and request.accountant in (None, *FILTERS) and Auto().choose(workload).name == "rounds"
+
+
+def _states_rounds(request: PlanRequest) -> bool:
+    """Whether options of `rounds` are stated, or strategies that other schedules do not go with."""
+    stated = any(getattr(request, option) is not None for option, owners in OWN_OPTIONS.items() if "rounds" in owners)
+    return stated or request.update not in (None, HOUSE_UPDATE) or request.replay is False
 
 
 def chosen_wishes(request: PlanRequest) -> Wishes:

@@ -1,18 +1,76 @@
-"""`dpqr plan`: what a release would do, before there is a table."""
+"""`dpqr plan`: what a release would do, and the error that it is expected to have, before any data is opened."""
 
 from __future__ import annotations
 
-from functools import partial
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from dpqr.cli import groups, options
+from dpqr.cli.completion import TABLES
+from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
+
+if TYPE_CHECKING:
+    from dpqr.app.forecast import Outlook
+    from dpqr.app.requests import ForecastRequest, GoalRequest
+    from dpqr.io.outputs.atomic import SingleFile
+
+TOP = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecasting:
+    """What is forecast, and on which public tables."""
+
+    error: str | None
+    relative: str | None
+    confidence: str | None
+    names: tuple[str, ...]
+    proxy: tuple[str, ...]
+    like: str | None
+    runs: int | None
+    top: int
+    svg: str | None
+
+    @property
+    def goal(self) -> GoalRequest | None:
+        """None: no goal is stated."""
+        from dpqr.app.requests import GoalRequest
+
+        stated = self.error or self.relative or self.confidence or self.names
+        if not stated:
+            return None
+        return GoalRequest(error=self.error, relative=self.relative, confidence=self.confidence, names=self.names)
+
+
+def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The goal, the public tables and the plot, as `wanted`."""
+    option = options.under("Forecast")
+    public = {"metavar": "FILE", "callback": options.named, "shell_complete": TABLES}
+    return options.added(
+        options.gathered(Forecasting, "wanted")(command),
+        option("--error", metavar="X", help="Find the smallest epsilon: an answer's mean error is at most X records."),
+        option("--relative", metavar="X", help="The same for the L1 error over n, 0.02 or 2%."),
+        option("--confidence", metavar="P", help="The part of the releases that keep the goal. [default: 0.95]"),
+        option("--for", "names", metavar="QUERY", multiple=True, help="Queries that each keep the goal. [their mean]"),
+        option("--proxy", multiple=True, help="Simulate on this table. You declare it public.", **public),
+        option(
+            "--like", metavar="DIR", callback=options.named, help="Simulate on an earlier release's synthetic rows."
+        ),
+        option("--runs", metavar="N", type=Whole(1, 10_000), help="Simulated releases on each table. [default: 8; 3]"),
+        option("--top", metavar="N", type=Whole(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
+        option("--svg", metavar="FILE", callback=options.named, help="Write the plot into this new file."),
+    )
 
 
 @click.command("plan", cls=options.Sectioned)
 @groups.asked
-@partial(groups.guarantee, required=True)
+@groups.guarantee
+@forecasting
 @groups.bought
 @groups.strategies
 @groups.table
@@ -22,8 +80,9 @@ from dpqr.cli.settings import settings_notes
 def command(
     *,
     documents: groups.Asked,
-    eps: str,
+    eps: str | None,
     guarantee: groups.Guarantee,
+    wanted: Forecasting,
     bought: groups.Bought,
     strategies: groups.Strategies,
     table: groups.Table,
@@ -31,21 +90,77 @@ def command(
     display: groups.Display,
     out: str | None,
 ) -> None:
-    """Plan a release; no table is named, and none is opened.
+    """Plan a release, and forecast its error. No private table is named, and none is opened.
+
+    --eps takes one epsilon, or several with commas between them. --n is the number of records to forecast for.
 
     \b
-    dpqr plan --queries q.json --eps 1
+    dpqr plan --queries q.json --eps 1 --n 50000
+    dpqr plan --queries q.json --eps 0.25,0.5,1,2 --proxy public.csv
+    dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
     dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
+    from dpqr.api.options import table_source
     from dpqr.api.requests import release_request
-    from dpqr.app.locked_plan import plan_file, save_plan
-    from dpqr.app.release import dry_run
-    from dpqr.cli.screen import Screen
+    from dpqr.app.forecast import epsilons, forecast_releases
+    from dpqr.app.requests import ForecastRequest
+    from dpqr.cli.progress import remarks
+
+    stated = groups.keywords(documents, guarantee, bought, strategies, table, payer)
+    request = ForecastRequest(
+        release=release_request(None, eps="1", notes=settings_notes(), **stated),
+        epsilons=() if eps is None else epsilons(eps),
+        goal=wanted.goal,
+        n=guarantee.n,
+        proxy=table_source(wanted.proxy, groups.keywords(table)) if wanted.proxy else None,
+        like=wanted.like,
+        runs=wanted.runs,
+    )
+    place = _place(out, request)
+    outlook = forecast_releases(request, remarks(display.progress))
+    _show(outlook, wanted, display)
+    if place:
+        _save(outlook, place)
+
+
+def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:
+    """Where the plan goes, looked at before anything is simulated."""
+    from dpqr.app.locked_plan import plan_file
+
+    if out is not None and len(request.epsilons) > 1:
+        raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
+    return None if out is None else plan_file(out)
+
+
+def _save(outlook: Outlook, place: SingleFile) -> None:
+    """The plan with its forecast, to be reviewed."""
+    from dpqr.app.forecast import forecast_document
+    from dpqr.app.locked_plan import save_plan
     from dpqr.cli.streams import say
 
-    asked = groups.keywords(documents, guarantee, bought, strategies, table, payer)
-    target = plan_file(out) if out else None
-    plan, taken = dry_run(release_request(None, eps=eps, notes=settings_notes(), **asked))
-    Screen.of(display).plan(plan, taken)
-    if target:
-        say(f"planned into {target.given}, sha256 {save_plan(plan, target)}")
+    (point,) = outlook.points
+    expected = forecast_document(point.forecast) | {"notes": list(outlook.notes)}
+    digest = save_plan(point.plan, place, {"expected": expected})
+    say(f"planned into {place.given}, sha256 {digest}")
+
+
+def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:
+    """The plan, where there is one epsilon, and the forecast: stdout."""
+    from dpqr.app.documents import write_new
+    from dpqr.app.forecast import outlook_document
+    from dpqr.cli.screen import Screen
+    from dpqr.cli.streams import product, product_json, rendered
+    from dpqr.report.forecast_plot import forecast_svg
+    from dpqr.report.forecast_view import forecast_view
+
+    found, screen = [point.forecast for point in outlook.points], Screen.of(display)
+    if wanted.svg:
+        write_new(wanted.svg, forecast_svg(found), "--svg")
+    if display.as_json:
+        product_json(outlook_document(outlook))
+        return
+    if len(outlook.points) == 1:
+        screen.plan(outlook.points[0].plan, outlook.points[0].resources)
+        product("")
+    view = forecast_view(found, outlook.notes, outlook.goal, top=wanted.top, seconds=outlook.seconds)
+    product(rendered(view, sys.stdout, screen.color))

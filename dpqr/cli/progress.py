@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -105,3 +105,10 @@ def progress(mode: str, *, color: bool = True) -> Iterator[Observer]:
         bars = Bars(Progress(*columns, console=console, transient=True))
         with closing(bars):
             yield bars
+
+
+def remarks(mode: str) -> Callable[[str], None]:
+    """What says a sentence on stderr for `mode`: to whoever looks on, as a JSON line, or not at all."""
+    if mode == "json":
+        return lambda text: say(json.dumps({"event": "forecast", "text": text}))
+    return say if mode == "auto" and watched(sys.stderr) else lambda _: None

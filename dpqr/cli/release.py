@@ -112,14 +112,12 @@ def command(
     \b
     dpqr release data.parquet --queries q.json --eps 1
     dpqr release data.csv --queries q.json --domain domain.json --eps 0.5 --delta 1e-9 --out release/
-    dpqr release data.csv --queries q.json --eps 1 --dataset survey --out release/ --dry-run
     dpqr release data.csv --plan plan.json --dataset survey --out release/
     """
     from dpqr.api.requests import release_request
     from dpqr.app.finished import already_released
 
-    if not review.plan:
-        _require_stated("queries", "eps")
+    _require_stated(review)
     request = release_request(
         data,
         eps=eps,
@@ -136,11 +134,11 @@ def command(
         _release(request, display)
 
 
-def _require_stated(*names: str) -> None:
-    """The usage error of a required option, for options that a locked plan would state."""
+def _require_stated(review: Review) -> None:
+    """The usage error of a required option, for options that a plan would state."""
     context = click.get_current_context()
-    for parameter in context.command.params:
-        if parameter.name in names and context.params[parameter.name] is None:
+    for parameter in () if review.plan else context.command.params:
+        if parameter.name in ("queries", "eps") and context.params[parameter.name] is None:
             raise click.MissingParameter(ctx=context, param=parameter)
 
 

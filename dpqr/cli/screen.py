@@ -49,7 +49,7 @@ class Screen:
 
     def plan(self, plan: Plan, taken: Resources) -> None:
         """The plan is the product of a dry run: stdout."""
-        from dpqr.io.outputs.release_document import plan_document
+        from dpqr.io.outputs.plan_document import plan_document
         from dpqr.report.plan_view import plan_view
 
         if self.as_json:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import random
+from dataclasses import dataclass, field
+from typing import final
 
 import numpy as np
 
+from dpqr.data.arrays import WordArray
 
-def public_generator(seed: int) -> np.random.Generator:
+PublicGenerator = np.random.Generator
+
+
+def public_generator(seed: int) -> PublicGenerator:
     """Return a generator for public choices: random queries, synthetic rows, points of a search.
 
     Why a seed: what is computed from released and public values is post-processing and needs no secrecy, but whoever
@@ -23,6 +29,31 @@ def public_generator(seed: int) -> np.random.Generator:
     if seed < 0:
         raise ValueError("a public seed must be an integer of at least 0")
     return np.random.default_rng(seed)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PublicNoise:
+    """A repeatable stream of words for simulations on public tables; a run that draws from it protects nobody.
+
+    seed: at least 0.
+
+    >>> bool((PublicNoise(7).words(3) == PublicNoise(7).words(3)).all()), PublicNoise(7).private
+    (True, False)
+    """
+
+    seed: int
+    _generator: PublicGenerator = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_generator", public_generator(self.seed))
+
+    @property
+    def private(self) -> bool:
+        return False
+
+    def words(self, count: int) -> WordArray:
+        return np.asarray(self._generator.bit_generator.random_raw(count), dtype=np.uint64)
 
 
 def public_normals(seed: int, count: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:

@@ -37,12 +37,14 @@ def _schedules(explanation: Explanation) -> Iterator[Fact]:
 def _forecast(schedule: ScheduleForecast) -> str:
     if schedule.refusal or schedule.noise is None:
         return f"not here: {schedule.refusal}"
-    if not schedule.rounds:
-        return f"typical error {amount(schedule.noise)} of every answer (standard deviation, in records)"
-    rounds = f"{counted(schedule.rounds, 'round')}, noise typically {amount(schedule.noise)} on a measured answer"
+    noise = f"noise typically {amount(schedule.noise)} on a measured answer"
     if schedule.alpha is not None:
-        return f"at most {rounds}; no answer off by more than {schedule.alpha:.3g} n"
-    return f"{rounds}; the others are estimated, and no error is forecast"
+        rounds = counted(schedule.rounds, "round")
+        return f"at most {rounds}, {noise}; no answer off by more than {schedule.alpha:.3g} n"
+    told = f"{counted(schedule.rounds, 'round')}, {noise}" if schedule.rounds else noise
+    if schedule.error is not None:
+        return f"{told}; mean error {amount(schedule.error)} of an answer, in records"
+    return f"{told}; `dpqr plan --schedule {schedule.name}` forecasts the error"
 
 
 def _rules(explanation: Explanation) -> Iterator[Fact]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import reduce
-from itertools import accumulate
 
 from rich.console import RenderableType
 
+from dpqr.construction.forecast import closed_mean
 from dpqr.construction.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
 from dpqr.privacy.budget import Price, upward_text
@@ -104,23 +104,21 @@ def _stopping(plan: Plan, stop: StopTest, alpha: Fraction) -> Iterator[Fact]:
 
 
 def _worth(plan: Plan) -> Iterator[Fact]:
-    """The noise of measured answers; what is not measured is estimated, and no forecast covers that."""
+    """The noise of measured answers; and the error of all, where it has a closed form."""
     if not plan.forecast:
         return
     ranked = sorted(plan.forecast, key=lambda block: block.deviation)
     narrowest, widest = ranked[0], ranked[-1]
-    yield "Noise", f"typically {amount(_typical(ranked))} on a measured answer (standard deviation, in records)"
+    yield "Noise", f"typically {amount(plan.typical_noise)} on a measured answer (standard deviation, in records)"
     if widest.deviation > narrowest.deviation:
         yield "", f"widest {_block(widest)}, narrowest {_block(narrowest)}; a sum's is in its column's unit"
-    if plan.rounds and plan.stop is None:
-        yield "", "answers that no round measures are estimated from those that were; their error is not forecast"
-
-
-def _typical(ranked: Sequence[BlockForecast]) -> float:
-    """The median over all answers: a mean would be that of the sums, whose unit is another one."""
-    middle = sum(block.rows for block in ranked) / 2
-    reached = accumulate(block.rows for block in ranked)
-    return next(block.deviation for block, rows in zip(ranked, reached, strict=True) if rows >= middle)
+    if (error := closed_mean(plan)) is not None:
+        yield (
+            "Error",
+            f"{amount(error)} on average: mean of the queries' mean absolute errors, in records (closed form)",
+        )
+    else:
+        yield "Error", "depends on the table: `dpqr plan` forecasts it by simulation"
 
 
 def _block(block: BlockForecast) -> str:

@@ -12,7 +12,8 @@ from dpqr.strategies.problem import Variant
 class ScheduleForecast:
     """What one schedule would do.
 
-    noise: typical standard deviation of a measured answer, in records; of every answer where there are no rounds.
+    noise: typical standard deviation of a measured answer, in records. error: mean over the queries of their mean
+    absolute errors, in records, where there is a closed form. Both are the figures of a dry run.
     alpha: the largest error over n that it promises (`theory`). refusal: why it cannot be taken; else empty.
     """
 
@@ -20,6 +21,7 @@ class ScheduleForecast:
     use: str
     rounds: int = 0
     noise: float | None = None
+    error: float | None = None
     alpha: float | None = None
     refusal: str = ""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from dpqr.privacy.accountant import Accountant
@@ -44,12 +45,14 @@ class Roles:
 class BlockForecast:
     """Noise that a block's answers would get if the block is measured.
 
-    deviation: standard deviation of the noise of one answer, in records.
+    deviation: standard deviation of the noise of one answer, in records. error: expected absolute error of an answer
+    where the plan knows it in closed form; None: it depends on the data.
     """
 
     name: str
     rows: int
     deviation: float
+    error: float | None = None
 
 
 Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search", "errors", "bounds"]
@@ -105,8 +108,8 @@ class Plan:
     phases: all draws, in their order. stop: the test that may end the loop; None: there is none.
     epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
-    for the user. error_bars: whether answers get estimated errors. inputs: documents and options
-    that it was made from, for the record; None: not known.
+    for the user. error_bars: whether answers get estimated errors. inputs: documents and options that it was made from,
+    for the record; None: not known.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -180,6 +183,17 @@ class Plan:
         rows = sum(block.rows for block in self.forecast)
         logarithms = (block.rows * math.log(max(block.deviation, TINY)) for block in self.forecast)
         return math.exp(math.fsum(logarithms) / rows) if rows else 0.0
+
+    @property
+    def typical_noise(self) -> float:
+        """The median of the forecast deviations over all answers: what people are shown.
+
+        Why no mean: it would be that of the sums, whose unit is another one.
+        """
+        ranked = sorted(self.forecast, key=lambda block: block.deviation)
+        middle = sum(block.rows for block in ranked) / 2
+        reached = zip(ranked, accumulate(block.rows for block in ranked), strict=True)
+        return next((block.deviation for block, rows in reached if rows >= middle), 0.0)
 
 
 class Planner(Protocol):

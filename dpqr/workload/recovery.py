@@ -91,6 +91,15 @@ def query_variances(strategy: QueryBlock, query: QueryBlock) -> FloatArray:
     return common * _combined(query, dict(parts)) * float(strategy.scale) ** 2
 
 
+def squared_norms(query: QueryBlock) -> FloatArray:
+    """Return the sum of squared coefficients of every row: its variance under noise of variance 1 in each of its cells,
+    in squared units of the block's grid, shape (query.rows,)."""
+    cells = {factor.axes[0]: Tree(factor.matrix.cells, (1,), (1,)) for factor in query.factors}
+    return _combined(
+        query, {factor.axes[0]: cells[factor.axes[0]].variances(factor.matrix) for factor in query.factors}
+    )
+
+
 def _combined(query: QueryBlock, variances: dict[int, FloatArray]) -> FloatArray:
     """Row by row, or every combination, in the order of the query's own factors."""
     whole = np.ones(1)

@@ -48,7 +48,7 @@ def test_forecasts_are_those_of_the_plans(desk):
     for forecast in told.schedules:
         n = 10**6 if forecast.name in ("theory", "queries") else None
         plan = plan_release(asked(schedule=forecast.name, n=n))
-        assert (forecast.rounds, forecast.noise) == (plan.rounds, plan.noise)
+        assert (forecast.rounds, forecast.noise) == (plan.rounds, plan.typical_noise)
         assert forecast.refusal == ""
         assert forecast.alpha == (float(plan.problem.alpha) if forecast.name == "theory" else None)
 

@@ -2,17 +2,68 @@
 
 from __future__ import annotations
 
+import pytest
+from support.refusal_form import assert_refusal
+
+PLAN = ("plan", "--queries", "q.json", "--runs", "1")
 ASKED = ("--queries", "q.json", "--eps", "1")
 
 
-def test_it_prints_what_a_dry_run_of_a_release_prints(desk):
-    ended = desk.run("plan", *ASKED)
+def test_one_epsilon_prints_what_a_dry_run_prints_and_the_forecast(desk):
+    before = desk.everything()
+    ended = desk.run(*PLAN, "--eps", "1", "--n", "300")
     assert (ended.code, ended.err) == (0, "")
-    assert ended.out == desk.run("release", "table.csv", *ASKED, "--dry-run").out
-    dry = desk.run("release", "table.csv", *ASKED, "--dry-run", "--json").json
-    assert desk.run("plan", *ASKED, "--json").json == dry
+    dry = desk.run("release", "table.csv", *ASKED, "--dry-run").out
+    assert ended.out.startswith(dry)
+    assert "(300 records)" in ended.out
+    assert desk.everything() == before
 
 
-def test_it_refuses_what_a_release_would_refuse(desk):
-    ended = desk.run("plan", *ASKED, "--schedule", "theory")
-    assert (ended.code, ended.err) == (3, desk.run("release", "table.csv", *ASKED, "--schedule", "theory").err)
+def test_the_closed_form_is_the_same_figure_wherever_it_is_shown(desk):
+    strategy = ("--schedule", "strategy")
+    dry = desk.run("release", "table.csv", *ASKED, *strategy, "--dry-run").out
+    forecast = desk.run(*PLAN, "--eps", "1", *strategy).out
+    explained = desk.run("strategies", "--explain", *ASKED).out
+    error = dry.split("Error       ")[1].split(" on average")[0]
+    noise = dry.split("typically ")[1].split(" on")[0]
+    assert f"mean of the blocks {error} (" in forecast
+    assert f"noise typically {noise} on a measured answer; mean error {error} of an answer" in explained
+
+
+def test_several_epsilons_and_a_plot(desk):
+    ended = desk.run(*PLAN, "--eps", "0.5,2", "--proxy", "table.csv", "--svg", "plot.svg")
+    assert (ended.code, ended.err) == (0, "")
+    assert "eps 0.5  eps 2" in ended.out
+    assert "table.csv was declared public" in ended.out
+    assert (desk.path / "plot.svg").read_text().startswith("<svg ")
+    again = desk.run(*PLAN, "--eps", "0.5,2", "--proxy", "table.csv", "--svg", "plot.svg")
+    assert_refusal(again, 8, "--svg plot.svg: the file exists")
+
+
+def test_the_inverse_in_json(desk):
+    given = ("--relative", "50%", "--for", "prefix(income)", "--schedule", "strategy", "--n", "2000", "--json")
+    told = desk.run(*PLAN, *given).json
+    assert told["goal"] == {"most": 0.5, "relative": True, "confidence": 0.95, "queries": ["prefix(income)"]}
+    (found,) = told["forecasts"]
+    assert found["plan"]["budget"]["epsilon"]
+    assert found["basis"] == "closed form"
+
+
+def test_progress_as_lines_says_what_is_simulated(desk):
+    ended = desk.run(*PLAN, "--eps", "1", "--progress", "json")
+    assert '"event": "forecast"' in ended.err
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "says"),
+    [
+        ((), 2, "state either --eps, for the errors at these epsilons, or --error or --relative"),
+        (("--eps", "1", "--error", "5"), 2, "state either --eps"),
+        (("--eps", "1,x"), 2, "--eps 'x': give a plain decimal number"),
+        (("--error", "5", "--for", "nobody", "--schedule", "strategy"), 2, "--for nobody: no query has this name"),
+        (("--eps", "1", "--schedule", "theory"), 3, "--schedule theory asks queries as fractions of n"),
+        (("--eps", "1", "--proxy", "nothing.csv"), 5, "nothing.csv"),
+    ],
+)
+def test_refusals(desk, given, code, says):
+    assert_refusal(desk.run(*PLAN, *given), code, says)

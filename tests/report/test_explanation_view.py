@@ -6,7 +6,7 @@ from dpqr.report.explanation_view import explanation_view
 from dpqr.strategies.explanation import Explanation, RuleBounds, ScheduleForecast
 
 FORECASTS = (
-    ScheduleForecast(name="strategy", use="for prefixes", noise=9.61),
+    ScheduleForecast(name="strategy", use="for prefixes", noise=9.61, error=6.52),
     ScheduleForecast(name="queries", use="for single queries", rounds=60, noise=189.4),
     ScheduleForecast(name="theory", use="for a bound", rounds=1, noise=461.2, alpha=0.8224),
     ScheduleForecast(name="rounds", use="for marginals", refusal="too many cells"),
@@ -46,9 +46,9 @@ auto takes    strategy: for it is ordered
 
 --schedule    for this budget
   strategy    for prefixes
-              typical error 9.61 of every answer (standard deviation, in records)
+              noise typically 9.61 on a measured answer; mean error 6.52 of an answer, in records
   queries     for single queries
-              60 rounds, noise typically 189 on a measured answer; the others are estimated, and no error is forecast
+              60 rounds, noise typically 189 on a measured answer; `dpqr plan --schedule queries` forecasts the error
   theory      for a bound
               at most 1 round, noise typically 461 on a measured answer; no answer off by more than 0.822 n
   rounds      for marginals

@@ -20,8 +20,7 @@ First       1 measurement before any selection, eps 0.2
 Then        each of 2 rounds: choosing costs eps 0.08, measuring eps 0.32
 Noise       typically 7 on a measured answer (standard deviation, in records)
             widest 220 in 'years', narrowest 7 in 'sex by age'; a sum's is in its column's unit
-            answers that no round measures are estimated from those that were; their error is not
-            forecast
+Error       depends on the table: `dpqr plan` forecasts it by simulation
 Accountant  basic: the one theorem that holds without a delta
             Draws that are eps_i-DP each are (sum of eps_i)-DP together (Dwork and Roth 2014,
             Theorem 3.16).
@@ -45,6 +44,7 @@ Accuracy    alpha = 0.05 of the records, beta = 0.05: except with probability be
             by more than alpha n
             T0 = 26,616 rounds at most, all of them in the guarantee wherever the loop stops
 Noise       typically 23.4 on a measured answer (standard deviation, in records)
+Error       depends on the table: `dpqr plan` forecasts it by simulation
 Accountant  zcdp: of those that go with --check, the one whose plan has the least noise
             Draws that are rho_i-zCDP each are (sum of rho_i)-zCDP together (Bun and Steinke 2016,
             Lemma 1.7); also as a filter.

@@ -77,15 +77,15 @@ class ReleaseFiles:
             raise DocumentError(f"{self.path / name}: holds {len(found)} answers, and the queries ask {rows}")
         return found
 
-    def synthetic(self) -> tuple[Path, bool, float]:
+    def synthetic(self, option: str = "--rows") -> tuple[Path, bool, float]:
         """The synthetic rows, whether bins stand in them by title, and how many records a row stands for.
 
-        UsageFault where the release has none.
+        UsageFault, in the name of the option, where the release has none.
         """
         made = self.record["synthetic"]
         if not isinstance(made, dict) or made.get("form") != "rows":
             raise UsageFault(
-                f"--rows: {self.path} holds no synthetic rows; release with --synthetic rows, or give a table of rows"
+                f"{option}: {self.path} holds no synthetic rows; release with --synthetic rows, or give a table of rows"
             )
         return self.path / SYNTHETIC, made["bins"] == "title", float(made["records_a_row"])
 

@@ -1,4 +1,4 @@
-"""release.json and the plan document: the public record of a run, versioned.
+"""release.json: the public record of a run, versioned.
 
 Everything here is public or released: no timings, no row counts, no file contents. The same release always gives the
 same document. Rationals are exact text ("1/10"), with a float beside them that is rounded up.
@@ -6,7 +6,6 @@ same document. Rationals are exact text ("1/10"), with a float beside them that 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
@@ -24,87 +23,29 @@ from dpqr.construction.sentences import (
     choice_words,
     dropped_warning,
     dropped_words,
-    guarantee,
     release_guarantee,
 )
-from dpqr.data.unit import PrivacyUnit
-from dpqr.io.journal.fingerprints import plan_digest
-from dpqr.io.ledger.entry_codec import canonical
 from dpqr.io.outputs.document_parts import (
-    budget_part,
-    domain_part,
     events_part,
     kind,
     law_part,
-    option_parts,
-    price_part,
     rational,
     reason_part,
     versions_part,
-    workload_part,
 )
+from dpqr.io.outputs.plan_document import PLAN_FORMAT as PLAN_FORMAT
+from dpqr.io.outputs.plan_document import SEAL as SEAL
+from dpqr.io.outputs.plan_document import plan_document as plan_document
+from dpqr.io.outputs.plan_document import plan_hash as plan_hash
+from dpqr.io.outputs.plan_document import sealed as sealed
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.privacy.ledger import Reservation
-from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Round
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.partition import Merged
 from dpqr.workload.workload import Measurement
 
-PLAN_FORMAT = "plan/1"
 RELEASE_FORMAT = "release/1"
-SEAL = "sha256"
-
-
-def plan_document(plan: Plan) -> dict[str, Any]:
-    """The run on paper, as `--dry-run --json` and a locked plan have it, and as release.json repeats it. Plain JSON
-    values.
-
-    request: documents, options and limits that it was made from; null where they are not known. draws: the fingerprint
-    of all that the draws depend on. sha256: of the canonical JSON of all the rest; ledger and record name the plan by
-    it. A run that follows a locked plan repeats its document.
-    """
-    if plan.inputs and plan.inputs.locked:
-        return dict(plan.inputs.locked)
-    return sealed(_plan_parts(plan))
-
-
-def plan_hash(plan: Plan) -> str:
-    """The SHA-256 by which ledger and record name a plan."""
-    return str(plan_document(plan)[SEAL])
-
-
-def sealed(document: dict[str, Any]) -> dict[str, Any]:
-    """A document under the SHA-256 of its canonical JSON, which `sha256` holds; a seal that it has is replaced."""
-    parts = {name: part for name, part in document.items() if name != SEAL}
-    return parts | {SEAL: hashlib.sha256(canonical(parts).encode()).hexdigest()}
-
-
-def _plan_parts(plan: Plan) -> dict[str, Any]:
-    return {
-        "dpqr": PLAN_FORMAT,
-        "version": __version__,
-        "guarantee": guarantee(plan),
-        "unit": _unit(plan.problem.unit),
-        "n": plan.problem.n,
-        "most": plan.problem.most,
-        "persons": plan.problem.persons,
-        "budget": budget_part(plan.budget),
-        **_strategies(plan),
-        "domain": domain_part(plan.problem.domain),
-        "workload": workload_part(plan.problem.workload, plan.problem.domain),
-        **_schedule(plan),
-        "events": events_part(plan.events),
-        "proved_epsilon": rational(plan.epsilon),
-        "forecast": [
-            {"name": block.name, "queries": block.rows, "noise_deviation": block.deviation} for block in plan.forecast
-        ],
-        "bytes": plan.bytes,
-        "seed": plan.problem.seed,
-        "notes": list(plan.notes),
-        "request": plan.inputs.request if plan.inputs else None,
-        "draws": plan_digest(plan),
-    }
 
 
 def release_document(
@@ -129,13 +70,7 @@ def release_document(
     return sealed(
         {
             "dpqr": RELEASE_FORMAT,
-            "version": __version__,
-            "versions": versions_part(),
-            "date": release.date or None,
-            "publisher": release.publisher or None,
-            "rehearsal": release.rehearsal,
-            "private": release.private,
-            "warning": dropped_warning(release),
+            **_origin(release),
             "guarantee": release_guarantee(release),
             "unit": plan.problem.unit.words,
             "counts": plan.problem.unit.counted,
@@ -147,7 +82,7 @@ def release_document(
             "receipt": [list(line) for line in receipt],
             "certificate": _certificate(release.certificate),
             "intervals": {"level": float(LEVEL), "words": INTERVALS},
-            "error_bars": _bars(release.bars),
+            **_measured_errors(release),
             "dropped": _dropped(release),
             "errors": None if release.errors is None else _errors(release.errors),
             "bounds": None if release.bounds is None else _bounds(release.bounds),
@@ -162,51 +97,25 @@ def release_document(
     )
 
 
-def _unit(unit: PrivacyUnit) -> dict[str, Any]:
-    """max_rows: of each person; null where every row is its own unit. counts: the count column of a histogram."""
+def _origin(release: Release) -> dict[str, Any]:
+    """What made it, when and for whom, and whether it is what it looks like."""
     return {
-        "neighbours": unit.neighbours.value,
-        "column": unit.column,
-        "max_rows": unit.rows if unit.column is not None else None,
-        "counts": unit.counted,
-        "words": unit.words,
+        "version": __version__,
+        "versions": versions_part(),
+        "date": release.date or None,
+        "publisher": release.publisher or None,
+        "rehearsal": release.rehearsal,
+        "private": release.private,
+        "warning": dropped_warning(release),
     }
 
 
-def _strategies(plan: Plan) -> dict[str, Any]:
-    roles = plan.roles
+def _measured_errors(release: Release) -> dict[str, Any]:
+    """What the errors of answers rest on, and what was bought of them; null for what was not."""
     return {
-        "schedule": option_parts(plan.schedule),
-        "distinguisher": option_parts(roles.distinguisher),
-        "check": option_parts(roles.check),
-        "update": option_parts(roles.update),
-        "accountant": roles.accountant.name,
-        "asked": sorted(plan.asked),
-    }
-
-
-def _schedule(plan: Plan) -> dict[str, Any]:
-    """What will be drawn, how often, at what price, and when the loop stops."""
-    problem, stop = plan.problem, plan.stop
-    return {
-        "opening": [[block.name for block in blocks] for blocks in plan.opening],
-        "rounds": plan.rounds,
-        "price": {
-            "dropped": price_part(plan.price("left out")),
-            "opening": price_part(plan.price("opening")),
-            "selection": price_part(plan.price("selection")),
-            "measurement": price_part(plan.price("measurement")),
-            "stages": [price_part(phase.price) for phase in plan.named("stage")],
-            "errors": price_part(plan.price("errors")),
-            "bounds": price_part(plan.price("bounds")),
-        },
-        "error_bars": plan.error_bars,
-        "alpha": None if problem.alpha is None else rational(problem.alpha),
-        "promise": None if stop is None else stop.promise,
-        "beta": None if stop is None and not plan.named("bounds") else rational(problem.beta),
-        "level": None if problem.level is None else rational(problem.level.value),
-        "variant": problem.level.variant if problem.level else None,
-        "threshold": None if stop is None else rational(stop.threshold),
+        "error_bars": _bars(release.bars),
+        "errors": None if release.errors is None else _errors(release.errors),
+        "bounds": None if release.bounds is None else _bounds(release.bounds),
     }
 
 

@@ -16,11 +16,12 @@ from dpqr.workload.workload import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
+    """Set by `python tests/benchmarks/replay.py`, the last by forecast.py; figures: tests/benchmarks/RESULTS.md."""
 
     most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
     many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
     kept_cells: int = 2**18  # over at most so many cells
+    table_noise: float = 0.5  # one table of all columns takes the place of rounds below this part of their noise
 
 
 TUNING = Tuning()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 
-from dpqr.data.arrays import Axes
+import numpy as np
+
+from dpqr.data.arrays import Axes, FloatArray
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
+from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import of_any_blocks
@@ -19,6 +23,9 @@ from dpqr.strategies.problem import Problem
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.recovery import query_variances
 from dpqr.workload.workload import home
+
+NORMAL = math.sqrt(2 / math.pi)
+"""Expected absolute value of a normal variable of deviation 1."""
 
 
 def opening_phase(
@@ -77,22 +84,36 @@ def forecast_row(problem: Problem, roles: Roles, block: QueryBlock, price: Price
 def least_squares_forecast(
     problem: Problem, roles: Roles, price: Price, measured: tuple[QueryBlock, ...]
 ) -> tuple[BlockForecast, ...]:
-    """The expected root mean square error of every block's answers by least squares, in records: a closed form.
+    """The expected errors of every block's answers by least squares, in records: closed forms.
 
     Args:
         price: of the one measurement.
         measured: a strategy for each group of attributes, measured together.
     """
-    noise = roles.check.law(measured, problem.unit, price).deviation
+    law = roles.check.law(measured, problem.unit, price)
     by_group = {tuple(sorted(strategy.axes)): strategy for strategy in measured}
     forecasts = []
     for block in problem.workload.blocks:
         axes = home(block.axes, by_group)
         assert axes is not None, "every block has a group"
-        variance = float(query_variances(by_group[axes], block).mean())
-        deviation = noise * variance**0.5 * float(block.scale)
-        forecasts.append(BlockForecast(name=block.name, rows=block.rows, deviation=deviation))
+        variances = query_variances(by_group[axes], block)
+        deviation, error = law.deviation * float(variances.mean()) ** 0.5, float(_mean_sizes(law, variances).mean())
+        scale = float(block.scale)
+        forecasts.append(
+            BlockForecast(name=block.name, rows=block.rows, deviation=deviation * scale, error=error * scale)
+        )
     return tuple(forecasts)
+
+
+def _mean_sizes(law: NoiseLaw, variances: FloatArray) -> FloatArray:
+    """Expected absolute value of sums of draws that have so many times the variance of one, shape as variances.
+
+    A sum of many draws is nearly normal. One draw has its own law; so has, nearly, a sum of draws that are nearly all
+    zero, as those of a large budget are on the grid of whole records.
+    """
+    normal = NORMAL * law.deviation * np.sqrt(variances)
+    sizes: FloatArray = np.minimum(normal, law.mean_size * np.maximum(variances, 1.0))
+    return sizes
 
 
 def dearest_row(problem: Problem) -> QueryBlock:

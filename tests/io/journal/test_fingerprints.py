@@ -18,7 +18,7 @@ from dpqr.io.journal.fingerprints import (
     has_another_form,
     plan_digest,
     plan_form,
-    plan_note,
+    release_note,
 )
 from dpqr.privacy.budget import Price
 from dpqr.workload.block import Factor, QueryBlock
@@ -115,16 +115,17 @@ def test_sentences_and_forecasts_do_not_count():
 
 
 def test_another_form_is_told_by_the_ledgers_note(monkeypatch):
-    note = plan_note(make_plan())
+    note = release_note()
     assert not has_another_form(note)
     assert has_another_form("release, plan " + "0" * 64)
+    assert has_another_form(f"{note} " + "0" * 64), "as older versions wrote it, with the fingerprint of the draws"
     assert not has_another_form("predict, plan " + "0" * 64)
     monkeypatch.setattr(module, "__version__", "9.9.9")
     assert has_another_form(note)
     monkeypatch.undo()
     monkeypatch.setattr(module, "FORM", 3)
     assert has_another_form(note)
-    assert plan_note(make_plan()) != note
+    assert release_note() != note
 
 
 ROW = np.array([0, 1, 2, 3])

@@ -11,8 +11,9 @@ from dpqr import __version__
 from dpqr.construction.certificate import Certificate
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.io.journal.fingerprints import plan_digest
+from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.record import document_text
-from dpqr.io.outputs.release_document import plan_document, release_document
+from dpqr.io.outputs.release_document import release_document
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
@@ -101,8 +102,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
     """A new field must be written, or be left out on purpose, here."""
     assert {field.name for field in fields(Plan)} == {
         *("problem", "budget", "roles", "schedule", "phases", "stop", "epsilon", "forecast", "bytes", "notes", "asked"),
-        "inputs",
-        "error_bars",
+        *("error_bars", "inputs"),
     }
     assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single"}
     assert {field.name for field in fields(StopTest)} == {"threshold", "promise"}
@@ -183,6 +183,7 @@ def test_the_whole_release(release):
         "ledger": "none",
         "purpose": None,
         "by": None,
+        "approved_by": None,
         "events": PLAN["events"],
         "spent": {
             "charged": "basic",

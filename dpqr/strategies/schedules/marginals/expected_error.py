@@ -13,6 +13,9 @@ from dpqr.workload.block import QueryBlock
 GRID = np.geomspace(1e-3, 1e7, 21)
 """Deviations, in records, at which errors are worked out; in between they are interpolated in logarithms."""
 
+NOTHING = 1e-12
+"""Stands for the error of a block without records, whose logarithm is needed."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ExpectedError:
@@ -84,7 +87,7 @@ def _curve(shares: Mapping[int, FloatArray], total: float, block: QueryBlock) ->
             own = np.multiply.outer(own, shares[axis]).reshape(-1)
         cells = np.multiply.outer(cells, factor.matrix.apply(own[:, None])[:, 0])
     cells = cells[cells > 0.0].reshape(-1)
-    return np.array([float((cells / (1.0 + cells / deviation)).sum()) for deviation in GRID])
+    return np.array([max(float((cells / (1.0 + cells / deviation)).sum()), NOTHING) for deviation in GRID])
 
 
 def _interpolated(curve: FloatArray, deviation: float) -> FloatArray:

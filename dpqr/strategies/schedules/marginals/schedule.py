@@ -21,6 +21,7 @@ from dpqr.strategies.schedules.marginals.states import MarginalsState, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.recovery import squared_norms
 
 
 def whole_table(problem: Problem) -> QueryBlock:
@@ -39,10 +40,7 @@ def measured_once(
     (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
     law = roles.check.law((table,), problem.unit, price)
     phases = opening_phase(roles, problem.unit, ((table,),), price)
-    forecasts = tuple(
-        BlockForecast(name=block.name, rows=block.rows, deviation=law.deviation * math.sqrt(table.cells / block.cells))
-        for block in problem.workload.blocks
-    )
+    forecasts = tuple(_summed(table, block, law.deviation) for block in problem.workload.blocks)
     columns = f"all {len(table.axes)} columns together" if len(table.axes) > 1 else "the one column"
     note = f"{columns} ({table.cells:,} cells) tell every block with less noise than a search for what matters would"
     return Plan(
@@ -57,9 +55,20 @@ def measured_once(
     )
 
 
+def _summed(table: QueryBlock, block: QueryBlock, deviation: float) -> BlockForecast:
+    """Noise of sums over the table's cells, which have `deviation` each: before the fit, which only lowers it."""
+    squared = (table.cells / block.cells) * float(squared_norms(block).mean())
+    return BlockForecast(
+        name=block.name, rows=block.rows, deviation=deviation * math.sqrt(squared) * float(block.scale)
+    )
+
+
 def loss(plan: Plan) -> float:
-    """Raw noise of all answers together, in records: a block's cells times their deviation."""
-    return sum(block.rows * block.deviation for block in plan.forecast)
+    """Raw noise of all answers together, each over the most that one record can change it."""
+    paired = zip(plan.forecast, plan.problem.workload.blocks, strict=True)
+    return sum(
+        known.rows * known.deviation / float(max(block.largest_coefficient, 1) * block.scale) for known, block in paired
+    )
 
 
 SEARCH = (

@@ -1,0 +1,173 @@
+"""Forecasts: the error that releases are expected to have, before there is a table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Unpack
+
+from dpqr.api.checks import Figure, Path, figure, whole
+from dpqr.api.options import PlanOptions, limits, payer, plan_request, table_source
+from dpqr.api.shown import Receipt
+from dpqr.api.withheld import withheld
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.api.ledger import Ledger
+    from dpqr.api.queries import Document
+    from dpqr.app.forecast import Outlook
+    from dpqr.app.requests import GoalRequest, LedgerRequest, PlanRequest, ReleaseRequest
+
+
+class Forecast:
+    """Expected errors, by epsilon and query. All of it is public, and estimated.
+
+    >>> import dpqr
+    >>> found = dpqr.forecast(queries=dpqr.queries().prefix("age"), domain={"age": 4}, eps=1, schedule="strategy")
+    >>> found
+    Forecast(eps 1, 1 query)
+    >>> found.frame[["eps", "query", "answers"]].values.tolist()
+    [[1.0, 'prefix(age)', 4]]
+    """
+
+    def __init__(self, outlook: Outlook) -> None:
+        self._outlook = outlook
+
+    @property
+    def epsilon(self) -> float:
+        """The smallest epsilon that keeps the goal; without a goal the smallest one that was asked about."""
+        return float(self._outlook.points[0].forecast.epsilon)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row an epsilon and query: `error`, the expected mean absolute error of an answer, in records, its
+        `deviation` from release to release, and `l1_over_n`."""
+        import pandas as pd
+
+        rows = [
+            (float(found.epsilon), block.name, block.answers, block.error.mean, block.error.deviation, over_n)
+            for found in (point.forecast for point in self._outlook.points)
+            for block in found.blocks
+            for over_n in [block.over_n(found.records)]
+        ]
+        return pd.DataFrame(rows, columns=["eps", "query", "answers", "error", "deviation", "l1_over_n"])
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The whole forecast as plain JSON values, as `dpqr plan --json` prints it."""
+        from dpqr.app.forecast import outlook_document
+
+        return outlook_document(self._outlook)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the figures rest on."""
+        return self._outlook.notes
+
+    @property
+    def svg(self) -> str:
+        """The plot of error by epsilon, as an SVG file."""
+        from dpqr.report.forecast_plot import forecast_svg
+
+        return forecast_svg([point.forecast for point in self._outlook.points])
+
+    @property
+    def text(self) -> Receipt:
+        """The forecast as the command line shows it."""
+        from dpqr.report.forecast_view import forecast_view
+
+        outlook = self._outlook
+        found = [point.forecast for point in outlook.points]
+        return Receipt.of(lambda: forecast_view(found, outlook.notes, outlook.goal))
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        from dpqr.privacy.budget import upward_text
+        from dpqr.report.wording import counted
+
+        epsilons = ", ".join(upward_text(point.forecast.epsilon) for point in self._outlook.points)
+        return f"Forecast(eps {epsilons}, {counted(len(self._outlook.points[0].forecast.blocks), 'query')})"
+
+    def _repr_html_(self) -> str:
+        return self.text._repr_html_()
+
+
+def forecast(
+    *,
+    queries: Document,
+    domain: Document | None = None,
+    eps: Figure | Sequence[Figure] | None = None,
+    error: Figure | None = None,
+    relative: Figure | None = None,
+    confidence: Figure | None = None,
+    goal_queries: Sequence[str] = (),
+    proxy: object = None,
+    like: Path | None = None,
+    runs: int | None = None,
+    dataset: str | None = None,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    **options: Unpack[PlanOptions],
+) -> Forecast:
+    """Forecast the error of releases, or find the smallest epsilon that keeps a goal.
+
+    Args:
+        eps: one epsilon or several; in its place the goal: error, the mean absolute error of an answer in records, or
+            relative, the L1 error over n.
+        confidence: the part of the releases that keep it; None: 0.95. goal_queries: each keeps it; none: their mean.
+        proxy: a table that the caller declares public; its rows are looked at exactly. like: directory of an earlier
+            release with synthetic rows. Neither: made-up tables. runs: simulated releases on each.
+        options: those of `plan`; n: the number of records to forecast for.
+
+    Raises: as `plan`; InfeasiblePlan where no epsilon keeps the goal.
+
+    Privacy: public: no private table is named, and nothing is charged.
+    """
+    from dpqr.app.forecast import forecast_releases
+    from dpqr.app.requests import ForecastRequest
+
+    request = ForecastRequest(
+        release=_release(plan_request(queries, "1", domain, options), payer(dataset, ledger, anchor), options),
+        epsilons=_epsilons(eps),
+        goal=_goal(error, relative, confidence, goal_queries),
+        n=options.get("n"),
+        proxy=None if proxy is None else table_source(proxy, options),
+        like=None if like is None else os.fspath(like),
+        runs=None if runs is None else whole("runs", runs),
+    )
+    return Forecast(withheld(lambda: forecast_releases(request)))
+
+
+def _release(plan: PlanRequest, paid: LedgerRequest | None, options: Mapping[str, object]) -> ReleaseRequest:
+    from dpqr.app.requests import ReleaseRequest
+
+    return ReleaseRequest(source=table_source(None, options), plan=plan, limits=limits(options), payer=paid)
+
+
+def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
+    from dpqr.app.forecast import epsilons
+
+    several = eps if isinstance(eps, list | tuple) else () if eps is None else (eps,)
+    return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
+
+
+def _goal(
+    error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
+) -> GoalRequest | None:
+    from dpqr.app.requests import GoalRequest
+
+    if isinstance(names, str):
+        raise UsageFault("goal_queries: is a text; give a list of names")
+    if error is None and relative is None and confidence is None and not names:
+        return None
+    texts = (
+        None if value is None else figure(name, value)
+        for name, value in (("error", error), ("relative", relative), ("confidence", confidence))
+    )
+    most, over_n, sure = texts
+    return GoalRequest(error=most, relative=over_n, confidence=sure, names=tuple(names))

@@ -1,0 +1,93 @@
+"""The two-person rule from plan to release, through the command line and through Python."""
+
+import json
+
+import pytest
+
+import dpqr
+from dpqr.errors import BudgetRefused, DocumentError
+from dpqr.io.outputs.plan_document import sealed
+
+PAID = ("--dataset", "survey", "--ledger", "l.sqlite")
+
+
+@pytest.fixture
+def reviewed(desk):
+    """A desk with a budget that asks for approvals, and a plan."""
+    budget = ("budget", "init", "survey", "--eps", "5", "--require-approval", "--ledger", "l.sqlite")
+    assert desk.run(*budget).code == 0
+    assert desk.run("plan", "--queries", "q.json", "--eps", "1", *PAID, "--out", "plan.json").code == 0
+    return desk
+
+
+def release(desk, *options, plan="plan.json"):
+    return desk.run("release", "table.csv", "--plan", plan, *PAID, "--by", "Ann", *options)
+
+
+def approve(desk, by="M. Lee", plan="plan.json"):
+    return desk.run("budget", "approve", "survey", plan, "--by", by, "--ledger", "l.sqlite")
+
+
+def test_only_an_approved_plan_is_paid(reviewed):
+    assert "approved plans only" in reviewed.run("budget", "show", "survey", "--ledger", "l.sqlite").out
+    refused = release(reviewed)
+    assert (refused.code, refused.out) == (4, "")
+    assert "dpqr budget approve survey plan.json --by NAME" in refused.err
+    assert release(reviewed, "--dry-run").code == 4
+    ended = approve(reviewed)
+    digest = json.loads((reviewed.path / "plan.json").read_text())["sha256"]
+    assert (ended.code, digest in ended.err) == (0, True)
+    assert release(reviewed, "--dry-run").code == 0
+    made = release(reviewed, "--out", "out", "--publisher", "An office")
+    assert made.code == 0, made.err
+    record = json.loads((reviewed.path / "out" / "release.json").read_text())
+    assert (record["by"], record["approved_by"], record["publisher"]) == ("Ann", "M. Lee", "An office")
+    assert record["plan"]["sha256"] == digest
+    assert release(reviewed).code == 4, "one approval pays for one release"
+    assert "approved by M. Lee" in reviewed.run("budget", "history", "--ledger", "l.sqlite").out
+
+
+def test_nobody_approves_alone_or_without_a_name(reviewed):
+    assert approve(reviewed, by="ann").code == 0
+    assert release(reviewed).code == 4
+    ended = reviewed.run("budget", "approve", "survey", "plan.json", "--ledger", "l.sqlite")
+    assert (ended.code, "--by" in ended.err) == (2, True)
+
+
+def test_an_unlocked_release_and_a_prediction_are_refused(reviewed):
+    ended = reviewed.release(*PAID, "--by", "Ann")
+    assert (ended.code, "dpqr plan --out plan.json" in ended.err) == (4, True)
+    domain = json.loads((reviewed.path / "q.json").read_text())["domain"]
+    reviewed.write(domain__json=domain, points__csv="age,income\n30,100\n")
+    asked = ("table.csv", "--target", "sex", "--domain", "domain.json", "--eps", "1", "--points", "points.csv")
+    ended = reviewed.run("predict", *asked, *PAID, "--by", "Ann")
+    assert (ended.code, "approved plans of releases only" in ended.err) == (4, True), ended.err
+
+
+def test_what_would_be_refused_is_not_approved(reviewed):
+    plan = json.loads((reviewed.path / "plan.json").read_text())
+    reviewed.write(forged__json=sealed({**plan, "guarantee": "perfect"}))
+    ended = approve(reviewed, plan="forged.json")
+    assert (ended.code, "$.guarantee" in ended.err) == (3, True)
+
+
+def test_a_plan_without_an_approval_is_planned_all_the_same(reviewed):
+    assert reviewed.release("--dry-run", *PAID).code == 0
+
+
+def test_the_same_from_python(reviewed):
+    ledger = dpqr.Ledger("l.sqlite")
+    asked = {"plan": "plan.json", "dataset": "survey", "ledger": ledger, "by": "Ann"}
+    with pytest.raises(BudgetRefused):
+        dpqr.release("table.csv", **asked)
+    digest = ledger.approve("survey", "plan.json", by="M. Lee", purpose="read it")
+    made = dpqr.release("table.csv", **asked)
+    assert made.record["plan"]["sha256"] == digest
+    with pytest.raises(BudgetRefused):
+        dpqr.release("table.csv", **asked)
+    with pytest.raises(DocumentError):
+        ledger.approve("survey", "q.json", by="M. Lee")
+    ledger.init("other", eps=1)
+    ledger.policy("other", require_approval=True)
+    with pytest.raises(BudgetRefused):
+        dpqr.release("table.csv", **{**asked, "dataset": "other"})

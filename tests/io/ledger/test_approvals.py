@@ -1,0 +1,152 @@
+"""Approvals: under such a policy each pays for one release of one plan, asked for by somebody else."""
+
+import json
+import threading
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+from support.ledger_jobs import UNIT, draws, ledger_in, rows, terms
+
+from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
+from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
+from dpqr.io.ledger.ledger_state import Checkpoint, LedgerState, decode_state, encode_state
+from dpqr.privacy.ledger import Entry
+from dpqr.privacy.policy import Policy, PolicyChange
+from dpqr.privacy.reason import Reason
+
+PLAN, OTHER = "a" * 64, "b" * 64
+ANN, LEE = Reason(by="Ann"), Reason(by="M. Lee", purpose="read it")
+ASKED = Policy(approval=True)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(replace(terms(), policy=ASKED))
+    return ledger
+
+
+def pay(ledger, plan=PLAN, reason=ANN, policy=ASKED):
+    return ledger.reserve("survey", draws(1), unit=UNIT, note="a test", plan=plan, policy=policy, reason=reason)
+
+
+def test_an_approval_pays_for_one_release(ledger):
+    ledger.approve("survey", PLAN, LEE)
+    paid = pay(ledger)
+    assert (paid.plan, paid.reason) == (PLAN, Reason(by="Ann", approved_by="M. Lee"))
+    with pytest.raises(BudgetRefused, match=r"no approval that is left.*\n.*dpqr budget approve survey plan.json"):
+        pay(ledger)
+    assert ledger.account("survey").spent == 1
+    ledger.approve("survey", PLAN, LEE)
+    pay(ledger)
+    assert [entry.kind for entry in ledger.verify().entries][2:] == ["approve", "reserve", "approve", "reserve"]
+
+
+@pytest.mark.parametrize(
+    ("approver", "plan", "reason", "words"),
+    [
+        ("M. Lee", OTHER, ANN, "has no approval"),
+        ("Ann", PLAN, ANN, "somebody else than 'Ann'"),
+        (" ANN ", PLAN, ANN, "somebody else than 'Ann'"),
+        ("M. Lee", PLAN, Reason(), "add --by NAME"),
+        ("M. Lee", PLAN, Reason(by="  "), "add --by NAME"),
+        ("M. Lee", PLAN, Reason(by="Ann", approved_by="R. Jones"), "no approval by 'R. Jones'"),
+        ("M. Lee", "", ANN, "approved plans of releases only"),
+    ],
+)
+def test_any_other_one_does_not(ledger, approver, plan, reason, words):
+    ledger.approve("survey", PLAN, Reason(by=approver))
+    with pytest.raises(BudgetRefused, match=words):
+        pay(ledger, plan, reason)
+    assert ledger.account("survey").reservations == 0
+    with pytest.raises(BudgetRefused):
+        ledger.require_fit("survey", draws(1), unit=UNIT, policy=ASKED, plan=plan or OTHER, reason=reason)
+
+
+def test_who_approved_may_be_named(ledger):
+    for name in ("R. Jones", "M. Lee"):
+        ledger.approve("survey", PLAN, Reason(by=name))
+    assert pay(ledger, reason=Reason(by="Ann", approved_by="m. lee")).reason.approved_by == "M. Lee"
+    assert pay(ledger).reason.approved_by == "R. Jones"
+
+
+def test_a_request_that_is_refused_uses_none_up(ledger):
+    ledger.approve("survey", PLAN, LEE)
+    with pytest.raises(BudgetRefused, match="the largest request"):
+        ledger.reserve("survey", draws(9), unit=UNIT, note="a test", plan=PLAN, policy=ASKED, reason=ANN)
+    assert pay(ledger).plan == PLAN
+
+
+def test_an_approval_names_a_plan_and_who_approves(ledger):
+    with pytest.raises(UsageFault, match="--by"):
+        ledger.approve("survey", PLAN, Reason(by=" "))
+    with pytest.raises(LedgerError):
+        ledger.approve("survey", "plan.json", LEE)
+    with pytest.raises(UsageFault, match="no budget"):
+        ledger.approve("nobody", PLAN, LEE)
+
+
+def test_without_the_policy_names_are_only_kept(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    paid = pay(ledger, reason=Reason(approved_by="M. Lee"), policy=Policy())
+    assert paid.reason.approved_by == "M. Lee"
+    ledger.restrict("survey", PolicyChange(approval=True))
+    with pytest.raises(BudgetRefused):
+        pay(ledger)
+    ledger.restrict("survey", PolicyChange(records=10))
+    assert ledger.account("survey").terms.policy == Policy(records=10, approval=True), "there is no way back"
+
+
+def test_jobs_at_once_share_one_approval(ledger, tmp_path):
+    ledger.approve("survey", PLAN, LEE)
+    paid = []
+
+    def job():
+        with suppress(BudgetRefused):
+            paid.append(pay(ledger_in(tmp_path)))
+
+    jobs = [threading.Thread(target=job) for _ in range(6)]
+    for each in jobs:
+        each.start()
+    for each in jobs:
+        each.join()
+    assert len(paid) == 1
+    assert ledger.verify().state.accounts["survey"].approvals == []
+
+
+def test_entries_and_states_come_back_as_they_were(ledger):
+    approval = Entry(number=2, kind="approve", time="T", dataset="survey", plan=PLAN, reason=LEE)
+    assert decode_entry(encode_entry(approval), "seal") == replace(approval, hash="seal")
+    ledger.approve("survey", PLAN, LEE)
+    ledger.approve("survey", OTHER, LEE)
+    pay(ledger)
+    state = ledger.verify().state
+    stored = decode_state(state.text)
+    assert stored.accounts["survey"].approvals == [(OTHER, "M. Lee")]
+    assert encode_state(stored) == state.text
+
+
+def test_an_approval_cannot_be_forged(ledger, tmp_path):
+    """An entry that was changed breaks the chain; one that is chained anew is refused by the rules."""
+    ledger.approve("survey", PLAN, LEE)
+    pay(ledger)
+    state, entries = LedgerState(), ledger.entries()
+    for entry in entries:
+        changed = replace(entry, plan=OTHER) if entry.kind == "approve" else entry
+        if entry.kind == "reserve":
+            with pytest.raises(DpqrError):
+                state.add(changed)
+            break
+        state.add(changed)
+    assert any('"approve"' in text for _, text, _ in rows(tmp_path / "ledger.sqlite"))
+
+
+def test_ledgers_without_approvals_are_written_as_before(tmp_path):
+    ledger = ledger_in(tmp_path)
+    ledger.open(terms())
+    state = Checkpoint(length=2, anchored=True, accounts=ledger.verify().state.accounts)
+    assert "approv" not in encode_state(state)
+    assert not any("approv" in text for _, text, _ in rows(tmp_path / "ledger.sqlite"))
+    assert "plan" not in json.loads(encode_entry(Entry(number=1, kind="settle", time="T", dataset="a", settles=0)))
