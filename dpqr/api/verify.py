@@ -93,7 +93,7 @@ def verify(
     Raises:
         UsageFault: one of them is not there. A mismatch is no error, but a check that failed.
     """
-    from dpqr.app.requests import VerifyRequest
+    from dpqr.app.evidence import VerifyRequest
     from dpqr.app.verify import verify as verified
 
     named = {"ledger": ledger, "anchor": anchor, "plan": plan}
@@ -138,8 +138,8 @@ def compare(first: Path, second: Path, *, proxy: Path | None = None) -> Comparis
     Raises:
         UsageFault, DocumentError, BudgetRefused: as `dpqr compare`.
     """
+    from dpqr.app.compare import CompareRequest
     from dpqr.app.compare import compare as compared
-    from dpqr.app.requests import CompareRequest
 
     named = None if proxy is None else os.fspath(proxy)
     request = CompareRequest(first=os.fspath(first), second=os.fspath(second), proxy=named)

@@ -13,8 +13,9 @@ from dpqr.app.evidence import PROOFS, Evidence, NotChecked
 from dpqr.app.reprice import prices_today
 from dpqr.construction.sentences import budget_words
 from dpqr.errors import GoalMissed
+from dpqr.io.outputs.plan_form import Figure
 from dpqr.io.outputs.record import RECORD
-from dpqr.io.outputs.record_form import Figure, ReleaseRecord
+from dpqr.io.outputs.record_form import ReleaseRecord
 from dpqr.privacy.budget import PrivacyBudget, upward, upward_text
 from dpqr.privacy.events import Composition
 

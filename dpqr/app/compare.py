@@ -12,7 +12,7 @@ import numpy as np
 
 from dpqr.app.evaluate import evaluate
 from dpqr.app.public_request import stated_request
-from dpqr.app.requests import CompareRequest, EvaluateRequest
+from dpqr.app.requests import EvaluateRequest
 from dpqr.construction.answered import AnsweredBlock
 from dpqr.data.arrays import FloatArray
 from dpqr.errors import UsageFault
@@ -26,6 +26,15 @@ FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A"
 """The figures of a block, by name."""
 PLAN_KIND = "plan/"
 """How the format of a plan begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompareRequest:
+    """Two releases or plans. proxy: a public table that both are held against; None: none."""
+
+    first: str
+    second: str
+    proxy: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from dpqr.app.repeat import planned_again, repeated, write_again
-from dpqr.app.requests import VerifyRequest
 from dpqr.construction.release import Release
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.io.outputs.document_parts import parsed_events
@@ -27,6 +26,17 @@ from dpqr.strategies.plan import Plan
 PROOFS = ("versions", "hashes", "sha256")
 """Keys that came together, in the version that can be verified whole."""
 _TEXT_OR_BLANK = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifyRequest:
+    """A release that somebody checks. release: its directory. ledger, anchor: of the ledger that paid, or its export;
+    plan: the locked plan that it should follow; None: not given."""
+
+    release: str
+    ledger: str | None = None
+    anchor: str | None = None
+    plan: str | None = None
 
 
 class NotChecked(Exception):

@@ -124,8 +124,7 @@ def release(
     with paid_run(payer, bill, target.path if target else None) as run:
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
-        draws = Draws(data=table.counts, accountant=run.guard, noise=source, journal=run.journal)
-        drawn = construct(plan, draws, table.dropped, run.guard, progress, prices, run.paid)
+        drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
         finished = _named(drawn, request, run, rehearsed)
         if target:
             _write(finished, target, output)
@@ -188,6 +187,10 @@ def _opened(plan: Plan, run: PaidRun, held: Reading, progress: Progress, noise: 
         declared=problem.declared,
         progress=progress.read,
     )
+
+
+def _draws(run: PaidRun, table: LoadedTable, noise: NoiseSource) -> Draws:
+    return Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
 
 
 def construct(

@@ -222,26 +222,6 @@ class BudgetRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class VerifyRequest:
-    """A release that somebody checks. release: its directory. ledger, anchor: of the ledger that paid, or its export;
-    plan: the locked plan that it should follow; None: not given."""
-
-    release: str
-    ledger: str | None = None
-    anchor: str | None = None
-    plan: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompareRequest:
-    """Two releases or plans. proxy: a public table that both are held against; None: none."""
-
-    first: str
-    second: str
-    proxy: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluateRequest:
     """A comparison with the true table. release: a path. rows: judge synthetic rows, the release's or a table's.
 

@@ -16,8 +16,7 @@ from typing import Any, Literal
 from dpqr.app.checks_of_draws import answers, draws, plan, statements, synthetic
 from dpqr.app.checks_of_ledger import ledger, locked_plan
 from dpqr.app.checks_of_record import events, files, prices, record
-from dpqr.app.evidence import Evidence, NotChecked
-from dpqr.app.requests import VerifyRequest
+from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest
 from dpqr.errors import DpqrError, GoalMissed, LedgerError, UsageFault
 from dpqr.io.outputs.record import RECORD
 

@@ -33,7 +33,7 @@ def verify_command(release: str, *, ledger: str | None, anchor: str | None, plan
     dpqr verify release/
     dpqr verify release/ --ledger survey.sqlite --plan plan.json
     """
-    from dpqr.app.requests import VerifyRequest
+    from dpqr.app.evidence import VerifyRequest
     from dpqr.app.verify import LIMITS, require_verified, verify
     from dpqr.report.wording import plain
 
@@ -84,8 +84,7 @@ def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool
     dpqr compare release/ other/
     dpqr compare plan.json release/
     """
-    from dpqr.app.compare import FIGURES, compare
-    from dpqr.app.requests import CompareRequest
+    from dpqr.app.compare import FIGURES, CompareRequest, compare
     from dpqr.report.compare_view import compared_view
 
     found = compare(CompareRequest(first=first, second=second, proxy=proxy))

@@ -9,8 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpqr.app.compare import FIGURES, compare
-from dpqr.app.requests import CompareRequest
+from dpqr.app.compare import FIGURES, CompareRequest, compare
 from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.io.outputs.read_answers import read_answers
 from dpqr.io.outputs.read_release import read_release

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from support.verified_release import changed
 
-from dpqr.app.evidence import Evidence, NotChecked, require_written
-from dpqr.app.requests import VerifyRequest
+from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest, require_written
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.release_document import sealed

@@ -8,9 +8,8 @@ import pytest
 from support.slow_cases import slowly
 from support.verified_release import ASKED, make
 
-from dpqr.app.evidence import Evidence
+from dpqr.app.evidence import Evidence, VerifyRequest
 from dpqr.app.repeat import NoNoise, stated_reason
-from dpqr.app.requests import VerifyRequest
 from dpqr.app.verify import CHECKS, verify
 
 OLD = Path(__file__).parents[1] / "old_releases"

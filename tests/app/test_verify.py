@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from support.verified_release import changed, code_of, flips, make, same_but_blanks
 
-from dpqr.app.evidence import Evidence
-from dpqr.app.requests import VerifyRequest
+from dpqr.app.evidence import Evidence, VerifyRequest
 from dpqr.app.verify import CHECKS, require_verified, verify
 from dpqr.errors import GoalMissed, LedgerError, UsageFault
 from dpqr.io.outputs.record import document_text

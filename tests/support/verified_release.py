@@ -8,8 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from dpqr.app.budget import export
+from dpqr.app.evidence import VerifyRequest
 from dpqr.app.release import release
-from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest, VerifyRequest
+from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.app.verify import verify
 from dpqr.io.outputs.record import document_text
 from dpqr.io.tables.source import TableSource

@@ -84,8 +84,6 @@ def release_document(
             "intervals": {"level": float(LEVEL), "words": INTERVALS},
             **_measured_errors(release),
             "dropped": _dropped(release),
-            "errors": None if release.errors is None else _errors(release.errors),
-            "bounds": None if release.bounds is None else _bounds(release.bounds),
             "trust": list(release.trust),
             "hypothesis": {"kind": kind(release.hypothesis), "total": float(release.hypothesis.total)},
             "synthetic": synthetic,

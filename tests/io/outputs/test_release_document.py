@@ -82,8 +82,8 @@ PLAN = {
     ],
     "proved_epsilon": {"exact": "1", "float": 1.0},
     "forecast": [
-        {"name": "sex by age", "queries": 9, "noise_deviation": 7.0},
-        {"name": "years", "queries": 3, "noise_deviation": 220.5},
+        {"name": "sex by age", "queries": 9, "noise_deviation": 7.0, "error": None},
+        {"name": "years", "queries": 3, "noise_deviation": 220.5, "error": None},
     ],
     "bytes": 2_500_000,
     "seed": 7,

@@ -10,8 +10,8 @@ import pytest
 from support.verified_release import make
 
 import dpqr
+from dpqr.app.evidence import VerifyRequest
 from dpqr.app.reprice import reprice
-from dpqr.app.requests import VerifyRequest
 from dpqr.app.show import show, show_answers
 from dpqr.app.verify import verify
 from dpqr.construction.intervals import MEASURED, NO_BASIS
