@@ -181,8 +181,10 @@ def test_a_plan_from_python_is_the_same(desk):
 
     made = dpqr.plan(queries="q.json", eps=1)
     made.save("python.json")
-    assert read_plan("python.json").document == planned(desk)
-    assert made.sha256 == read_plan("python.json").document["sha256"]
+    document, other = read_plan("python.json").document, planned(desk)
+    assert made.sha256 == document["sha256"]
+    assert all(document[name] == other[name] for name in document if name != "sha256")
+    assert other["expected"]["records"], "the command adds its forecast"
     released = dpqr.release("table.csv", plan="python.json")
     assert released.record["plan"]["sha256"] == made.sha256
     with pytest.raises(UsageFault, match="give queries and eps, or the plan"):
