@@ -10,6 +10,7 @@ from dpqr.api.withheld import withheld
 
 if TYPE_CHECKING:
     import pandas as pd
+    from rich.console import RenderableType
 
     from dpqr.app.compare import Comparison as Compared
     from dpqr.app.verify import Check, Verified
@@ -45,6 +46,12 @@ class Verification:
         """Plain JSON values, as the command prints them."""
         return self._found.document()
 
+    def require(self) -> None:
+        """Raise GoalMissed where a check found a mismatch, and LedgerError where the ledger is damaged."""
+        from dpqr.app.verify import require_verified
+
+        require_verified(self._found)
+
     def __str__(self) -> str:
         return "\n".join(map(str, self.checks))
 
@@ -53,7 +60,17 @@ class Verification:
 
 
 class Comparison:
-    """Two releases or plans side by side."""
+    """Two releases or plans side by side.
+
+    >>> import dpqr, pandas, tempfile
+    >>> table, domain = pandas.DataFrame({"a": [0, 1, 1]}), {"a": 2}
+    >>> made = dpqr.release(table, queries=dpqr.queries().marginal("a"), domain=domain, eps=1)
+    >>> with tempfile.TemporaryDirectory() as place:
+    ...     made.save(place + "/out")
+    ...     found = dpqr.compare(place + "/out", place + "/out")
+    >>> type(found).__name__, found.blocks["apart"].tolist()
+    ('Comparison', [0.0])
+    """
 
     def __init__(self, found: Compared) -> None:
         self._found = found
@@ -78,6 +95,15 @@ class Comparison:
     def document(self) -> dict[str, Any]:
         """Plain JSON values, as the command prints them."""
         return self._found.document()
+
+    def view(self) -> RenderableType:
+        """What the command line shows, for a console of rich."""
+        from dpqr.app.compare import FIGURES
+        from dpqr.report.compare_view import compared_view
+
+        found, facts = self._found, (self._found.sides[0].facts, self._found.sides[1].facts)
+        rows = [(block.name, block.queries, block.figures) for block in found.blocks]
+        return compared_view(facts, FIGURES, rows, found.alone)
 
 
 def verify(

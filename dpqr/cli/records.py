@@ -33,17 +33,17 @@ def verify_command(release: str, *, ledger: str | None, anchor: str | None, plan
     dpqr verify release/
     dpqr verify release/ --ledger survey.sqlite --plan plan.json
     """
-    from dpqr.app.evidence import VerifyRequest
-    from dpqr.app.verify import LIMITS, require_verified, verify
+    from dpqr.api.verify import verify
+    from dpqr.app.verify import LIMITS
     from dpqr.report.wording import plain
 
-    found = verify(VerifyRequest(release=release, ledger=ledger, anchor=anchor, plan=plan))
+    found = verify(release, ledger=ledger, anchor=anchor, plan=plan)
     if as_json:
         product_json(found.document())
     else:
         for check in found.checks:
             product(plain(str(check)))
-    require_verified(found)
+    found.require()
     if not as_json:
         product(LIMITS)
 
@@ -84,13 +84,10 @@ def compare_command(first: str, second: str, *, proxy: str | None, as_json: bool
     dpqr compare release/ other/
     dpqr compare plan.json release/
     """
-    from dpqr.app.compare import FIGURES, CompareRequest, compare
-    from dpqr.report.compare_view import compared_view
+    from dpqr.api.verify import compare
 
-    found = compare(CompareRequest(first=first, second=second, proxy=proxy))
+    found = compare(first, second, proxy=proxy)
     if as_json:
         product_json(found.document())
-        return
-    rows = [(block.name, block.queries, block.figures) for block in found.blocks]
-    facts = found.sides[0].facts, found.sides[1].facts
-    product(rendered(compared_view(facts, FIGURES, rows, found.alone), sys.stdout))
+    else:
+        product(rendered(found.view(), sys.stdout))
