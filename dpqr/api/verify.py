@@ -10,7 +10,6 @@ from dpqr.api.withheld import withheld
 
 if TYPE_CHECKING:
     import pandas as pd
-    from rich.console import RenderableType
 
     from dpqr.app.compare import Comparison as Compared
     from dpqr.app.verify import Check, Verified
@@ -96,7 +95,7 @@ class Comparison:
         """Plain JSON values, as the command prints them."""
         return self._found.document()
 
-    def view(self) -> RenderableType:
+    def view(self) -> Any:
         """What the command line shows, for a console of rich."""
         from dpqr.app.compare import FIGURES
         from dpqr.report.compare_view import compared_view
