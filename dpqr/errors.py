@@ -91,6 +91,11 @@ class Fault:
     line: int | None = None
     fix: Fix | None = None
 
+    @property
+    def by_hand(self) -> bool:
+        """Whether the document is no JSON file: its fixes are not written for anybody."""
+        return self.file is not None and self.file.suffix.lower() in (".yaml", ".yml", ".toml")
+
     def __str__(self) -> str:
         return f"{self.document}: {self.path}: {self.message}" if self.path else self.message
 

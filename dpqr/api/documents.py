@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.api.queries import Document
+    from dpqr.app.domain_file import DomainRequest
+    from dpqr.app.starting import Started
     from dpqr.io.codebooks.written import Written
     from dpqr.io.documents.fixing import Fixed
 
@@ -145,11 +147,9 @@ def domain_file(
         AlreadyThere: the file `out` exists.
     """
     from dpqr.app.documents import write_new
-    from dpqr.app.domain_file import DomainRequest
     from dpqr.app.domain_file import domain_file as made_from
 
-    held = stated(sources, _SOURCES)
-    request = DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)
+    request = _domain_request(table, sources, to)
     made = withheld(lambda: made_from(request))
     if out is not None:
         write_new(os.fspath(out), made.text)
@@ -157,20 +157,32 @@ def domain_file(
 
 
 def init(
-    directory: Path = ".", table: Path | None = None, *, dataset: str | None = None, delimiter: str | None = None
-) -> tuple[str, ...]:
-    """Write dpqr.toml, domain.json and queries.json into a directory, to be filled in; their paths.
+    directory: Path = ".", table: Path | None = None, *, dataset: str | None = None, **sources: Unpack[DomainSources]
+) -> Started:
+    """Write dpqr.toml, domain.json and queries.json into a directory, to be filled in.
 
     Args:
         table: a table, of which only column names and types are read.
         dataset: what the ledger calls it.
+        sources: of the domain file, `DomainSources`.
+
+    Returns:
+        `paths`, of the files; `remarks`, on what is open in the domain file.
 
     Raises:
         AlreadyThere: one of the files exists; none is written then.
     """
     from dpqr.app.starting import start
 
-    return withheld(lambda: start(os.fspath(directory), _path(table), delimiter, dataset))
+    asked = _domain_request(table, sources)
+    return withheld(lambda: start(os.fspath(directory), asked, dataset))
+
+
+def _domain_request(table: Path | None, sources: DomainSources, to: WrittenForm | None = None) -> DomainRequest:
+    from dpqr.app.domain_file import DomainRequest
+
+    held = stated(sources, _SOURCES)
+    return DomainRequest(data=_path(table), table=held.pop("name", None), to=to, **held)
 
 
 def _path(given: Path | None) -> str | None:

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.forecast import Outlook
-    from dpqr.app.requests import GoalRequest, LedgerRequest, PlanRequest, ReleaseRequest
+    from dpqr.app.forecast import GoalRequest, Outlook
+    from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
 
 
 class Forecast:
@@ -128,8 +128,7 @@ def forecast(
 
     Privacy: public: no private table is named, and nothing is charged.
     """
-    from dpqr.app.forecast import forecast_releases
-    from dpqr.app.requests import ForecastRequest
+    from dpqr.app.forecast import ForecastRequest, forecast_releases
 
     request = ForecastRequest(
         release=_release(plan_request(queries, "1", domain, options), payer(dataset, ledger, anchor), options),
@@ -159,7 +158,7 @@ def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
 def _goal(
     error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
 ) -> GoalRequest | None:
-    from dpqr.app.requests import GoalRequest
+    from dpqr.app.forecast import GoalRequest
 
     if isinstance(names, str):
         raise UsageFault("goal_queries: is a text; give a list of names")

@@ -97,18 +97,21 @@ class PredictionPlan:
 
 @overload
 def predict(
-    table: object = None, *, dry_run: Literal[False] = False, **options: Unpack[PredictionRun]
+    table: object = None, *, dry_run: Literal[False] = False, rehearse: bool = False, **options: Unpack[PredictionRun]
 ) -> Predictions: ...
 @overload
-def predict(table: object = None, *, dry_run: Literal[True], **options: Unpack[PredictionRun]) -> PredictionPlan: ...
 def predict(
-    table: object = None, *, dry_run: bool = False, **options: Unpack[PredictionRun]
+    table: object = None, *, dry_run: Literal[True], rehearse: bool = False, **options: Unpack[PredictionRun]
+) -> PredictionPlan: ...
+def predict(
+    table: object = None, *, dry_run: bool = False, rehearse: bool = False, **options: Unpack[PredictionRun]
 ) -> Predictions | PredictionPlan:
     """Predict a column from the others by a private learner, or apply a released function.
 
     Args:
         table: the private table to learn from, as for `dpqr.release`; None: a plan, or a model that is applied.
         dry_run: only plan; no private table is opened.
+        rehearse: learn from rows of the public domain, free of charge; no private table is opened.
         options: those of `dpqr predict`, by their names with _ for -; but `--release` is `form`, and `--lambda` is
             `penalty`. target: the column to predict. points: public rows to predict for, a table like any. model: the
             file of a released function, which is applied to `points` free of charge. out: a new file for predictions
@@ -123,8 +126,9 @@ def predict(
     """
     if options.get("model") is not None:
         named = {f"--{name}": options.get(name) is not None for name in ("target", "eps", "delta", "dataset")}
-        return _applied(model_request(options, {"DATA": table is not None, **named, "--dry-run": dry_run}))
-    request = prediction_request(table, options, dry_run=dry_run)
+        named |= {"--dry-run": dry_run, "--rehearse": rehearse}
+        return _applied(model_request(options, {"DATA": table is not None, **named}))
+    request = prediction_request(table, options, dry_run=dry_run, rehearse=rehearse)
     return _planned(request) if dry_run else _learned(request)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-from dpqr.api.checks import Check, Figure, Path, figure, stated, text, whole
+from dpqr.api.checks import Check, Figure, Path, figure, stated, text, truth, whole
 from dpqr.api.options import PLANNING, READING, RELEASING, document, limits, payer, reason, table_source
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.errors import UsageFault
@@ -95,12 +95,17 @@ KNOWN = {**LEARNING, **READING, "purpose": RELEASING["purpose"], "by": RELEASING
 
 
 def prediction_request(
-    table: object, given: Mapping[str, Any], *, dry_run: bool = False, notes: tuple[str, ...] = ()
+    table: object,
+    given: Mapping[str, Any],
+    *,
+    dry_run: bool = False,
+    rehearse: bool = False,
+    notes: tuple[str, ...] = (),
 ) -> PredictionRequest:
     """The run that `dpqr.predict` and `dpqr predict` ask of the use cases.
 
     Args:
-        table: None, or no path: a plan, which opens none.
+        table: None, or no path: a plan or a rehearsal, which opens none.
         given: options as `PredictionRun` names them.
         notes: what the plan shall say of the request itself.
 
@@ -118,7 +123,7 @@ def prediction_request(
     if dry_run and points is None and held.get("form") != "function":
         held = {"predictions": USUAL_PREDICTIONS, **held}
     return PredictionRequest(
-        table=_private(table, held, dry_run),
+        table=_private(table, held, needed=not (dry_run or rehearse)),
         plan=_plan_request(given, held),
         points=None if points is None else points_source(points, held),
         out=None if out is None else os.fspath(out),
@@ -126,6 +131,7 @@ def prediction_request(
         payer=who,
         reason=reason(held),
         notes=notes,
+        rehearse=truth("rehearse", rehearse),
     )
 
 
@@ -156,10 +162,10 @@ def points_source(points: object, held: Mapping[str, Any]) -> TableSource:
     return table_source(points, reading if isinstance(points, str | os.PathLike) else {})
 
 
-def _private(table: object, held: Mapping[str, Any], dry_run: bool) -> TableSource:
+def _private(table: object, held: Mapping[str, Any], *, needed: bool) -> TableSource:
     """The table to learn from. UsageFault where there is none, and one is needed."""
     missing = table is None or (isinstance(table, tuple) and not table)
-    return table_source((None if dry_run else ()) if missing else table, held)
+    return table_source((() if needed else None) if missing else table, held)
 
 
 def _plan_request(given: Mapping[str, Any], held: Mapping[str, Any]) -> PredictionPlanRequest:

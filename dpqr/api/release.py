@@ -236,13 +236,13 @@ def release(
         queries, domain: paths, dicts, or what `dpqr.queries()` and `dpqr.domain_from()` have built.
         plan: the file of a reviewed plan (`Plan.save`). It states what is not given, and nothing public may differ.
         dataset: whose budget pays, in `ledger`. out: a new directory; a killed run to it continues with `resume`.
-        rehearse: run on rows of the public domain, free of charge; no table is opened, and None will do.
-        options: every other option of `dpqr release`, by its name with _ for -.
+        rehearse: on rows of the public domain, free; None will do as table. options: of `dpqr release`, with _ for -.
 
-    Raises: DpqrError of the class whose `exit_code` the command would end with.
+    Raises:
+        DpqrError: of the class whose `exit_code` the command would end with.
 
     Privacy:
-        (eps, delta) for the unit that the release names. Before the budget pays, no row is looked at; no seed of noise.
+        (eps, delta) for the unit that the release names. No row is looked at before the budget pays; noise has no seed.
     """
     request = release_request(
         _some(table, rehearse),

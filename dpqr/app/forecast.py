@@ -15,7 +15,7 @@ from dpqr.app.evaluate import as_written
 from dpqr.app.planning import WITHOUT_N, fraction
 from dpqr.app.rehearse import ROWS
 from dpqr.app.release import dry_run, planned
-from dpqr.app.requests import ForecastRequest, GoalRequest, ReleaseRequest
+from dpqr.app.requests import ReleaseRequest
 from dpqr.construction.forecast import Forecast, forecast, planned_runs
 from dpqr.construction.goal import Goal, smallest_epsilon
 from dpqr.construction.public_tables import PublicTable, made_up_tables
@@ -45,6 +45,36 @@ MADE_UP = (
     "simulated on made-up tables, each with other skews and dependences; --proxy or --like, a table like yours, makes "
     "the forecast narrower"
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoalRequest:
+    """What a release shall keep, as decimal text. error: --error; relative: --relative, which may end in %.
+
+    names: of the queries that shall keep it (--for); none: their mean shall.
+    """
+
+    error: str | None = None
+    relative: str | None = None
+    confidence: str | None = None
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastRequest:
+    """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
+
+    n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
+    earlier release with synthetic rows. runs: simulated releases on each public table; None: by the time of one.
+    """
+
+    release: ReleaseRequest
+    epsilons: tuple[str, ...] = ()
+    goal: GoalRequest | None = None
+    n: int | None = None
+    proxy: TableSource | None = None
+    like: str | None = None
+    runs: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

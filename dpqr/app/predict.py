@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from typing import Any, Protocol
 
 from dpqr.app.bill import Bill, require_affordable
@@ -12,6 +11,7 @@ from dpqr.app.paid_run import PaidRun, paid_run
 from dpqr.app.predict_draws import drawn
 from dpqr.app.predict_planning import settled_prediction, wanted_prediction
 from dpqr.app.reading import Reading, count_column, reading
+from dpqr.app.rehearse import rehearsed_examples, rehearsed_rows
 from dpqr.app.requests import ModelRequest, PredictionPlanRequest, PredictionRequest
 from dpqr.data.arrays import AnyArray, FloatArray
 from dpqr.data.unit import Neighbours
@@ -30,7 +30,7 @@ from dpqr.io.outputs.prediction_files import (
 )
 from dpqr.io.outputs.read_release import prediction_record
 from dpqr.io.outputs.tidy import Tidy
-from dpqr.io.tables.load import load_table
+from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.points import read_points, require_public
 from dpqr.io.tables.structure import check_table, require_single_rows
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -61,8 +61,8 @@ def planned_prediction(request: PredictionRequest) -> tuple[PredictionPlan, Outl
     """
     wanted, _ = _wanted(request)
     plan, held = _held(settled_prediction(wanted), request)
-    if request.out is not None:
-        _reserved(request.out, plan.problem.points is None)
+    if request.place is not None:
+        _reserved(request.place, plan.problem.points is None)
     require_affordable(request.payer, _bill(plan, held.policy, request.reason))
     return plan, outlook(plan, wanted)
 
@@ -81,23 +81,27 @@ def predict(request: PredictionRequest, progress: Progress, *, noise: NoiseSourc
     Privacy:
         The plan's budget for one run, for the unit that the plan names.
     """
-    payer = request.payer
+    payer = None if request.rehearse else request.payer
     if payer and noise and not noise.private:
         raise UsageFault("a ledger pays for private noise only, and this source is for tests")
     if payer and payer.resume:
         raise UsageFault("--resume: a prediction run keeps no transcript; what a killed one reserved stays spent")
     wanted, codes = _wanted(request)
     plan, held = _held(settled_prediction(wanted), request)
-    files, domain = _reserved(request.out, codes is None), domain_text(_named(request.plan))
+    files, domain = _reserved(request.place, codes is None), domain_text(_named(request.plan))
     if isinstance(plan.recipe, Aggregate):
         plan.recipe.base.rehearse()
     spent = {name: one.epsilon(plan.events, plan.budget.delta) for name, one in available(PREDICTING).items()}
-    check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
-    if plan.parts is not None or plan.ordered:
-        require_single_rows(held.source)
-    with paid_run(payer, _bill(plan, held.policy, request.reason), None) as run:
-        finished = _drawn(plan, held, run, codes, progress, noise or SystemNoise(), spent)
-        released = replace(finished, paid=run.paid, reason=request.reason)
+    bill, source = _bill(plan, held.policy, request.reason), noise or SystemNoise()
+    _check_input(request, plan, held, bill)
+    with paid_run(payer, bill, None) as run:
+        if request.rehearse:
+            table = rehearsed_examples(plan, held.limits)
+        else:
+            table = _opened(plan, held, run, progress, source)
+        finished = drawn(plan, table.counts, codes, run.guard, source, spent)
+        rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
+        released = replace(finished, paid=run.paid, reason=request.reason, rehearsed=rehearsed)
         _write(released, files, domain)
         run.released()
     return released
@@ -165,6 +169,16 @@ def _points(request: PredictionRequest) -> AnyArray | None:
     return read_points(request.points, without(domain, target), request.limits)
 
 
+def _check_input(request: PredictionRequest, plan: PredictionPlan, held: Reading, bill: Bill) -> None:
+    """The table's structure. A rehearsal has no table: it is held off a budget that could not pay."""
+    if request.rehearse:
+        require_affordable(request.payer, bill)
+        return
+    check_table(held.source, plan.problem.domain, held.limits, plan.problem.unit)
+    if plan.parts is not None or plan.ordered:
+        require_single_rows(held.source)
+
+
 def _reserved(out: str | None, function: bool) -> tuple[SingleFile, ...]:
     """The places of the predictions and their record, or of the model."""
     if out is None:
@@ -190,19 +204,11 @@ def _bill(plan: PredictionPlan, policy: Policy, reason: Reason) -> Bill:
     )
 
 
-def _drawn(
-    plan: PredictionPlan,
-    held: Reading,
-    run: PaidRun,
-    codes: AnyArray | None,
-    progress: Progress,
-    noise: NoiseSource,
-    spent: dict[str, Fraction | None],
-) -> PredictionRelease:
-    """Open the table and draw what was paid for."""
+def _opened(plan: PredictionPlan, held: Reading, run: PaidRun, progress: Progress, noise: NoiseSource) -> LoadedTable:
+    """The private table, sealed."""
     problem = plan.problem
     run.look(held.source)
-    table = load_table(
+    return load_table(
         held.source,
         problem.domain,
         held.limits,
@@ -213,7 +219,6 @@ def _drawn(
         slots=plan.ordered,
         progress=progress.read,
     )
-    return drawn(plan, table.counts, codes, run.guard, noise, spent)
 
 
 def _named(request: PredictionPlanRequest) -> str | dict[str, Any]:

@@ -1,17 +1,20 @@
-"""A rehearsal: the whole run of a release on rows drawn from its public domain. No table is opened, nothing is paid.
+"""A rehearsal: the whole run of a release, or of predictions, on rows drawn from its public domain.
 
-Its noise and its schedule are those of a release, so documents, options, time, memory, screens and files can be tried
-before anything is spent. What it says of the rows says nothing of any table.
+No table is opened, nothing is paid. Its noise and its plan are those of the run that is paid for, so documents,
+options, time, memory, screens and files can be tried before anything is spent. What it says of the rows says nothing
+of any table.
 """
 
 from __future__ import annotations
 
+import math
 import os
 
 import numpy as np
 
 from dpqr.app.requests import ReleaseRequest
 from dpqr.construction.public_tables import possible_rows
+from dpqr.data.arrays import AnyArray
 from dpqr.data.histogram import DenseHistogram
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.read_release import read_release
@@ -19,6 +22,8 @@ from dpqr.io.tables.intake import tally
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import LoadedTable
 from dpqr.noise.public import public_generator
+from dpqr.prediction.plan import PredictionPlan
+from dpqr.prediction.problem import PredictionProblem
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.problem import Problem
 
@@ -26,10 +31,10 @@ ROWS, MOST = 10_000, 1_000_000
 """Rows where no number of them is declared, and at most."""
 
 
-def rehearsed_rows(problem: Problem) -> int:
+def rehearsed_rows(problem: Problem | PredictionProblem) -> int:
     """How many rows a rehearsal draws: as many as are declared, within MOST."""
-    declared = problem.declared or problem.n or problem.domain.facts.records
-    return min(declared or ROWS, MOST)
+    declared = problem.records if isinstance(problem, PredictionProblem) else problem.declared or problem.n
+    return min(declared or problem.domain.facts.records or ROWS, MOST)
 
 
 def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
@@ -37,11 +42,33 @@ def rehearsed_table(problem: Problem, limits: Limits) -> LoadedTable:
 
     Privacy: public, a function of the plan. The rows repeat with the seed; the noise of the run does not.
     """
-    rows, shape = rehearsed_rows(problem), problem.domain.shape
-    generator = public_generator(problem.seed)
-    codes = possible_rows(problem.domain, [generator.integers(size, size=rows) for size in shape], generator)
-    cells = tally(shape, problem.domain.size, limits.cells)
-    cells.add(codes, rows, None)
+    shape = problem.domain.shape
+    return _loaded(shape, _codes(problem, shape), limits)
+
+
+def rehearsed_examples(plan: PredictionPlan, limits: Limits) -> LoadedTable:
+    """The same for a learner, whose plan may want parts or an order of the rows, as one more axis.
+
+    Privacy: public, a function of the plan.
+    """
+    problem = plan.problem
+    shape = problem.domain.shape
+    if plan.ordered:
+        slots = (problem.records or 0) * problem.unit.rows
+        return _loaded((*shape, slots), [*_codes(problem, shape), np.arange(rehearsed_rows(problem))], limits)
+    shape = shape if plan.parts is None else (*shape, plan.parts)
+    return _loaded(shape, _codes(problem, shape), limits)
+
+
+def _codes(problem: Problem | PredictionProblem, shape: tuple[int, ...]) -> list[AnyArray]:
+    """A code of each row for every column of the domain, and for what axes the shape has beyond them."""
+    rows, generator = rehearsed_rows(problem), public_generator(problem.seed)
+    return list(possible_rows(problem.domain, [generator.integers(size, size=rows) for size in shape], generator))
+
+
+def _loaded(shape: tuple[int, ...], codes: list[AnyArray], limits: Limits) -> LoadedTable:
+    cells = tally(shape, math.prod(shape), limits.cells)
+    cells.add(codes, len(codes[0]), None)
     nothing_dropped = DenseHistogram(np.zeros((), dtype=np.int64))
     return LoadedTable(counts=Private(cells.histogram()), dropped=Private(nothing_dropped))
 

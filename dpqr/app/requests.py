@@ -5,6 +5,7 @@ Figures of privacy are decimal text, as typed, until a use case parses them. Non
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -186,6 +187,15 @@ class PredictionRequest:
     payer: LedgerRequest | None = None
     reason: Reason = UNSTATED
     notes: tuple[str, ...] = ()
+    rehearse: bool = False
+
+    @property
+    def place(self) -> str | None:
+        """Where the product goes. That of a rehearsal is none by its name."""
+        if self.out is None or not self.rehearse:
+            return self.out
+        folder, name = os.path.split(self.out)
+        return os.path.join(folder, f"rehearsal-{name}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -268,33 +278,3 @@ class SweepRequest:
     def sources(self) -> dict[str, TableSource]:
         """The table, if there is one."""
         return {} if self.source is None else {"public": self.source}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoalRequest:
-    """What a release shall keep, as decimal text. error: --error; relative: --relative, which may end in %.
-
-    names: of the queries that shall keep it (--for); none: their mean shall.
-    """
-
-    error: str | None = None
-    relative: str | None = None
-    confidence: str | None = None
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForecastRequest:
-    """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
-
-    n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
-    earlier release with synthetic rows. runs: simulated releases on each public table; None: by the time of one.
-    """
-
-    release: ReleaseRequest
-    epsilons: tuple[str, ...] = ()
-    goal: GoalRequest | None = None
-    n: int | None = None
-    proxy: TableSource | None = None
-    like: str | None = None
-    runs: int | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,31 +36,40 @@ queries = "{queries}"
 """
 
 
-def start(directory: str, data: str | None, delimiter: str | None, dataset: str | None) -> tuple[str, ...]:
-    """Write dpqr.toml, domain.json and queries.json into `directory`; their paths.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Started:
+    """The paths of the files of a new project, and what there is to say of its domain."""
+
+    paths: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def start(directory: str, asked: DomainRequest, dataset: str | None) -> Started:
+    """Write dpqr.toml, domain.json and queries.json into `directory`.
 
     Args:
         directory: is made where it is missing; its parent is not.
-        data: a table whose column names and types the domain file takes; None: an example's.
-        delimiter: of a CSV table.
+        asked: what the domain file is made from; where it names no columns, those of an example.
         dataset: its name in the ledger; None: left to fill in.
 
     Raises:
         AlreadyThere: one of the files exists; none is written then.
+        DpqrError: as `domain_file` raises it.
 
     Privacy:
         Of the table its column names and types are read, never a value.
     """
     stated = f'dataset = "{require_name(dataset)}"' if dataset is not None else '# dataset = "survey"'
-    types = EXAMPLE if data is None else ()
-    domain = domain_file(DomainRequest(data=data, delimiter=delimiter, types=types)).content
+    named = asked.data is not None or asked.codebooks or asked.types
+    made = domain_file(asked if named else replace(asked, types=EXAMPLE))
+    domain = made.content
     assert isinstance(domain, dict), "no other form is asked for"
     texts = {
         FILE: _SETTINGS.format(domain=DOMAIN, queries=QUERIES, dataset=stated),
         DOMAIN: _document_text(domain),
         QUERIES: _document_text(_queries(len(domain["fields"]))),
     }
-    return write_files(directory, texts)
+    return Started(paths=write_files(directory, texts), remarks=made.remarks)
 
 
 def write_files(directory: str, texts: Mapping[str, str]) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ import click
 from dpqr.cli import groups
 from dpqr.cli.budget_options import Amount, Files, Reading, amount, files, reading
 from dpqr.cli.completion import DOCUMENTS, datasets
-from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, rendered, require_output, say
 
 if TYPE_CHECKING:
@@ -64,7 +63,6 @@ def init(
     Every run that the budget pays for reads the table as stated here; a request that states otherwise is refused.
     """
     require_output()
-    say_settings()
     opened = files.opened().init(
         dataset,
         neighbours=neighbours,
@@ -104,7 +102,6 @@ def approve(dataset: str, plan: str, *, asker: groups.Asker, files: Files) -> No
 
     --by says who approves. The plan is made again from the documents that it holds, and refused where it differs.
     """
-    say_settings()
     digest = files.opened().approve(dataset, plan, **groups.keywords(asker))
     say(f"approved one release of {dataset} by plan {digest}")
 

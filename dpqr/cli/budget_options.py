@@ -11,6 +11,7 @@ import click
 
 from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli.options import Whole, added, delimiter, encoding, gathered
+from dpqr.cli.settings import say_settings
 
 if TYPE_CHECKING:
     from dpqr.api.ledger import Ledger
@@ -27,9 +28,10 @@ class Files:
     anchor: str | None
 
     def opened(self) -> Ledger:
-        """The ledger. Nothing is read or made yet."""
+        """The ledger. Nothing is read or made yet; what dpqr.toml states of the command is said."""
         from dpqr.api.ledger import Ledger
 
+        say_settings()
         return Ledger(self.ledger, self.anchor)
 
 

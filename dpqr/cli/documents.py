@@ -7,12 +7,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli import groups, options
+from dpqr.cli.settings import say_settings
 from dpqr.cli.streams import product, product_json, say
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ def check_command(documents: groups.Asked, fix: bool, as_json: bool) -> None:
     from dpqr.app.documents import check_documents, fix_documents
     from dpqr.report.fault_view import fixed_line
 
+    say_settings()
     for fixed in fix_documents(documents.queries, documents.domain) if fix else ():
         say(fixed_line(fixed.file, fixed.line, fixed.path, fixed.before, fixed.after))
     found = check_documents(documents.queries, documents.domain, strict=documents.strict)
@@ -58,39 +61,48 @@ FORMS = (*WRITTEN, "arrow")
 _SOURCES, _RESULT = options.under("Sources"), options.under("Result")
 
 
+def sources(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What says which columns a table has, beside the table itself."""
+    return options.added(
+        command,
+        _SOURCES(
+            "--from",
+            "codebooks",
+            metavar="FILE",
+            multiple=True,
+            callback=options.named,
+            help="A codebook of the table's columns; may be repeated, later ones win.",
+        ),
+        _SOURCES("--form", type=click.Choice(FORMS), help="The codebooks' form. [default: by their content]"),
+        _SOURCES("--table", metavar="NAME", help="Which table of a codebook that describes several."),
+        _SOURCES(
+            "--types",
+            metavar="COLUMN=TYPE...",
+            multiple=True,
+            help="Columns: age=integer:0..99,pay=number:0..9e4:bins=9,sex=string:f|m for example; they win over "
+            "codebooks.",
+        ),
+        _SOURCES("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is."),
+        _SOURCES(
+            "--max-rows",
+            metavar="K",
+            type=options.Whole(1, MOST_RECORDS),
+            help="Rows of each person that a run may use.",
+        ),
+        options.delimiter(_SOURCES),
+        options.encoding(_SOURCES),
+    )
+
+
 @click.command("domain", cls=options.Sectioned)
 @click.argument("data", metavar="[DATA]", required=False, callback=options.named)
-@_SOURCES(
-    "--from",
-    "codebooks",
-    metavar="FILE",
-    multiple=True,
-    callback=options.named,
-    help="A codebook of the table's columns; may be repeated, later ones win.",
-)
-@_SOURCES("--form", type=click.Choice(FORMS), help="The codebooks' form. [default: by their content]")
-@_SOURCES("--table", metavar="NAME", help="Which table of a codebook that describes several.")
-@_SOURCES(
-    "--types",
-    metavar="COLUMN=TYPE...",
-    multiple=True,
-    help="Columns: age=integer:0..99,pay=number:0..9e4:bins=9,sex=string:f|m for example; they win over codebooks.",
-)
+@sources
 @_SOURCES(
     "--queries",
     metavar="FILE",
     callback=options.named,
     help="Queries, whose thresholds and labels fill in what no codebook states.",
 )
-@_SOURCES("--unit", metavar="COLUMN", help="Protect persons, not rows: COLUMN says whose row it is.")
-@_SOURCES(
-    "--max-rows",
-    metavar="K",
-    type=options.Whole(1, MOST_RECORDS),
-    help="Rows of each person that a run may use.",
-)
-@options.delimiter(_SOURCES)
-@options.encoding(_SOURCES)
 @_RESULT(
     "--to",
     type=click.Choice(WRITTEN),

@@ -10,6 +10,7 @@ import click
 
 from dpqr.cli import groups, options
 from dpqr.cli.options import Positive, Whole
+from dpqr.cli.settings import say_settings
 
 if TYPE_CHECKING:
     from dpqr.evaluation import Accuracy
@@ -61,6 +62,7 @@ def command(
     from dpqr.api.evaluate import evaluate
 
     asked = groups.keywords(documents, payer)
+    say_settings()
     found = evaluate(true, release, rows=rows, delimiter=delimiter, encoding=encoding, counts=counts, **asked)
     _show(found.accuracy, top, as_json=as_json, color=not no_color)
     found.require(max_error=max_error, max_l1=max_l1)

@@ -13,6 +13,7 @@ from dpqr.api.checks import MOST_RECORDS
 from dpqr.cli import completion
 from dpqr.cli.completion import DOCUMENTS, LEDGERS
 from dpqr.cli.options import Whole, added, delimiter, encoding, gathered, named, under
+from dpqr.cli.settings import is_typed
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
 _modes = click.Choice(["auto", "json", "none"])
@@ -205,6 +206,12 @@ class Payer:
     dataset: str | None
     ledger: str | None
     anchor: str | None
+
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """The options of the ledger's files that stand on the command line."""
+        given = {"ledger": self.ledger, "anchor": self.anchor}
+        return tuple(part for name, file in given.items() if file and is_typed(name) for part in (f"--{name}", file))
 
 
 def payer(

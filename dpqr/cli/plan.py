@@ -15,8 +15,7 @@ from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.forecast import Outlook
-    from dpqr.app.requests import ForecastRequest, GoalRequest
+    from dpqr.app.forecast import ForecastRequest, GoalRequest, Outlook
     from dpqr.io.outputs.atomic import SingleFile
 
 TOP = 20
@@ -39,7 +38,7 @@ class Forecasting:
     @property
     def goal(self) -> GoalRequest | None:
         """None: no goal is stated."""
-        from dpqr.app.requests import GoalRequest
+        from dpqr.app.forecast import GoalRequest
 
         stated = self.error or self.relative or self.confidence or self.names
         if not stated:
@@ -102,8 +101,7 @@ def command(
     """
     from dpqr.api.options import table_source
     from dpqr.api.requests import release_request
-    from dpqr.app.forecast import epsilons, forecast_releases
-    from dpqr.app.requests import ForecastRequest
+    from dpqr.app.forecast import ForecastRequest, epsilons, forecast_releases
     from dpqr.cli.progress import remarks
 
     stated = groups.keywords(documents, guarantee, bought, strategies, table, payer)

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 @options.under("Output")(
     "--out", metavar="FILE", help="Write predictions (.csv, .parquet, .json), or the model, into this new file."
 )
+@options.under("Output")(
+    "--rehearse", is_flag=True, help="Learn from rows drawn from the domain: free, stamped; the data is not opened."
+)
 @options.under("Output")("--dry-run", is_flag=True, help="Print the plan; the private table is not opened.")
 @groups.display
 def command(
@@ -39,6 +42,7 @@ def command(
     payer: groups.Payer,
     asker: groups.Asker,
     out: str | None,
+    rehearse: bool,
     dry_run: bool,
     display: groups.Display,
 ) -> None:
@@ -58,10 +62,11 @@ def command(
     screen = Screen.of(display)
     given = groups.keywords(asked, guarantee, learner, table, payer, asker) | {"eps": eps, "out": out}
     if asked.model:
-        typed = {"--delta": is_typed("delta"), "--dataset": is_typed("dataset"), "--dry-run": dry_run}
+        typed = {"--delta": is_typed("delta"), "--dataset": is_typed("dataset")}
+        typed |= {"--dry-run": dry_run, "--rehearse": rehearse}
         _apply(model_request(given, {"DATA": data, "--target": asked.target, "--eps": eps, **typed}), screen)
         return
-    request = prediction_request(data, given, dry_run=dry_run, notes=settings_notes())
+    request = prediction_request(data, given, dry_run=dry_run, rehearse=rehearse, notes=settings_notes())
     if dry_run:
         _plan(request, screen)
     else:
@@ -88,4 +93,4 @@ def _learned(request: PredictionRequest, screen: Screen, display: groups.Display
         screen.require_output(request.out)
     with progress(display.progress, color=screen.color) as observer:
         finished = predict(request, observer)
-    screen.prediction_release(finished, request.out)
+    screen.prediction_release(finished, request.place)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -131,7 +131,7 @@ def command(
     elif dry_run:
         _plan(request, display)
     else:
-        _release(request, display)
+        _release(request, display, payer.typed)
 
 
 def _require_stated(review: Review) -> None:
@@ -149,7 +149,7 @@ def _plan(request: ReleaseRequest, display: groups.Display) -> None:
     Screen.of(display).plan(*dry_run(request))
 
 
-def _release(request: ReleaseRequest, display: groups.Display) -> None:
+def _release(request: ReleaseRequest, display: groups.Display, ledger: Sequence[str]) -> None:
     from dpqr.app.release import release
     from dpqr.cli.progress import progress
     from dpqr.cli.screen import Screen
@@ -161,7 +161,7 @@ def _release(request: ReleaseRequest, display: groups.Display) -> None:
         finished = release(request, observer, planned=partial(screen.require_room, directory=directory))
     if finished.rehearsal and not directory and not display.as_json:
         product(release_guarantee(finished))
-    screen.release(finished, directory)
+    screen.release(finished, directory, ledger)
 
 
 def _skipped(display: groups.Display, directory: str) -> None:

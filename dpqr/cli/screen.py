@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
@@ -62,9 +62,10 @@ class Screen:
 
         product(rendered(explanation_view(found), sys.stdout, self.color))
 
-    def release(self, release: Release, directory: str | None) -> None:
+    def release(self, release: Release, directory: str | None, ledger: Sequence[str] = ()) -> None:
         """Answers on stdout unless they went to a directory; then, on stderr, what they are worth, and where they are.
 
+        ledger: the options that named it on the command line.
         A terminal is shown the digest last, so that no answer scrolls it away; a log is given the whole receipt.
         """
         try:
@@ -74,7 +75,7 @@ class Screen:
                 elif not directory:
                     product(rendered(self._answers(release), sys.stdout, self.color))
         finally:
-            self._receipt(release, directory)
+            self._receipt(release, directory, ledger)
 
     def prediction_plan(self, plan: PredictionPlan, outlook: Outlook) -> None:
         """The plan of a prediction run, and what else its budget would buy: stdout."""
@@ -101,6 +102,8 @@ class Screen:
                 predicted = {"predictions": release.predictions.tolist()} if release.pointwise else {}
                 product_json(prediction_document(release, prediction_receipt(release)) | predicted)
             elif release.pointwise:
+                if release.rehearsed is not None and not out:
+                    product(release_words(release))
                 self.predictions(release.predictions, out)
             elif not self.lines:
                 say(f"model written to {plain(out or '')}")
@@ -125,7 +128,7 @@ class Screen:
         if self.as_json or not out:
             require_output()
 
-    def _receipt(self, release: Release, directory: str | None) -> None:
+    def _receipt(self, release: Release, directory: str | None, ledger: Sequence[str]) -> None:
         from dpqr.construction.sentences import release_guarantee
         from dpqr.report.receipt import receipt
 
@@ -136,7 +139,7 @@ class Screen:
             from dpqr.report.release_view import release_view
 
             files = sorted(os.listdir(directory)) if directory else ()
-            say(rendered(release_view(release, directory, files), sys.stderr, self.color))
+            say(rendered(release_view(release, directory, files, ledger), sys.stderr, self.color))
         else:
             say(rendered(facts(receipt(release)), sys.stderr, self.color))
             if directory:

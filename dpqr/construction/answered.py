@@ -29,7 +29,6 @@ import numpy as np
 from dpqr.construction.intervals import ESTIMATE, NO_BASIS, BasisArray
 from dpqr.construction.release import BlockAnswers
 from dpqr.data.arrays import FloatArray, IntArray
-from dpqr.data.attribute import Bins, Codes
 from dpqr.data.domain import Domain
 from dpqr.workload.naming import row_names
 
@@ -129,7 +128,7 @@ def answered(answers: BlockAnswers, domain: Domain) -> AnsweredBlock:
                 name=attribute.name,
                 texts=attribute.titles(),
                 places=codes,
-                ordered=isinstance(attribute.axis, Bins | Codes),
+                ordered=attribute.ordered,
                 own=len(attribute.own_cells),
             )
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -12,8 +13,8 @@ from dpqr.workload.naming import detailed_rows, named_axes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Constants of the forecast: least squares on half of the made-up jobs of `python tests/benchmarks/resources.py`;
-    RESULTS.md, section "Resources", has its errors on the other half."""
+    """Constants of the forecast, set by hand on made-up jobs of `python tests/benchmarks/resources.py` (seeds 1 and
+    11); RESULTS.md, section "Resources", has its errors on other jobs (seed 21)."""
 
     start: float = 1.1
     """Seconds of one processor for any run, most of them for loading libraries."""
@@ -41,7 +42,7 @@ FORMS: dict[Form, float] = {"csv": 1.0, "json": 2.5, "parquet": 0.4}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resources:
-    """What a run takes, about; the time may be off by a factor of three.
+    """What a run takes, about; the time of most jobs is within a factor of three.
 
     seconds: of one processor, without the table. reading: seconds for every million rows of the table. memory: peak, in
     bytes. files: bytes of answers and record; None: nothing is written. Synthetic rows are not among them: how many
@@ -76,15 +77,15 @@ class Resources:
 def _file_bytes(plan: Plan, form: Form) -> int:
     """Of the answers in the asked form, and of the record."""
     draws = sum(phase.count for phase in plan.phases)
-    texts = sum(block.rows * _row_bytes(plan, block) for block in plan.problem.workload.blocks)
-    record = TUNING.record * (draws + len(plan.problem.workload.blocks))
+    blocks, titles = plan.problem.workload.blocks, [each.titles() for each in plan.problem.domain.attributes]
+    means = [sum(map(len, each)) / len(each) for each in titles]
+    texts = sum(block.rows * _row_bytes(block, means) for block in blocks)
+    record = TUNING.record * (draws + len(blocks))
     return int(texts * FORMS[form]) + record
 
 
-def _row_bytes(plan: Plan, block: QueryBlock) -> float:
-    """The mean length of one answer's line."""
-    attributes = plan.problem.domain.attributes
-    titles = [attributes[axis].titles() for axis in named_axes(block)]
-    labels = sum(sum(map(len, each)) / len(each) for each in titles)
+def _row_bytes(block: QueryBlock, means: Sequence[float]) -> float:
+    """The mean length of one answer's line. means: of the titles of each attribute's cells."""
+    labels = sum(means[axis] for axis in named_axes(block))
     detail = TUNING.figures / 3 if detailed_rows(block) else 0
     return len(block.name) + labels + detail + TUNING.figures

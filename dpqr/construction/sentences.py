@@ -105,7 +105,7 @@ def ledger_words(release: Release) -> str:
     """Which releases of the table are covered together."""
     paid = release.paid
     if release.rehearsal:
-        return "A rehearsal costs nothing; the prices below are those of the release."
+        return FREE
     if paid is None:
         return NO_LEDGER
     return (
@@ -114,13 +114,19 @@ def ledger_words(release: Release) -> str:
     )
 
 
+FREE = "A rehearsal costs nothing; the prices below are those of the release."
+
+
+def rehearsal_words(rows: int, released: str) -> str:
+    """What stands in the place of a guarantee. released: what the run ended with, in the plural."""
+    drawn = f"{rows:,} rows were drawn from the public domain, and no table was opened"
+    return f"REHEARSAL: {drawn}; the {released} describe nobody."
+
+
 def release_guarantee(release: Release) -> str:
     """The same for a finished release; a rehearsal, and one that was drawn from a test source, claims nothing."""
     if release.rehearsed is not None:
-        return (
-            f"REHEARSAL: {release.rehearsed:,} rows were drawn from the public domain, and no table was opened; the "
-            "answers describe nobody."
-        )
+        return rehearsal_words(release.rehearsed, "answers")
     if not release.private:
         return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
     return guarantee(release.plan)

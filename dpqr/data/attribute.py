@@ -44,6 +44,10 @@ class Labels:
     def titles(self) -> tuple[str, ...]:
         return self.values
 
+    def span_title(self, first: int, last: int) -> str:
+        """Return the title of the ordered labels first..last together: one label, or an interval, both ends in it."""
+        return self.values[first] if first == last else f"[{self.values[first]}, {self.values[last]}]"
+
     def places(self) -> dict[str, int]:
         """Return the label's position for every text that stands for one; texts are folded where case is ignored."""
         texts = self.texts or tuple((value,) for value in self.values)
@@ -196,6 +200,11 @@ class Attribute:
             raise DocumentError("an attribute needs a name; give every field of the domain file a non-empty name")
         if self.axis.size < 1:
             raise DocumentError(f"attribute {self.name!r} has no cells; give it labels, bins or a size of at least 1")
+
+    @property
+    def ordered(self) -> bool:
+        """Return whether the declared cells have an order."""
+        return not isinstance(self.axis, Labels) or self.axis.ordered
 
     def rule(self, fault: Fault) -> Rule:
         """Return the declared rule for `fault`; `drop` if the domain file states none."""

@@ -36,6 +36,7 @@ class PredictionRelease:
         bound: the learner's certified sensitivity.
         paid: the ledger's reservation.
         reason: why it was made, and who asked.
+        rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
 
     >>> from dpqr.data.attribute import Attribute, Labels
     >>> from dpqr.data.unit import PrivacyUnit
@@ -67,6 +68,7 @@ class PredictionRelease:
     bound: Fraction | None = None
     paid: Reservation | None = None
     reason: Reason = UNSTATED
+    rehearsed: int | None = None
 
     @property
     def values(self) -> FloatArray:

@@ -31,6 +31,9 @@ def listed(fault: Fault) -> str:
 
 def fixable(faults: Sequence[Fault]) -> str:
     """How many of them `dpqr check --fix` fixes; nothing where it fixes none."""
+    other = next((fault for fault in faults if fault.fix and fault.by_hand), None)
+    if other is not None:
+        return f"{plain(str(other.file))} is corrected by hand (--fix writes JSON files only)"
     count = sum(fault.fix is not None and fault.line is not None for fault in faults)
     if not count:
         return ""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from dpqr.construction.sentences import NO_LEDGER, budget_words
+from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
@@ -38,6 +38,10 @@ def _promise(plan: PredictionPlan) -> Iterator[Fact]:
 
 
 def _paid(release: PredictionRelease) -> Iterator[Fact]:
+    if release.rehearsed is not None:
+        yield "Guarantee", rehearsal_words(release.rehearsed, "predictions")
+        yield "", FREE
+        return
     if not release.private:
         yield "Guarantee", "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from shlex import quote
+from shlex import join, quote
 
 import numpy as np
 from rich.console import Group, RenderableType
@@ -24,10 +24,13 @@ COMMAND = 80 - MARGIN - 2
 WARNING = "warning: "
 
 
-def release_view(release: Release, place: str | None, files: Sequence[str]) -> RenderableType:
+def release_view(
+    release: Release, place: str | None, files: Sequence[str], ledger: Sequence[str] = ()
+) -> RenderableType:
     """What a person sees of a release at its end.
 
     place: the directory that it went to; None: nothing is kept. files: what lies there.
+    ledger: the options that named the ledger on the command line, which the next command needs too.
     """
     blank, block = Text(""), _largest(release)
     return Group(
@@ -35,7 +38,7 @@ def release_view(release: Release, place: str | None, files: Sequence[str]) -> R
         blank,
         *_digest(release, block),
         blank,
-        facts(_next(release, block, place, files), MARGIN),
+        facts(_next(release, block, place, files, ledger), MARGIN),
     )
 
 
@@ -88,7 +91,9 @@ def _heading(release: Release, block: AnsweredBlock) -> str:
     return f"{whole}; the {part} in {block.name!r}:"
 
 
-def _next(release: Release, block: AnsweredBlock, place: str | None, files: Sequence[str]) -> Iterator[Fact]:
+def _next(
+    release: Release, block: AnsweredBlock, place: str | None, files: Sequence[str], ledger: Sequence[str]
+) -> Iterator[Fact]:
     if place is None:
         yield "Kept", "nothing but this screen; --out DIR keeps answers, record and receipt"
         return
@@ -99,4 +104,4 @@ def _next(release: Release, block: AnsweredBlock, place: str | None, files: Sequ
     yield "Next", f"{show}  (the full receipt, and all queries by name)"
     yield "", form if len(form) <= COMMAND else one
     if release.paid is not None:
-        yield "", f"dpqr budget show {quote(release.paid.dataset)}"
+        yield "", join(["dpqr", "budget", "show", release.paid.dataset, *ledger])

@@ -57,7 +57,7 @@ def test_a_schema_and_a_new_project(desk):
     assert json.loads(json.dumps(dpqr.schema("queries"))) == desk.run("schema", "queries").json
     with pytest.raises(dpqr.UsageFault, match="none of 'domain', 'queries'"):
         dpqr.schema("plan")
-    paths = dpqr.init("new", "table.csv", dataset="survey")
+    paths = dpqr.init("new", "table.csv", dataset="survey").paths
     desk.run("init", "table.csv", "--out", "other", "--dataset", "survey")
     assert [(desk.path / each).read_text() for each in paths] == [
         (desk.path / each.replace("new", "other", 1)).read_text() for each in paths

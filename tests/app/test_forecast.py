@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from support.command_desk import DOMAIN, QUERIES
 
-from dpqr.app.forecast import epsilons, forecast_releases, outlook_document
-from dpqr.app.requests import ForecastRequest, GoalRequest, LedgerRequest, PlanRequest, ReleaseRequest
+from dpqr.app.forecast import ForecastRequest, GoalRequest, epsilons, forecast_releases, outlook_document
+from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.errors import BudgetRefused, DataError, DocumentError, UsageFault
 from dpqr.io.tables.source import STDIN, TableSource
 

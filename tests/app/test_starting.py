@@ -19,7 +19,10 @@ def desk(tmp_path, monkeypatch):
 
 def test_a_project_of_a_table_is_to_be_filled_in_and_then_runs(desk):
     ended = desk.run("init", "table.csv", "--dataset", "survey")
-    assert ended.err == ("wrote dpqr.toml, domain.json and queries.json; fill in labels and bounds, then: dpqr check\n")
+    assert ended.err == (
+        "to fill in (FILL-IN), from public knowledge: labels of sex, age, income, day\n"
+        "wrote dpqr.toml, domain.json and queries.json; check them: dpqr check\n"
+    )
     assert 'dataset = "survey"\n' in (desk.path / "dpqr.toml").read_text()
     text = (desk.path / "domain.json").read_text()
     assert not any(hidden in text for hidden in PRIVATE)
@@ -32,6 +35,24 @@ def test_a_project_of_a_table_is_to_be_filled_in_and_then_runs(desk):
     assert desk.run("check").code == 0
     assert desk.run("budget", "init", "survey", "--eps", "2", "--ledger", "l.sqlite").code == 0
     assert desk.run("release", "table.csv", "--eps", "1", "--ledger", "l.sqlite", "--out", "out").code == 0
+
+
+def test_columns_are_described_as_for_a_domain_file(desk):
+    desk.put("old.csv", "größe;who\n1;x\n".encode("cp1252"))
+    desk.put("book.json", {"fields": [{"name": "größe", "type": "number"}]})
+    table = "old.csv", "--encoding", "cp1252", "--delimiter", ";", "--unit", "who", "--max-rows", "3"
+    ended = desk.run("init", *table, "--from", "book.json", "--types", "größe=number:0..2:bins=4,who=string:x|y")
+    assert ended.code == 0, ended.err
+    assert "dpqr.toml, domain.json and queries.json" in ended.err
+    assert desk.run("check").code == 0
+    document = json.loads((desk.path / "domain.json").read_text())
+    assert document["unit"] == {"column": "who", "max_rows": 3}
+    assert document["fields"][0]["dpqr"]["bins"] == 4
+
+
+def test_without_a_table_types_name_the_columns(desk):
+    assert desk.run("init", "--types", "age=integer:0..9").code == 0
+    assert [field["name"] for field in json.loads((desk.path / "domain.json").read_text())["fields"]] == ["age"]
 
 
 def test_without_a_table_an_example_is_written(desk):

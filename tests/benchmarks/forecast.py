@@ -29,10 +29,10 @@ from shapes import SHAPES, made
 from task import Task, read_task
 
 import dpqr.construction.public_tables as public_tables
-from dpqr.app.forecast import forecast_releases
+from dpqr.app.forecast import ForecastRequest, GoalRequest, forecast_releases
 from dpqr.app.planning import plan_release, read_documents
 from dpqr.app.release import release
-from dpqr.app.requests import ForecastRequest, GoalRequest, OutputRequest, PlanRequest, ReleaseRequest
+from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
 from dpqr.construction.forecast import simulated_errors
 from dpqr.construction.public_tables import PublicTable
 from dpqr.io.tables.source import STDIN, TableSource

@@ -113,6 +113,45 @@ def test_predictions_go_to_a_file_with_their_record_beside_it(shop):
     assert (again.code, "exists" in again.err) == (8, True)
 
 
+def test_a_rehearsal_opens_no_table_pays_nothing_and_is_stamped(shop, monkeypatch):
+    for place in ("check_table", "load_table"):
+        monkeypatch.setattr(f"dpqr.app.predict.{place}", None)
+    assert shop.run("budget", "init", "shop", "--eps", "60", "--ledger", "l.sqlite").code == 0
+    before = (shop.path / "l.sqlite").read_bytes()
+    rehearsal = "--points", "new.csv", "--n", "400", "--dataset", "shop", "--ledger", "l.sqlite", "--rehearse"
+    done = predict(shop, *rehearsal, "--out", "p.csv")
+    assert done.code == 0, done.err
+    stamp = "REHEARSAL: 400 rows were drawn from the public domain, and no table was opened; the predictions describe"
+    assert stamp in " ".join(done.err.split())
+    assert "predictions written to rehearsal-p.csv" in done.err
+    assert {"rehearsal-p.csv", "rehearsal-p.csv.record.json"} < shop.everything()
+    assert "p.csv" not in shop.everything()
+    record = json.loads((shop.path / "rehearsal-p.csv.record.json").read_text())
+    assert (record["rehearsal"], record["ledger"], record["guarantee"][:9]) == (True, None, "REHEARSAL")
+    assert predict(shop, *rehearsal).out.startswith(stamp)
+    assert predict(shop, *rehearsal, eps="70").code == 4
+    assert (shop.path / "l.sqlite").read_bytes() == before
+
+
+def test_a_rehearsed_function_is_never_applied(shop):
+    asked = "--target", "buys", "--domain", "d.json", "--eps", "50", "--release", "function", "--out", "m.json"
+    done = shop.run("predict", *asked, "--rehearse")
+    assert (done.code, done.err.splitlines()[-1]) == (0, "model written to rehearsal-m.json")
+    applied = shop.run("predict", "--model", "rehearsal-m.json", "--points", "new.csv")
+    assert (applied.code, "the function of a rehearsal, which describes nobody" in applied.err) == (3, True)
+    assert shop.run("predict", "--model", "rehearsal-m.json", "--rehearse").code == 2
+
+
+def test_ensembles_and_streams_are_rehearsed(shop):
+    shop.write(new__csv="sex,buys\nF,yes\nM,no\n")
+    persons = "--points", "new.csv", "--unit", "who", "--max-rows", "2", "--rehearse", "--json"
+    parts, stream = ("--learner", "aggregate"), ("--learner", "online", "--neighbours", "replace", "--n", "90")
+    for learner in (parts, stream):
+        done = predict(shop, *persons, *learner, target="age")
+        assert done.code == 0, done.err
+        assert (done.json["rehearsal"], len(done.json["predictions"])) == (True, 2)
+
+
 def test_a_number_of_records_that_nobody_declares_is_bought(shop):
     done = predict(shop, "--points", "new.csv", "--json")
     assert done.code == 0, done.err

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from support.command_desk import DOMAIN
 
@@ -35,6 +37,22 @@ def test_the_plan_says_where_values_come_from(project):
     assert "dpqr.toml states --queries q.json, --domain d.json, --dataset survey, --ledger l.sqlite" in said
 
 
+def test_commands_without_a_plan_say_it_on_stderr(project):
+    documents = "--queries", "q.json", "--domain", "d.json"
+    free = project.run("release", "table.csv", *documents, "--eps", "1", "--out", "out", env={"DPQR_SETTINGS": "none"})
+    assert free.code == 0
+    said = {
+        ("check",): "--queries q.json, --domain d.json",
+        ("evaluate", "table.csv", "out", "--json"): "--queries q.json, --domain d.json",
+        ("budget", "show", "--json"): "--ledger l.sqlite",
+        ("budget", "export"): "--ledger l.sqlite",
+    }
+    for command, stated in said.items():
+        ended = project.run(*command)
+        assert (ended.code, ended.err) == (0, f"dpqr.toml states {stated}\n")
+    assert project.run("budget", "show", "--ledger", "l.sqlite").err == ""
+
+
 def test_what_is_typed_comes_first_and_the_environment_before_the_file(project):
     assert project.run("budget", "init", "other", "--eps", "1", "--ledger", "m.sqlite").code == 0
     typed = ("--ledger", "m.sqlite", "--dataset", "other")
@@ -44,6 +62,17 @@ def test_what_is_typed_comes_first_and_the_environment_before_the_file(project):
     named = {"DPQR_LEDGER": "m.sqlite"}
     assert project.run("budget", "show", "--json", env=named).json[0]["dataset"] == "other"
     assert project.run("release", "table.csv", "--eps", "1", env=named).code == 2
+
+
+def test_the_next_command_names_a_ledger_that_was_typed(project, monkeypatch):
+    """On a terminal; a ledger of dpqr.toml needs no option there either."""
+    monkeypatch.setattr("dpqr.cli.screen.watched", lambda stream: stream is sys.stderr)
+    wanted = "release", "table.csv", "--eps", "1", "--out"
+    assert project.run(*wanted, "one").err.endswith("dpqr budget show survey\n")
+    typed = "--ledger", "./l.sqlite", "--anchor", "none"
+    assert project.run(*wanted, "two", *typed).err.endswith(
+        "dpqr budget show survey --ledger ./l.sqlite --anchor none\n"
+    )
 
 
 def test_a_refusal_says_that_settings_are_in_use(project):

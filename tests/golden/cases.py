@@ -44,6 +44,10 @@ def recorded(desk: Path) -> Iterator[Case]:
     with repeatable_noise():
         yield from _releases(desk)
         yield from _ledger(desk)
+        yield from _settings(desk)
+        yield from _release(
+            desk, "rehearsal", SURVEY, "--queries", str(desk / "mixed.json"), "--eps", "1", "--rehearse"
+        )
 
 
 def _helps() -> Iterator[Case]:
@@ -107,9 +111,18 @@ def _ledger(desk: Path) -> Iterator[Case]:
         yield f"ledger/{'-'.join(what)}", _run("budget", *what, *place)
 
 
-def _run(*arguments: str) -> str:
+def _settings(desk: Path) -> Iterator[Case]:
+    """Commands under a dpqr.toml, on the ledger that is there by now."""
+    stated = desk / "dpqr.toml"
+    stated.write_text('queries = "mixed.json"\ndataset = "survey"\nledger = "ledger.sqlite"\npurpose = "a test"\n')
+    for what in (("release", SURVEY, "--eps", "0.25"), ("check",), ("budget", "show")):
+        said = _run(*what, DPQR_SETTINGS=str(stated))
+        yield f"settings/{what[0]}", re.sub(rf"\S*{re.escape(desk.name)}/", "", said)
+
+
+def _run(*arguments: str, **environment: str) -> str:
     """Exit code, stdout and stderr; times and seals, which are new every time, are left out."""
-    done = CliRunner().invoke(commands.main, list(arguments), env={"COLUMNS": "120"})
+    done = CliRunner().invoke(commands.main, list(arguments), env={"COLUMNS": "120", **environment})
     text = f"exit {done.exit_code}\n--- stdout\n{done.stdout}\n--- stderr\n{done.stderr}"
     return TIME.sub("TIME", SEAL.sub("SEAL", text))
 

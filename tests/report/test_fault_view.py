@@ -25,6 +25,13 @@ def test_several_have_a_line_each() -> None:
     )
 
 
+def test_a_file_that_is_no_json_is_corrected_by_hand() -> None:
+    yaml = Fault(message="is wrong", document="d.yml", path="$", file=Path("d.yml"), fix=Fix(path="$"), line=7)
+    assert fault_lines(DocumentError("wrong", (yaml,)))[-1] == (
+        "see: d.yml:7; d.yml is corrected by hand (--fix writes JSON files only)"
+    )
+
+
 def test_fixes_are_shown() -> None:
     assert fixed_line(FILE, 3, "$.a", '"0"', "0") == 'fixed sub/q.json:3: $.a: "0" -> 0'
     assert fixed_line(FILE, 3, "$.a[1]", '"F"', "") == 'fixed sub/q.json:3: $.a[1]: "F" removed'

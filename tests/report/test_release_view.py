@@ -33,8 +33,8 @@ Next       dpqr show 'a place'  (the full receipt, and all queries by name)
 FILES = ("answers.csv", "release.json")
 
 
-def shown(release, place="a place"):
-    return printed(release_view(release, place, FILES), 80)
+def shown(release, place="a place", ledger=()):
+    return printed(release_view(release, place, FILES, ledger), 80)
 
 
 def test_the_whole_screen(release):
@@ -47,6 +47,8 @@ def test_who_paid_and_where_the_rest_of_the_budget_is(release):
     text = shown(replace(release, paid=paid))
     assert "Price      eps 1 by basic, paid by the budget of 'survey' (entry 7)\n" in text
     assert text.endswith("           dpqr budget show survey\n")
+    named = shown(replace(release, paid=paid), ledger=("--ledger", "my budgets.sqlite"))
+    assert named.endswith("           dpqr budget show survey --ledger 'my budgets.sqlite'\n")
 
 
 def test_warnings_come_before_notes_and_none_is_left_out(release):

@@ -81,7 +81,7 @@ def other_commands(frame: pd.DataFrame, release: dpqr.Release) -> str:
     found: dpqr.Evaluation = dpqr.evaluate(frame, release, queries="q.json", rows=True)
     found.require(max_error=0.1)
     made = dpqr.domain_file("t.csv", codebooks=["book.yaml"], types="age=integer:0..99", to="csvw")
-    paths: tuple[str, ...] = dpqr.init("new", "t.csv", dataset="survey")
+    paths: tuple[str, ...] = dpqr.init("new", "t.csv", dataset="survey").paths
     attacked = dpqr.run_audit("laplace-*", short=True)
     attacked.require_sound()
     tables: list[pd.DataFrame] = [checked.columns, found.errors, dpqr.list_strategies(queries="q.json", eps=1, n=10)]

@@ -8,8 +8,10 @@ from scipy.sparse import csr_array
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload import matrix
+from dpqr.workload import sensitivity as module
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Identity, Prefix, Sparse
+from dpqr.workload.ranges import Ranges
 from dpqr.workload.sensitivity import Norm, sensitivity
 
 SHAPE = (3, 2, 2)
@@ -116,6 +118,33 @@ EXACT = {
 def test_it_is_the_truth_for_the_usual_blocks(factors, norm, unit) -> None:
     block = QueryBlock(name="exact", factors=factors)
     assert sensitivity((block,), norm, unit) == truth((block,), norm, unit)
+
+
+ROWWISE = {
+    "ranges": (
+        Ranges(np.array([0, 0, 2]), np.array([2, 2, 3]), 3),
+        Ranges(np.array([0, 1, 0]), np.array([1, 2, 2]), 2),
+    ),
+    "predicates": (Dense(np.array([[1, 0, 1], [1, 0, 1], [0, 1, 0]])), Dense(np.array([[1, 0], [0, 1], [1, 1]]))),
+}
+"""No two of the rows hold one cell together, and two of them hold one value of each column."""
+
+
+@pytest.mark.parametrize("norm", Norm)
+@pytest.mark.parametrize("matrices", ROWWISE.values(), ids=ROWWISE.keys())
+def test_an_added_row_moves_conjunctions_exactly_so_far(matrices, norm) -> None:
+    factors = tuple(factor((axis,), matrix) for axis, matrix in enumerate(matrices))
+    block = QueryBlock(name="rowwise", rowwise=True, factors=factors)
+    assert sensitivity((block,), norm, ADD_REMOVE) == truth((block,), norm, ADD_REMOVE)
+
+
+@pytest.mark.parametrize("limit", [0, 2**24])
+def test_beyond_the_limit_of_time_it_is_a_bound(limit, monkeypatch) -> None:
+    monkeypatch.setattr(module, "SUMMED", limit)
+    factors = tuple(factor((axis,), matrix) for axis, matrix in enumerate(ROWWISE["ranges"]))
+    block = QueryBlock(name="rowwise", rowwise=True, factors=factors)
+    found = sensitivity((block,), Norm.L1, ADD_REMOVE)
+    assert (found == truth((block,), Norm.L1, ADD_REMOVE)) == bool(limit)
 
 
 @every_person

@@ -6,11 +6,13 @@ References: https://datapackage.org/standard/table-schema/ and https://datapacka
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from dpqr.errors import UsageFault
 from dpqr.io.codebooks.column import (
     Codebook,
     Column,
@@ -24,6 +26,7 @@ from dpqr.io.codebooks.column import (
 )
 from dpqr.io.codebooks.written import Written, bounded
 from dpqr.io.documents.decoding import Location, decode, spoken
+from dpqr.io.documents.document_text import read_document, written_in
 from dpqr.io.documents.forms import Constraints, FieldType, Form
 
 PROFILE = "https://datapackage.org/profiles/2.0/tableschema.json"
@@ -47,7 +50,7 @@ def is_frictionless(tree: Any) -> bool:
 
 
 def read_frictionless(tree: Any, location: Location) -> tuple[Codebook, ...]:
-    """The schema's table, or one table for each resource whose schema stands in the package itself."""
+    """The schema's table, or one table for each resource whose schema stands in the package or in a file beside it."""
     if not isinstance(tree, dict) or not is_frictionless(tree):
         raise location.fault("a Table Schema has 'fields', a Data Package has 'resources'; one of them is missing")
     if isinstance(tree.get("fields"), list):
@@ -55,12 +58,29 @@ def read_frictionless(tree: Any, location: Location) -> tuple[Codebook, ...]:
     found = []
     for index, resource in enumerate(tree["resources"]):
         schema = resource.get("schema") if isinstance(resource, dict) else None
+        where = location.key("resources").item(index).key("schema")
+        if isinstance(schema, str):
+            schema, where = _beside(schema, where)
         if isinstance(schema, dict):
-            where = location.key("resources").item(index).key("schema")
             found.append(_table(schema, str(resource.get("name", index)), where))
     if not found:
         raise location.key("resources").fault("no resource has its schema here; give the file of the schema itself")
     return tuple(found)
+
+
+def _beside(name: str, location: Location) -> tuple[Any, Location]:
+    """A schema in a file of its own, by its path relative to the package, and where it stands."""
+    path = PurePosixPath(name)
+    if "://" in name or not path.name or path.is_absolute() or ".." in path.parts:
+        raise location.fault(
+            f"{spoken(name)} is no relative path; save the schema beside the package and name its file, for nothing is "
+            "fetched"
+        )
+    file = (location.file.parent if location.file else Path()) / path
+    try:
+        return read_document(file), written_in(file)
+    except UsageFault as error:
+        raise location.fault(str(error)) from None
 
 
 def write_frictionless(outline: Outline, name: str) -> Written:

@@ -17,7 +17,7 @@ from dpqr.io.codebooks.sizes import is_sizes, read_sizes, write_sizes
 from dpqr.io.codebooks.smartnoise import is_smartnoise, read_smartnoise, write_smartnoise
 from dpqr.io.codebooks.written import Written
 from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.document_text import read_document
+from dpqr.io.documents.document_text import read_document, written_in
 from dpqr.io.documents.json_text import MAX_BYTES, reached, read_regular_file
 
 TREES: dict[str, tuple[Callable[[Any], bool], Callable[[Any, Location], tuple[Codebook, ...]]]] = {
@@ -84,7 +84,7 @@ def _tables(path: Path, form: str | None) -> tuple[Codebook, ...]:
         head = opened.read(8)
     if form == "arrow" or (form is None and is_schema(head)):
         return (read_schema(path),)
-    data, location = read_regular_file(path, MAX_BYTES), Location(path.name)
+    data, location = read_regular_file(path, MAX_BYTES), written_in(path)
     start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
     if form == "ddi" or (form is None and start == b"<"):
         return read_ddi(data, location)

@@ -10,13 +10,14 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any, Literal
 
 from msgspec import UNSET
 
 from dpqr.data.attribute import Bins
 from dpqr.io.documents.decoding import Location, number, spoken
+from dpqr.io.documents.faults import all_of
 from dpqr.io.documents.forms import Field
 
 MAX_CELLS = 2**20
@@ -31,7 +32,7 @@ def edge_bins(field: Field, read: Reader, kind: Kind, location: Location) -> Bin
     """Bins between the declared edges; bounds that are stated beside them must be the outermost two."""
     cut, where = field.dpqr, location.key("dpqr").key("edges")
     stated = [] if cut.edges is UNSET else cut.edges
-    edges = _increasing([read(edge, where.item(index)) for index, edge in enumerate(stated)], where)
+    edges = _increasing(all_of(partial(read, edge, where.item(index)) for index, edge in enumerate(stated)), where)
     closed: Literal["left", "right"] = "right" if cut.closed == "right" else "left"
     bins = Bins(edges=edges, closed=closed, integral=field.type in ("integer", "date"), kind=kind)
     for index in range(bins.size if bins.integral else 0):
@@ -61,10 +62,11 @@ def _increasing(edges: Sequence[Fraction], location: Location) -> tuple[Fraction
 def declared_bounds(field: Field, read: Reader, location: Location, instead: str) -> tuple[Fraction, Fraction]:
     """Minimum and maximum, both stated and in order. instead: what else the column could state."""
     where, limits = location.key("constraints"), field.constraints
-    for side, stated in (("minimum", limits.minimum), ("maximum", limits.maximum)):
+    sides = ("minimum", limits.minimum), ("maximum", limits.maximum)
+    for side, stated in sides:
         if stated is UNSET:
             raise where.fault(f"the {side} is missing; state both minimum and maximum, or {instead}")
-    low, high = read(limits.minimum, where.key("minimum")), read(limits.maximum, where.key("maximum"))
+    low, high = all_of(partial(read, stated, where.key(side)) for side, stated in sides)
     if low >= high:
         raise where.key("maximum").fault("must be above the minimum")
     return low, high
@@ -83,8 +85,8 @@ def number_bins(field: Field, location: Location) -> Bins:
         return edge_bins(field, number, "number", location)
     if field.type == "integer":
         low, high = declared_bounds(field, number, location, "an enum, or dpqr.edges")
-        for side, bound in (("minimum", low), ("maximum", high)):
-            _whole(bound, location.key("constraints").key(side))
+        sides, where = (("minimum", low), ("maximum", high)), location.key("constraints")
+        all_of(partial(_whole, bound, where.key(side)) for side, bound in sides)
         if cut.bins is UNSET:
             where = location.key("constraints") if cut.width is UNSET else location.key("dpqr").key("width")
             return _runs_of_width(field, int(low), int(high), where)

@@ -59,14 +59,14 @@ def compile_conjunctions(entry: ConjunctionsEntry, frame: Frame) -> Compiled:
 
 
 def _drawn_conjunctions(asked: RandomConjunctions, axes: Axes, frame: Frame) -> _Drawn:
-    """Ways, columns and comparisons, uniformly: of an ordered column =, <= or >, of labels and pairs of cells =.
+    """Ways, columns and comparisons, uniformly: of an ordered column =, <= or >, of others and pairs of cells =.
 
     A comparison is true of declared cells only, never of the column's own ones for null and the like.
     """
     generator = public_generator(asked.seed)
     (low, high), count = asked.ways, asked.random
     sizes = np.array([frame.domain.attributes[axis].axis.size for axis in axes])
-    ordered = np.array([not isinstance(frame.domain.attributes[axis].axis, Labels) for axis in axes])
+    ordered = np.array([frame.domain.attributes[axis].ordered for axis in axes])
     ways = generator.integers(low, high + 1, count)
     columns = np.empty((count, high), dtype=np.int64)
     step = max(1, CHUNK // len(axes))
@@ -124,10 +124,8 @@ class _Texts:
         key = axis, start, stop
         if key not in self._known:
             scale = self._scale(axis)
-            shown = (
-                f"= {scale.values[start]}" if isinstance(scale, Labels) else f"in {scale.span_title(start, stop - 1)}"
-            )
-            self._known[key] = f"{self.domain.attributes[axis].name} {shown}"
+            sign = "=" if isinstance(scale, Labels) and stop - start == 1 else "in"
+            self._known[key] = f"{self.domain.attributes[axis].name} {sign} {scale.span_title(start, stop - 1)}"
         return self._known[key]
 
     def _scale(self, axis: int) -> Labels | Bins:

@@ -177,8 +177,14 @@ def fitting(value: Any, form: type[Form]) -> Form | None:
         return None
 
 
-def shaped(value: Any, form: Any, location: Location, faults: Faults) -> Any:
-    """`value` with the obvious fixes of its shape. Every fault is kept, those that are fixed too."""
+Members = dict[str, FieldInfo]
+
+
+def shaped(value: Any, form: Any, location: Location, faults: Faults, outer: Members | None = None) -> Any:
+    """`value` with the obvious fixes of its shape. Every fault is kept, those that are fixed too.
+
+    outer: the members of the object that it stands in, where a misplaced key may belong.
+    """
     try:
         msgspec.convert(value, form)
         return value
@@ -187,7 +193,7 @@ def shaped(value: Any, form: Any, location: Location, faults: Faults) -> Any:
     found = len(faults.found)
     for option in _options(form):
         if isinstance(value, dict) and isinstance(option, type) and issubclass(option, msgspec.Struct):
-            value = _object(value, option, location, faults)
+            value = _object(value, option, location, faults, outer or {})
         elif isinstance(value, list) and get_origin(option) is tuple and get_args(option)[-1] is ...:
             item = get_args(option)[0]
             value = [shaped(one, item, location.item(index), faults) for index, one in enumerate(value)]
@@ -201,11 +207,13 @@ def shaped(value: Any, form: Any, location: Location, faults: Faults) -> Any:
     return value if fixed is None else fixed
 
 
-def _object(value: dict[str, Any], form: type[msgspec.Struct], location: Location, faults: Faults) -> dict[str, Any]:
+def _object(
+    value: dict[str, Any], form: type[msgspec.Struct], location: Location, faults: Faults, outer: Members
+) -> dict[str, Any]:
     known = {field.encode_name: field for field in fields(form)}
     made: dict[str, Any] = {}
-    for key, part in _renamed(value, known, location, faults):
-        made[key] = shaped(part, known[key].type, location.key(key), faults)
+    for key, part in _renamed(value, known, location, faults, outer):
+        made[key] = shaped(part, known[key].type, location.key(key), faults, known)
     misspelt = {nearest(key, known) for key in value if key not in known}
     for key, field in known.items():
         if field.required and key not in made and f"did you mean {key!r}?" not in misspelt:
@@ -214,7 +222,7 @@ def _object(value: dict[str, Any], form: type[msgspec.Struct], location: Locatio
 
 
 def _renamed(
-    value: dict[str, Any], known: dict[str, FieldInfo], location: Location, faults: Faults
+    value: dict[str, Any], known: Members, location: Location, faults: Faults, outer: Members
 ) -> Iterator[tuple[str, Any]]:
     """The members under known keys; a misspelt key counts as the one that it can only mean."""
     for key, part in value.items():
@@ -224,20 +232,26 @@ def _renamed(
         meant = obvious(key, known)
         meant = None if meant in value else meant
         place = location.key(key).path
-        hint = f"did you mean {meant!r}?" if meant else _inner(key, known) or nearest(key, known)
+        belongs = _inner(key, known) or _inner(key, outer) or _above(key, outer)
+        hint = f"did you mean {meant!r}?" if meant else belongs or nearest(key, known)
         fix = Fix(path=place, text=json.dumps(meant), key=True) if meant else None
         faults.keep(location.fault(f"unknown key {key!r}; {hint}", place=place, fix=fix))
         if meant:
             yield meant, part
 
 
-def _inner(key: str, known: dict[str, FieldInfo]) -> str | None:
+def _inner(key: str, known: Members) -> str | None:
     """Where the key belongs, if a part of this object has it."""
     for name, field in known.items():
         parts = (one for one in _options(field.type) if isinstance(one, type) and issubclass(one, msgspec.Struct))
         if any(key == inner.encode_name for part in parts for inner in fields(part)):
             return f"it belongs in {name!r}"
     return None
+
+
+def _above(key: str, outer: Members) -> str | None:
+    """The same of a key that the object around this one has."""
+    return "it belongs one level further out" if key in outer else None
 
 
 def _options(form: Any) -> list[Any]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from msgspec import UNSET
 
-from dpqr.data.attribute import FAULTS, Attribute, Axis, Codes, Fault, Labels, Rule
+from dpqr.data.attribute import FAULTS, Attribute, Axis, Bins, Codes, Fault, Labels, Rule
 from dpqr.data.domain import Domain, possible_faults
 from dpqr.data.unit import StatedPersons
 from dpqr.io.documents.asked import NOTHING, Asked, Named
@@ -170,17 +171,36 @@ def _keep_placeholders(value: Any, location: Location, faults: Faults) -> None:
 
 
 def _attribute(stated: Field, missing: MissingValues, location: Location, named: Sequence[Named]) -> Attribute:
-    _one_cut(stated, location.key("dpqr"))
-    field = completed(stated, named, location)
-    nulls = missing_texts(missing if field.missing_values is UNSET else field.missing_values)
-    axis = _axis(field, nulls, location)
-    rules = _rules(field, axis, location.key("dpqr"))
-    written = spelling(field, axis, location)
+    faults, own = Faults(), location.key("dpqr")
+    nulls = missing_texts(missing if stated.missing_values is UNSET else stated.missing_values)
+    field, axis = stated, _kind(stated)
+    with faults.kept():
+        _one_cut(stated, own)
+        field = completed(stated, named, location)
+        axis = _axis(field, nulls, location)
+    with faults.kept():
+        rules = _rules(field, axis, own)
+    with faults.kept():
+        written = spelling(field, axis, location)
+    faults.pass_on()
     attribute = Attribute(name=field.name, axis=axis, rules=rules, missing=nulls, spelling=written)
     attribute = extended(attribute, named, location, opened=field is not stated)
     if isinstance(axis, Labels) or not getattr(axis, "integral", False):
         _distinct_titles(attribute, location)
     return attribute
+
+
+def _kind(field: Field) -> Axis:
+    """An axis of the field's kind, which its rules and its spelling are checked against where it has a fault."""
+    if _labelled(field):
+        return Labels(("",))
+    edges = Fraction(0), Fraction(1)
+    return Bins(edges, kind=field.type) if field.type in ("date", "datetime") else Bins(edges)
+
+
+def _labelled(field: Field) -> bool:
+    listed = field.constraints.enum is not UNSET or field.categories is not UNSET
+    return listed or field.type in ("string", "boolean")
 
 
 def _distinct_titles(attribute: Attribute, location: Location) -> None:
@@ -202,8 +222,7 @@ def _one_cut(field: Field, location: Location) -> None:
 
 
 def _axis(field: Field, missing: tuple[str, ...], location: Location) -> Axis:
-    listed = field.constraints.enum is not UNSET or field.categories is not UNSET
-    if listed or field.type in ("string", "boolean"):
+    if _labelled(field):
         return label_axis(field, missing, location)
     if field.type in ("integer", "number"):
         return number_bins(field, location)
@@ -212,7 +231,7 @@ def _axis(field: Field, missing: tuple[str, ...], location: Location) -> Axis:
 
 def _rules(field: Field, axis: Axis, location: Location) -> dict[Fault, Rule]:
     """The stated rules, `otherwise` filling in for the faults that this kind of column can show."""
-    possible, rules = possible_faults(axis), {}
+    possible, rules, faults = possible_faults(axis), {}, Faults()
     for fault in FAULTS:
         stated = getattr(field.dpqr, fault)
         if stated is UNSET and fault in possible:
@@ -220,10 +239,11 @@ def _rules(field: Field, axis: Axis, location: Location) -> dict[Fault, Rule]:
         if stated is UNSET:
             continue
         if fault not in possible:
-            raise location.key(fault).fault(
-                f"no cell of this kind of column is {fault}; rules here: {', '.join(possible)}"
-            )
-        if stated == "clip" and isinstance(axis, Labels):
-            raise location.key(fault).fault("labels have no nearest bin to clip to; allowed: cell, drop, fail")
+            words = f"no cell of this kind of column is {fault}; rules here: {', '.join(possible)}"
+            faults.keep(location.key(fault).fault(words))
+        elif stated == "clip" and isinstance(axis, Labels):
+            words = "labels have no nearest bin to clip to; allowed: cell, drop, fail"
+            faults.keep(location.key(fault).fault(words))
         rules[fault] = Rule(stated)
+    faults.pass_on()
     return rules

@@ -7,17 +7,20 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from msgspec import UNSET
 
 from dpqr.data.arrays import Axes, IntArray
 from dpqr.data.attribute import Attribute, Bins, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DocumentError
 from dpqr.io.documents.bins import code_bins
-from dpqr.io.documents.decoding import Location
-from dpqr.io.documents.faults import FollowUp
+from dpqr.io.documents.decoding import Location, number
+from dpqr.io.documents.faults import FollowUp, all_of
+from dpqr.io.documents.forms import Entry
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Sparse
 
@@ -55,7 +58,7 @@ class Frame:
 
     def axes(self, names: Sequence[str], location: Location) -> Axes:
         """Positions of distinct columns."""
-        found = tuple(self._listed_axis(name, location.item(index)) for index, name in enumerate(names))
+        found = tuple(all_of(partial(self._listed_axis, name, location.item(at)) for at, name in enumerate(names)))
         for index, axis in enumerate(found):
             if axis in found[:index]:
                 raise location.item(index).fault(f"the column {names[index]!r} stands twice; keep one of them")
@@ -85,14 +88,26 @@ class Frame:
     def identities(self, axes: Axes) -> tuple[Factor, ...]:
         return tuple(Factor.identity(axis, self.domain.attributes[axis].size) for axis in axes)
 
-    def ordered(self, axis: int, location: Location) -> tuple[Attribute, Bins]:
-        """The column at `axis` as bins; labels are refused."""
+    def ordered(self, axis: int, location: Location) -> tuple[Attribute, Bins | Labels]:
+        """The column at `axis` and its scale; labels without an order are refused."""
         attribute = self.domain.attributes[axis]
-        if isinstance(attribute.axis, Labels):
+        if not attribute.ordered:
             raise location.fault(
-                f"column {attribute.name!r} holds labels, which have no order; only binned columns have one"
+                f"column {attribute.name!r} holds labels, which have no order; list them as categories in their order "
+                "and state categoriesOrdered, or ask for a marginal"
             )
         return attribute, code_bins(attribute.axis.size) if isinstance(attribute.axis, Codes) else attribute.axis
+
+
+MAX_WEIGHT = 10**9
+
+
+def selection_weight(entry: Entry, location: Location) -> Fraction:
+    """How much selection cares for the entry; 1 where it states no weight."""
+    weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, location.key("weight"))
+    if not 0 < weight <= MAX_WEIGHT:
+        raise location.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
+    return weight
 
 
 def called(kind: str, by: Sequence[str]) -> str:

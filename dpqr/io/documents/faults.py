@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
+from typing import TypeVar
 
 from dpqr.errors import DocumentError, Fault
 from dpqr.io.documents.positions import line_of, spans
+from dpqr.io.documents.yaml_text import YAML_ENDINGS, yaml_as_json
 
+Made = TypeVar("Made")
 LIMIT = 20
 """Faults that one error names."""
 
@@ -25,6 +28,7 @@ class Faults:
     """The faults found so far, at most one a place, and one more than are shown."""
 
     found: list[Fault] = field(default_factory=list)
+    followed: FollowUp | None = None
 
     @property
     def full(self) -> bool:
@@ -32,6 +36,7 @@ class Faults:
 
     def keep(self, error: DocumentError) -> None:
         if isinstance(error, FollowUp):
+            self.followed = error
             return
         for fault in error.faults:
             place = fault.document, fault.path, fault.place
@@ -56,6 +61,25 @@ class Faults:
         if self.found:
             raise combined(self.found)
 
+    def pass_on(self) -> None:
+        """Raise what was kept, to whoever keeps the faults of the whole document; nothing where nothing was."""
+        if self.found:
+            raise DocumentError("\n".join(map(str, self.found)), tuple(self.found))
+        if self.followed:
+            raise self.followed
+
+
+def all_of(calls: Iterable[Callable[[], Made]]) -> list[Made]:
+    """What independent calls return. Raises: DocumentError of all their faults."""
+    faults, made = Faults(), []
+    for call in calls:
+        with faults.kept():
+            made.append(call())
+        if faults.full:
+            break
+    faults.pass_on()
+    return made
+
 
 def combined(found: list[Fault]) -> DocumentError:
     """One error of all these faults, in the order of the documents and their lines."""
@@ -75,9 +99,11 @@ def _in_order(found: list[Fault]) -> tuple[Fault, ...]:
 
 
 def _lined(found: list[Fault], file: Path | None) -> Iterable[Fault]:
-    """With their lines, where the document is a JSON file."""
+    """With their lines, where the document is a JSON or YAML file."""
     with suppress(OSError, ValueError, RecursionError):
         text = "" if file is None else file.read_text(encoding="utf-8-sig")
+        if file is not None and file.suffix.lower() in YAML_ENDINGS:
+            text = yaml_as_json(text)
         json.loads(text)
         wanted = {path for fault in found for path in _upwards(fault)}
         lines = {path: line_of(text, span.start) for path, span in spans(text) if path in wanted}

@@ -44,8 +44,12 @@ def write_fixes(faults: Sequence[Fault]) -> list[Fixed]:
 
     Fixes of parts that another one changes wait: the next look at the document finds them again.
 
-    Raises: UsageFault where a file cannot be written; it is then as it was.
+    Raises: UsageFault where a file cannot be written; it is then as it was. So are all files where a fix is one of a
+        YAML or TOML file, whose form would be lost.
     """
+    other = next((fault.file for fault in faults if fault.fix and fault.by_hand), None)
+    if other is not None:
+        raise UsageFault(f"--fix: {other}: fixes are written into JSON files only; correct it by hand, as check says")
     fixable = [fault for fault in faults if fault.file and fault.fix]
     fixable.sort(key=lambda fault: str(fault.file))
     written = []

@@ -19,9 +19,9 @@ from typing import Any
 
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.documents.decoding import Location
+from dpqr.io.documents.positions import MAX_DEPTH, TOO_DEEP
 
 MAX_BYTES = 16 * 2**20
-MAX_DEPTH = 32
 MAX_DIGITS = 60
 """Digits and decimal exponent of a number: enough for any bound, too few to exhaust the memory."""
 
@@ -84,12 +84,9 @@ def parse_json(data: bytes, document: str, file: Path | None = None) -> Any:
     except json.JSONDecodeError as error:
         raise top.fault(f"{_explained(text, error.pos)}; correct it there") from None
     except RecursionError:
-        raise top.fault(_TOO_DEEP) from None
+        raise top.fault(TOO_DEEP) from None
     _refuse(value, top)
     return value
-
-
-_TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; no document needs that"
 
 
 _SPACE = re.compile(r"[ \t\n\r]*")
@@ -187,7 +184,7 @@ def _fault(part: Any, depth: int) -> str | None:
     if isinstance(part, _Refused):
         return part.reason
     if depth > MAX_DEPTH:
-        return _TOO_DEEP
+        return TOO_DEEP
     if isinstance(part, str):
         return _text_fault(part)
     if isinstance(part, dict):

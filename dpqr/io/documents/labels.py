@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
 
 from dpqr.data.attribute import Labels
 from dpqr.io.documents.decoding import Location, nearest, requoted, spoken
+from dpqr.io.documents.faults import Faults, all_of
 from dpqr.io.documents.forms import Category, Field
 
 
@@ -23,8 +25,14 @@ class _Stated:
 
 def label_axis(field: Field, missing: Sequence[str], location: Location) -> Labels:
     """The labels of a column. missing: the texts that mean null, of which none may stand for a label."""
-    _refuse_other_cuts(field, location)
-    stated = [*_with_aliases(list(_stated(field, location)), field, location)]
+    if field.type in ("number", "date", "datetime"):
+        raise _list_of(field, location).fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
+    faults = Faults()
+    with faults.kept():
+        _refuse_other_cuts(field, location)
+    with faults.kept():
+        stated = [*_with_aliases(list(_stated(field, location)), field, location)]
+    faults.pass_on()
     labels = Labels(
         values=tuple(each.label for each in stated),
         folded=_folded(field),
@@ -37,18 +45,14 @@ def label_axis(field: Field, missing: Sequence[str], location: Location) -> Labe
 
 
 def _refuse_other_cuts(field: Field, location: Location) -> None:
-    if field.type in ("number", "date", "datetime"):
-        raise _list_of(field, location).fault(f"a column of type {field.type!r} has no labels; cut it by dpqr.edges")
+    faults, own, bounds = Faults(), location.key("dpqr"), location.key("constraints")
     for key in ("bins", "width", "edges", "every", "closed"):
         if getattr(field.dpqr, key) is not UNSET:
-            raise (
-                location.key("dpqr")
-                .key(key)
-                .fault("a column of labels (enum, string, boolean) is not binned; leave it out")
-            )
+            faults.keep(own.key(key).fault("a column of labels (enum, string, boolean) is not binned; leave it out"))
     for key, bound in (("minimum", field.constraints.minimum), ("maximum", field.constraints.maximum)):
         if bound is not UNSET:
-            raise location.key("constraints").key(key).fault("a column of labels has no bounds; leave it out")
+            faults.keep(bounds.key(key).fault("a column of labels has no bounds; leave it out"))
+    faults.pass_on()
 
 
 def _list_of(field: Field, location: Location) -> Location:
@@ -79,8 +83,8 @@ def _stated(field: Field, location: Location) -> Iterator[_Stated]:
         enum = (False, True)
     if enum is UNSET or not enum:
         raise where.fault("lists no label; list every label that is publicly known, each once")
-    for index, value in enumerate(enum):
-        label = _label(value, field.type, where.item(index))
+    labels = all_of(partial(_label, value, field.type, where.item(index)) for index, value in enumerate(enum))
+    for index, label in enumerate(labels):
         yield _Stated(label, _truths(label, field, location) or ((label, where.item(index)),))
 
 
@@ -151,15 +155,17 @@ def _require_distinct(stated: Sequence[_Stated], labels: Labels, missing: Sequen
     """Refuse a text that could stand for two labels, or for a label and for null."""
     taken: dict[str, int] = {}
     nulls = {labels.form(text) for text in missing}
+    faults = Faults()
     for place, each in enumerate(stated):
         for text, where in each.texts:
             form = labels.form(_trimmed(text, field))
             if form in nulls:
-                raise where.fault(f"{spoken(text)} also stands in missingValues, where it means null; keep one")
+                faults.keep(where.fault(f"{spoken(text)} also stands in missingValues, where it means null; keep one"))
             other = labels.values[taken.setdefault(form, place)]
             if taken[form] != place:
                 again = text == each.label == other
-                raise where.fault(_twice(text, each.label, other), fix=where.replaced("") if again else None)
+                faults.keep(where.fault(_twice(text, each.label, other), fix=where.replaced("") if again else None))
+    faults.pass_on()
     for place, label in enumerate(labels.values):
         if label in labels.values[:place]:
             raise stated[place].texts[0][1].fault(f"the label {spoken(label)} stands twice; keep one of them")

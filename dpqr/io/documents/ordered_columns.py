@@ -1,4 +1,7 @@
-"""Entries about ordered columns: cumulative counts (prefix), intervals and rectangles (ranges), sums of midpoints."""
+"""Entries about ordered columns: cumulative counts (prefix), intervals and rectangles (ranges), sums of midpoints.
+
+The scale of a column is its bins, or its labels where they are ordered.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,11 @@ import numpy as np
 from msgspec import UNSET
 
 from dpqr.data.arrays import IntArray
-from dpqr.data.attribute import Attribute, Bins
-from dpqr.io.documents.bins import moment
-from dpqr.io.documents.decoding import Location, number
+from dpqr.data.attribute import Attribute, Bins, Labels
+from dpqr.io.documents.bins import code_bins, moment
+from dpqr.io.documents.decoding import Location, nearest, number, spoken
 from dpqr.io.documents.entry import Compiled, Frame, called, coarsest_grid
+from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import PrefixEntry, RangesEntry, SumEntry
 from dpqr.io.documents.predicate_cells import edges_around, range_end, side
 from dpqr.noise.public import public_generator
@@ -24,21 +28,22 @@ from dpqr.workload.ranges import Ranges
 
 
 def compile_prefix(entry: PrefixEntry, frame: Frame) -> Compiled:
-    """One row a declared bin; own cells have no place in the order and are counted by no row."""
+    """One row a declared cell; own cells have no place in the order and are counted by no row."""
     location = frame.location.key("prefix")
     axis = frame.axis(entry.prefix, location)
-    attribute, bins = frame.ordered(axis, location)
-    matrix = Prefix(bins.size, attribute.size - bins.size)
-    labels = tuple(_up_to(bins, index) for index in range(bins.size))
+    attribute, scale = frame.ordered(axis, location)
+    matrix = Prefix(scale.size, attribute.size - scale.size)
+    labels = tuple(_up_to(scale, index) for index in range(scale.size))
     factor = Factor(axes=(axis,), sizes=(attribute.size,), matrix=matrix, labels=labels)
     name = called(f"prefix({attribute.name})", entry.by)
     return Compiled(blocks=(QueryBlock(name=name, factors=(*frame.by(entry.by, (axis,)), factor)),))
 
 
-def _up_to(bins: Bins, index: int) -> str:
-    high = bins.bounds(index)[1]
-    owned = bins.integral or bins.closed == "right" or index == bins.size - 1
-    return f"{'<=' if owned else '<'} {bins.mark(high)}"
+def _up_to(scale: Bins | Labels, index: int) -> str:
+    if isinstance(scale, Labels):
+        return f"<= {scale.values[index]}"
+    owned = scale.integral or scale.closed == "right" or index == scale.size - 1
+    return f"{'<=' if owned else '<'} {scale.mark(scale.bounds(index)[1])}"
 
 
 def compile_ranges(entry: RangesEntry, frame: Frame) -> Compiled:
@@ -54,7 +59,9 @@ def compile_ranges(entry: RangesEntry, frame: Frame) -> Compiled:
     spans = (
         _drawn(entry, columns, frame.location) if entry.between is UNSET else _listed(entry, columns, frame.location)
     )
-    factors = [_factor(axis, column.bins, span, frame) for axis, column, span in zip(axes, columns, spans, strict=True)]
+    factors = [
+        _factor(axis, column.scale, span, frame) for axis, column, span in zip(axes, columns, spans, strict=True)
+    ]
     source = "" if entry.between is not UNSET else f", {entry.random} random, seed {entry.seed}"
     name = called(f"ranges({','.join(names)}{source})", entry.by)
     rowwise = len(axes) > 1
@@ -70,7 +77,7 @@ def _named(factor: Factor, frame: Frame) -> tuple[str, ...]:
 
 
 def _drawn(entry: RangesEntry, columns: Sequence[_Ends], location: Location) -> list[IntArray]:
-    """Per column the first bin and the one after the last, shape (rows, 2): length uniform, then position uniform."""
+    """Per column the first cell and the one after the last, shape (rows, 2): length uniform, then position uniform."""
     if entry.random is UNSET:
         raise location.fault("ranges need either 'between' (a list) or 'random' (how many) with a public 'seed'")
     if entry.seed is UNSET:
@@ -80,7 +87,7 @@ def _drawn(entry: RangesEntry, columns: Sequence[_Ends], location: Location) -> 
     generator = public_generator(entry.seed)
     spans = []
     for column in columns:
-        size = column.bins.size
+        size = column.scale.size
         lengths = generator.integers(1, size + 1, size=entry.random)
         starts = generator.integers(0, size - lengths + 1)
         spans.append(np.stack([starts, starts + lengths], axis=1))
@@ -94,29 +101,42 @@ def _listed(entry: RangesEntry, columns: Sequence[_Ends], location: Location) ->
     where = location.key("between")
     rows = [] if entry.between is UNSET else entry.between
     spans = np.empty((len(columns), len(rows), 2), dtype=np.int64)
+    faults = Faults()
     for index, row in enumerate(rows):
         at = where.item(index)
         pairs = [row] if isinstance(entry.ranges, str) else row
         if not isinstance(pairs, list) or len(pairs) != len(columns):
             raise at.fault(f"expected a list of {len(columns)} pairs [low, high], one a column")
         for nth, (column, pair) in enumerate(zip(columns, pairs, strict=True)):
-            spans[nth, index] = column.span(pair, at if isinstance(entry.ranges, str) else at.item(nth))
+            with faults.kept():
+                spans[nth, index] = column.span(pair, at if isinstance(entry.ranges, str) else at.item(nth))
+        if faults.full:
+            break
+    faults.pass_on()
     return list(spans)
 
 
 @dataclass(frozen=True, slots=True)
 class _Ends:
-    """Where ends of ranges stand among the bins of one column; each is looked up once."""
+    """Where ends of ranges stand among the cells of one column; each is looked up once.
+
+    bins: the scale; of labels, their places.
+    """
 
     column: Attribute
-    bins: Bins
+    scale: Bins | Labels
+    bins: Bins = field(init=False)
     known: dict[tuple[Fraction, bool], int] = field(default_factory=dict)
 
+    def __post_init__(self) -> None:
+        places = code_bins(self.scale.size) if isinstance(self.scale, Labels) else self.scale
+        object.__setattr__(self, "bins", places)
+
     def span(self, pair: Any, location: Location) -> tuple[int, int]:
-        """First bin and the one after the last of [low, high], whose ends belong as `range_end` says."""
+        """First cell and the one after the last of [low, high], whose ends belong as `range_end` says."""
         if not isinstance(pair, list) or len(pair) != 2:
             raise location.fault("expected a pair [low, high]")
-        low, high = (_end(self.bins, value, location.item(index)) for index, value in enumerate(pair))
+        low, high = (_end(self.scale, value, location.item(index)) for index, value in enumerate(pair))
         if low > high:
             raise location.fault("low is above high; swap them")
         start, stop = (self._below(end, location.item(nth), upper=nth == 1) for nth, end in enumerate((low, high)))
@@ -139,14 +159,24 @@ class _Ends:
         return self.known[value, upper]
 
 
-def _end(bins: Bins, value: Any, location: Location) -> Fraction:
-    return number(value, location) if bins.kind == "number" else moment(value, bins.kind, location)
+def _end(scale: Bins | Labels, value: Any, location: Location) -> Fraction:
+    if isinstance(scale, Labels):
+        return Fraction(_place(scale, value, location))
+    return number(value, location) if scale.kind == "number" else moment(value, scale.kind, location)
 
 
-def _factor(axis: int, bins: Bins, span: IntArray, frame: Frame) -> Factor:
+def _place(labels: Labels, value: Any, location: Location) -> int:
+    """Of an integer column's label, its number will do."""
+    text = value if isinstance(value, str) else str(value)
+    if text not in labels.values:
+        raise location.fault(f"{spoken(value)} is no label of the column; {nearest(text, labels.values)}")
+    return labels.values.index(text)
+
+
+def _factor(axis: int, scale: Bins | Labels, span: IntArray, frame: Frame) -> Factor:
     size = frame.domain.attributes[axis].size
     matrix = Ranges(span[:, 0], span[:, 1], size)
-    labels = tuple(bins.span_title(int(start), int(stop) - 1) for start, stop in span)
+    labels = tuple(scale.span_title(int(start), int(stop) - 1) for start, stop in span)
     return Factor(axes=(axis,), sizes=(size,), matrix=matrix, labels=labels)
 
 
@@ -159,6 +189,8 @@ def compile_sum(entry: SumEntry, frame: Frame) -> Compiled:
     location = frame.location.key("sum")
     axis = frame.axis(entry.sum, location)
     attribute, bins = frame.ordered(axis, location)
+    if isinstance(bins, Labels):
+        raise location.fault(f"column {entry.sum!r} holds labels, which have no sum; only numbers have")
     if bins.kind != "number":
         raise location.fault(f"column {entry.sum!r} holds a {bins.kind}, which has no sum; only numbers have")
     values = [bins.midpoint(index) for index in range(bins.size)]

@@ -7,6 +7,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+MAX_DEPTH = 32
+"""Levels of objects and lists in a document."""
+TOO_DEEP = f"nested deeper than {MAX_DEPTH} levels; no document needs that"
 _PLAIN_KEY = re.compile(r"[A-Za-z_$][\w$]*")
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[{}\[\]:,]|[^\s{}\[\]:,"]+')
 

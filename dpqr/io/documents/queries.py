@@ -12,6 +12,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 
 from dpqr.data.arrays import Axes
@@ -21,11 +22,11 @@ from dpqr.io.documents.asked import NOTHING, Asked, asked
 from dpqr.io.documents.coefficients import compile_coefficients
 from dpqr.io.documents.conjunctions import compile_conjunctions
 from dpqr.io.documents.cuts import added
-from dpqr.io.documents.decoding import Location, fitting, number, obvious, shaped
+from dpqr.io.documents.decoding import Location, fitting, obvious, shaped
 from dpqr.io.documents.document_text import read_document, written_in
 from dpqr.io.documents.domain import checked_domain, draft_domain, listed
 from dpqr.io.documents.domain_draft import UNREADABLE, DomainDraft
-from dpqr.io.documents.entry import Compiled, Frame
+from dpqr.io.documents.entry import Compiled, Frame, selection_weight
 from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import (
     KINDS,
@@ -83,8 +84,6 @@ def _block(frame: Frame, axes: Axes, prefix: str = "") -> QueryBlock:
     return QueryBlock(name=f"{prefix}marginal({names})" if axes else f"{prefix}total", factors=frame.identities(axes))
 
 
-MAX_WEIGHT = 10**9
-
 _COMPILERS: dict[str, Callable[[Any, Frame], Compiled]] = {
     "marginal": compile_marginal,
     "marginals": compile_marginals,
@@ -132,17 +131,14 @@ def read_queries(
 
     Raises:
         UsageFault: a file cannot be read.
-        DocumentError: they ask for nothing that can be answered; the message names file and JSON path of each fault,
-            those of the domain too.
+        DocumentError: they ask for nothing that can be answered; file and JSON path of each fault are named.
     """
     file, faults = (None if isinstance(path, dict) else Path(path)), Faults()
     location, folder = written_in(file) if file else Location("queries"), file.parent if file else Path()
     form = _form(path, location, faults)
     named = NOTHING if strict else asked(listed(form, "queries"))
-    if domain is None:
-        whole, declared = _stated_domain(form, folder, location, faults, named)
-    else:
-        whole, declared = checked_domain(domain, faults, named)
+    stated = (form, folder, location, faults, named)
+    whole, declared = _stated_domain(*stated) if domain is None else checked_domain(domain, faults, named)
     compiled = _compiled_all(listed(form, "queries"), whole, folder, location, faults)
     faults.finish()
     unused = domain is not None and "domain" in form
@@ -216,7 +212,23 @@ def _compiled(value: Any, frame: Frame, faults: Faults) -> Compiled | None:
         return None
     kind, value = _kind(value, frame.location, faults)
     entry = fitting(shaped(value, KINDS[kind], frame.location, faults), KINDS[kind])
-    return None if entry is None else _titled(_COMPILERS[kind](entry, frame), entry, frame.location)
+    return None if entry is None else _checked(kind, entry, frame)
+
+
+def _checked(kind: str, entry: Entry, frame: Frame) -> Compiled:
+    """Compiled, its weight and its `by` checked apart from the rest. Raises: DocumentError of all their faults."""
+    faults = Faults()
+    by: Sequence[str] = getattr(entry, "by", ())
+    part = msgspec.structs.replace(entry, by=()) if by else entry
+    with faults.kept():
+        weight = selection_weight(entry, frame.location)
+    with faults.kept():
+        frame.axes(by, frame.location.key("by"))
+        part = entry
+    with faults.kept():
+        compiled = _COMPILERS[kind](part, frame)
+    faults.pass_on()
+    return _titled(compiled, entry, weight)
 
 
 def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[str, dict[str, Any]]:
@@ -234,11 +246,8 @@ def _kind(value: dict[str, Any], location: Location, faults: Faults) -> tuple[st
     return meant, {meant if key == unknown else key: part for key, part in value.items()}
 
 
-def _titled(compiled: Compiled, entry: Entry, location: Location) -> Compiled:
+def _titled(compiled: Compiled, entry: Entry, weight: Fraction) -> Compiled:
     """With the entry's own name and weight; blocks of `marginals` and `conjunctions` have taken the name in already."""
-    weight = Fraction(1) if entry.weight is UNSET else number(entry.weight, location.key("weight"))
-    if not 0 < weight <= MAX_WEIGHT:
-        raise location.key("weight").fault(f"must be above 0 and at most {MAX_WEIGHT}")
     named: dict[str, Any] = {"weight": weight}
     if entry.name is not UNSET and not isinstance(entry, MarginalsEntry | ConjunctionsEntry):
         named["name"] = entry.name

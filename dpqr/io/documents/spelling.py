@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import Any
 
 from msgspec import UNSET
 
 from dpqr.data.attribute import Axis, Bins, Labels, Spelling
 from dpqr.io.documents.decoding import Location, spoken
+from dpqr.io.documents.faults import Faults, all_of
 from dpqr.io.documents.forms import Field, MissingValue, MissingValues
 
 _DIRECTIVE = re.compile(r"(?s)%(.?)")
@@ -23,11 +25,9 @@ _ONE_KIND = (("Y", "y"), ("m", "b", "B"), ("H", "I"), ("a", "A"))
 
 def spelling(field: Field, axis: Axis, location: Location) -> Spelling:
     """How texts of the column are written. Raises: DocumentError for keys that this kind of column does not have."""
-    _refuse_misplaced(field, axis, location)
+    all_of((partial(_refuse_misplaced, field, axis, location), partial(_require_marks, field, location)))
     bins = axis if isinstance(axis, Bins) else None
-    decimal = "." if field.decimal_char is UNSET else field.decimal_char
-    group = None if field.group_char is UNSET else field.group_char
-    _require_marks(decimal, group, location)
+    decimal, group = _marks(field)
     return Spelling(
         trim=field.dpqr.trim,
         pattern=_pattern(field, bins.kind, location.key("format")) if bins else None,
@@ -58,12 +58,21 @@ def _refuse_misplaced(field: Field, axis: Axis, location: Location) -> None:
         (own, "caseSensitive", field.dpqr.case_sensitive, labels, "columns of labels"),
         (own, "aliases", field.dpqr.aliases, labels, "columns of labels"),
     )  # fmt: skip
+    faults = Faults()
     for where, key, stated, fits, owners in keys:
         if stated is not UNSET and not fits:
-            raise where.key(key).fault(f"only {owners} have it; leave it out")
+            faults.keep(where.key(key).fault(f"only {owners} have it; leave it out"))
+    faults.pass_on()
 
 
-def _require_marks(decimal: str, group: str | None, location: Location) -> None:
+def _marks(field: Field) -> tuple[str, str | None]:
+    """The decimal mark, and the mark between groups of digits."""
+    decimal = "." if field.decimal_char is UNSET else field.decimal_char
+    return decimal, None if field.group_char is UNSET else field.group_char
+
+
+def _require_marks(field: Field, location: Location) -> None:
+    decimal, group = _marks(field)
     for key, mark in (("decimalChar", decimal), ("groupChar", group or "")):
         if mark.isalnum() or (mark and mark in "+-()") or (key == "decimalChar" and mark.isspace()):
             raise location.key(key).fault(f"{spoken(mark)} cannot stand in a number; give a mark, such as ',' or '.'")

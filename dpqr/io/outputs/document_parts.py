@@ -10,7 +10,7 @@ from importlib import metadata
 from typing import Any
 
 from dpqr import __version__
-from dpqr.data.attribute import Attribute
+from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts
 from dpqr.io.ledger.event_codec import decode_events
@@ -140,6 +140,7 @@ def _column(attribute: Attribute) -> dict[str, Any]:
         "kind": kind(attribute.axis),
         "cells": attribute.size,
         "own_cells": list(attribute.own_cells),
+        **({"ordered": True} if isinstance(attribute.axis, Labels) and attribute.ordered else {}),
     }
 
 

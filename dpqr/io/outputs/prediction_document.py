@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from dpqr import __version__
-from dpqr.construction.sentences import budget_words
+from dpqr.construction.sentences import budget_words, rehearsal_words
 from dpqr.io.outputs.document_parts import (
     budget_part,
     domain_part,
@@ -85,6 +85,7 @@ def prediction_document(release: PredictionRelease, receipt: Sequence[tuple[str,
     return {
         "dpqr": RELEASE_FORMAT,
         "version": __version__,
+        "rehearsal": release.rehearsed is not None,
         "private": release.private,
         "guarantee": release_words(release),
         "ledger": None if paid is None else {"dataset": paid.dataset, "entry": paid.number, "seal": paid.receipt},
@@ -113,7 +114,9 @@ def model_document(release: PredictionRelease, domain: str, receipt: Sequence[tu
 
 
 def release_words(release: PredictionRelease) -> str:
-    """The guarantee; of a run from a test source, none."""
+    """The guarantee; of a rehearsal, and of a run from a test source, none."""
+    if release.rehearsed is not None:
+        return rehearsal_words(release.rehearsed, "predictions")
     if not release.private:
         return "NOT PRIVATE: the noise came from a repeatable test source and protects nobody."
     return prediction_guarantee(release.plan)

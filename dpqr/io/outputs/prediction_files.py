@@ -81,6 +81,9 @@ def read_model(path: str | os.PathLike[str]) -> Model:
     document = _object(read_regular_file(Path(path), MAX_BYTES), fault)
     if document.get("dpqr") != MODEL_FORMAT:
         raise fault
+    if document.get("rehearsal"):
+        name = Path(path).name
+        raise DocumentError(f"{name}: the function of a rehearsal, which describes nobody; learn one from a table")
     try:
         return _model(document)
     except DocumentError:

@@ -159,7 +159,7 @@ def _column(name: str, cells: pa.StringArray, attribute: dict[str, Any] | None) 
         name=attribute["name"] if attribute else name,
         texts=tuple(_bare(encoded.dictionary)),
         places=np.asarray(encoded.indices.to_numpy(), dtype=np.int64),
-        ordered=attribute is not None and attribute["kind"] != "labels",
+        ordered=attribute is not None and attribute.get("ordered", attribute["kind"] != "labels"),
         own=len(attribute["own_cells"]) if attribute else 0,
     )
 

@@ -66,7 +66,14 @@ def test_fields_of_foreign_schemas(stated, field, given):
             {"fields": [{"name": "a", "dpqr": {"bin": 3}}]},
             r"\$\.fields\[0\]\.dpqr: unknown key 'bin'; did you mean 'bins'",
         ),
-        ({"resources": [{"name": "a", "schema": "a.json"}]}, r"\$\.resources: no resource has its schema here"),
+        ({"resources": [{"name": "a"}]}, r"\$\.resources: no resource has its schema here"),
+        ({"resources": [{"schema": "no.json"}]}, r"\$\.resources\[0\]\.schema: .*no\.json"),
+        (
+            {"resources": [{"schema": "https://x.org/s.json"}]},
+            "is no relative path; save the schema beside the package",
+        ),
+        ({"resources": [{"schema": "/etc/passwd"}]}, "is no relative path"),
+        ({"resources": [{"schema": "../s.json"}]}, "is no relative path"),
         ({"resources": [{"schema": {}}]}, r"\$\.resources\[0\]\.schema: a Table Schema has a list of 'fields'"),
         ({"fields": [{"name": "a"}], "missingValues": 3}, "missingValues: expected a list"),
         ({"fields": [{"name": "a"}], "missingValues": [3]}, r"missingValues\[0\]: expected "),
@@ -118,3 +125,11 @@ def test_what_a_skeleton_left_to_fill_in_is_left_open(given):
         "a": {"type": "integer", "constraints": {"maximum": 9}},
         "b": {"type": "string"},
     }
+
+
+def test_a_schema_lies_in_a_file_beside_the_package(tmp_path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "s.yaml").write_text("fields:\n- {name: a, type: boolean}\n")
+    (tmp_path / "datapackage.json").write_text(json.dumps({"resources": [{"name": "t", "schema": "parts/s.yaml"}]}))
+    found = read_codebook(str(tmp_path / "datapackage.json"))
+    assert (found.name, [column.name for column in found.outline.fields]) == ("t", ["a"])

@@ -108,3 +108,12 @@ def test_every_row_is_named_by_its_comparisons(ask) -> None:
         age = f"{first}" if stop == first + 1 else f"[{first}, {stop - 1}]"
         text = f"age in {age}, sex = {'FMX'[sex]}, hours in {expected[asked['hours']]}"
         assert names.details[names.detail[row]] == text
+
+
+def test_ordered_labels_are_compared_by_every_sign(ask) -> None:
+    school = {"name": "school", "type": "string", "categories": ["none", "primary", "phd"], "categoriesOrdered": True}
+    domain = {"fields": [school, {"name": "b", "type": "boolean"}]}
+    asked = {"conjunctions": {"random": 200, "seed": 1, "ways": [1, 1], "columns": ["school"]}}
+    (block,) = ask(asked, domain=domain).workload.blocks
+    equal = {"school = none", "school = primary", "school = phd"}
+    assert set(block.factors[0].labels) == equal | {"school in [none, primary]", "school in [primary, phd]"}

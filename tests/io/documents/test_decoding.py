@@ -1,3 +1,4 @@
+import re
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -6,6 +7,7 @@ import pytest
 
 from dpqr.errors import DocumentError
 from dpqr.io.documents.decoding import Location, decode, fitting, nearest, number, obvious, shaped, spoken
+from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.faults import Faults
 from dpqr.io.documents.forms import MarginalsEntry, TableSchema, WhereEntry
 
@@ -131,3 +133,18 @@ def test_an_obvious_fix_is_shaped_as_if_it_were_made() -> None:
     assert shaped(value, WhereEntry, PLACE, faults) == {"where": "a = 1", "by": ["b"], "weight": "2"}
     assert [fault.fix and fault.fix.text for fault in faults.found] == ['"where"', '["b"]']
     assert fitting(value, WhereEntry) is None
+
+
+@pytest.mark.parametrize(
+    ("field", "hint"),
+    [
+        ({"constraints": {"edges": [0, 1]}}, "unknown key 'edges'; it belongs in 'dpqr'"),
+        ({"dpqr": {"minimum": 0}}, "unknown key 'minimum'; it belongs in 'constraints'"),
+        ({"dpqr": {"groupChar": ","}}, "unknown key 'groupChar'; it belongs one level further out"),
+        ({"dpqr": {"qqqq": ","}}, "unknown key 'qqqq'; known: 'bins'"),
+    ],
+)
+def test_a_key_in_the_wrong_place_is_sent_to_the_right_one(field, hint) -> None:
+    stated = {"name": "a", "type": "number", **field}
+    with pytest.raises(DocumentError, match=re.escape(hint)):
+        read_domain({"fields": [stated]})

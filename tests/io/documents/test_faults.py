@@ -146,3 +146,76 @@ def test_documents_that_were_swapped_are_one_fault_each(tmp_path: Path) -> None:
         "is a domain, and no queries file",
         "is a queries file, and no domain",
     ]
+
+
+WRONG = {
+    "name": "a",
+    "type": "integer",
+    "constraints": {"minimum": "x", "maximum": 0.5, "enum": [0]},
+    "dpqr": {"bins": 3, "nan": "cell", "outside": "clip"},
+    "groupChar": "1",
+    "bareNumber": False,
+    "trueValues": ["ja"],
+}
+
+
+def test_every_fault_of_a_column_is_reported(tmp_path: Path) -> None:
+    found = faults_of(tmp_path, {"fields": [WRONG]}, {"marginal": []})
+    assert [text.split(": ")[1].removeprefix("$.fields[0].") for text in found] == [
+        "dpqr.bins",
+        "constraints.minimum",
+        "constraints.maximum",
+        "dpqr.nan",
+        "dpqr.outside",
+        "groupChar",
+        "bareNumber",
+        "trueValues",
+    ]
+    bounds = {**WRONG, "constraints": {"minimum": "x", "maximum": "y"}, "dpqr": {"nan": "cell"}}
+    found = faults_of(tmp_path, {"fields": [bounds]}, {"marginal": []})
+    assert [text.split(": ")[1].removeprefix("$.fields[0].") for text in found] == [
+        "constraints.minimum",
+        "constraints.maximum",
+        "trueValues",
+        "groupChar",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "places"),
+    [
+        ({"type": "string", "constraints": {"enum": [1, "b", 2, "b"]}}, ["constraints.enum[0]", "constraints.enum[2]"]),
+        (
+            {"type": "string", "constraints": {"enum": ["a", "b", "a", "b"]}},
+            ["constraints.enum[2]", "constraints.enum[3]"],
+        ),
+        ({"type": "number", "dpqr": {"edges": ["x", 1, "y"]}}, ["dpqr.edges[0]", "dpqr.edges[2]"]),
+        ({"type": "number", "dpqr": {"every": "day"}}, ["dpqr.every"]),
+    ],
+)
+def test_every_fault_of_one_part_is_reported(field: dict[str, Any], places: list[str], tmp_path: Path) -> None:
+    found = faults_of(tmp_path, {"fields": [{"name": "a", **field}]}, {"marginal": []})
+    assert [text.split(": ")[1].removeprefix("$.fields[0].") for text in found] == places
+
+
+def test_every_fault_of_a_query_is_reported(tmp_path: Path) -> None:
+    domain = {"fields": [{"name": "a", "type": "boolean"}, {"name": "b", "type": "number", "dpqr": {"edges": [0, 1]}}]}
+    entries = (
+        {"where": "b > ", "by": ["aa", "c"], "weight": 0},
+        {"marginal": ["x", "y"]},
+        {"ranges": "b", "between": [[1, 0], [0, 1], [2]], "by": ["z"]},
+        {"prefix": "b", "by": ["b"]},
+    )
+    found = faults_of(tmp_path, domain, *entries)
+    assert [text.split(": ")[1].removeprefix("$.queries") for text in found] == [
+        "[0].weight",
+        "[0].by[0]",
+        "[0].by[1]",
+        "[0].where",
+        "[1].marginal[0]",
+        "[1].marginal[1]",
+        "[2].by[0]",
+        "[2].between[0]",
+        "[2].between[2]",
+        "[3].by[0]",
+    ]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from dpqr.errors import DocumentError, UsageFault
-from dpqr.io.documents.json_text import MAX_DEPTH, parse_json, read_regular_file
+from dpqr.io.documents.json_text import parse_json, read_regular_file
+from dpqr.io.documents.positions import MAX_DEPTH
 
 
 def test_numbers_stay_exact() -> None:

@@ -3,6 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from dpqr.errors import DocumentError
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.documents.ordered_columns import binning_error
 from dpqr.noise.public import public_generator
@@ -186,3 +187,54 @@ def test_the_binning_error_bounds_every_value_of_a_bin() -> None:
         for value in range(int(bins.bounds(index)[0]), int(bins.bounds(index)[1]) + 1)
     )
     assert binning_error(bins) == worst == Fraction(5, 2)
+
+
+def levels(**stated) -> dict:
+    """A column of ordered labels, whose answers are in the order of the document, and one of codes."""
+    school = {"name": "school", "type": "string", "categories": ["none", "primary", "high", "phd"], **stated}
+    return {
+        "fields": [{"categoriesOrdered": True, "dpqr": {"null": "cell"}, **school}, {"name": "b", "type": "boolean"}]
+    }
+
+
+def test_ordered_labels_have_a_cumulative_curve(ask) -> None:
+    (block,) = ask({"prefix": "school", "by": ["b"]}, domain=levels()).workload.blocks
+    assert block.factors[1].labels == ("<= none", "<= primary", "<= high", "<= phd")
+    assert rows(block, 1) == [[0], [0, 1], [0, 1, 2], [0, 1, 2, 3]]  # cell 4 is the null cell
+    assert block.factors[1].sizes == (5,)
+
+
+def test_ranges_of_ordered_labels_hold_both_ends(ask) -> None:
+    asked = {"ranges": "school", "between": [["primary", "phd"], ["high", "high"]]}
+    (block,) = ask(asked, domain=levels()).workload.blocks
+    assert rows(block) == [[1, 2, 3], [2]]
+    assert block.factors[0].labels == ("[primary, phd]", "high")
+
+
+def test_numbers_name_the_labels_of_an_integer_column(ask) -> None:
+    domain = levels(type="integer", categories=[9, 7, 5])
+    (block,) = ask({"ranges": "school", "between": [[9, "7"]]}, domain=domain).workload.blocks
+    assert rows(block) == [[0, 1]]
+
+
+def test_random_rectangles_cover_ordered_labels(ask) -> None:
+    age = {"name": "age", "type": "integer", "dpqr": {"edges": [0, 2, 4]}}
+    domain = {"fields": [*levels()["fields"], age]}
+    (block,) = ask({"ranges": ["school", "age"], "random": 50, "seed": 1}, domain=domain).workload.blocks
+    assert {cell for row in rows(block) for cell in row} == {0, 1, 2, 3}
+    assert "school in [primary, high]" in block.factors[0].labels
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"ranges": "school", "between": [["phd", "none"]]}, "low is above high; swap them"),
+        ({"ranges": "school", "between": [["none", "hihg"]]}, "'hihg' is no label of the column; did you mean 'high'?"),
+        ({"ranges": "school", "between": [[1, True]]}, "1 is no label of the column; known: 'none', 'primary'"),
+        ({"sum": "school"}, "column 'school' holds labels, which have no sum; only numbers have"),
+    ],
+)
+def test_what_ordered_labels_refuse(asked, message: str, ask) -> None:
+    with pytest.raises(DocumentError) as error:
+        ask(asked, domain=levels())
+    assert message in str(error.value)

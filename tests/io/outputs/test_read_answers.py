@@ -117,3 +117,11 @@ def test_a_damaged_record(release, written):
             block_entries(replace(files, record=record))
     with pytest.raises(DocumentError, match="lists no answers"):
         read_answers(replace(files, record={**files.record, "files": []}), "cdf")
+
+
+def test_ordered_labels_keep_their_order(release, written):
+    sex = Attribute(name="sex", axis=Labels(("F", "M", "x"), ordered=True))
+    domain = Domain((sex, *release.plan.problem.domain.attributes[1:]))
+    changed = replace(release, plan=replace(release.plan, problem=replace(release.plan.problem, domain=domain)))
+    assert answered(changed.answers[0], domain).columns[0].ordered
+    assert read_answers(written(changed), "sex by age").columns[0].ordered
