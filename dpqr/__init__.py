@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from dpqr.api.release import Release, read_release, release
     from dpqr.api.shown import Receipt
     from dpqr.api.sweep import sweep
+    from dpqr.api.verify import Comparison, Verification, compare, reprice, verify
 
 __version__ = "0.3.0"
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "Budget",
     "BudgetRefused",
     "Checked",
+    "Comparison",
     "DataError",
     "DocumentError",
     "Domain",
@@ -66,8 +68,10 @@ __all__ = [
     "Receipt",
     "Release",
     "UsageFault",
+    "Verification",
     "__version__",
     "check",
+    "compare",
     "domain_file",
     "domain_from",
     "evaluate",
@@ -80,13 +84,16 @@ __all__ = [
     "queries",
     "read_release",
     "release",
+    "reprice",
     "run_audit",
     "schema",
     "sweep",
+    "verify",
 ]
 _PLACES = {
     "Budget": "dpqr.api.ledger",
     "Checked": "dpqr.api.documents",
+    "Comparison": "dpqr.api.verify",
     "Domain": "dpqr.api.domain",
     "Evaluation": "dpqr.api.evaluate",
     "Forecast": "dpqr.api.forecast",
@@ -98,7 +105,9 @@ _PLACES = {
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
+    "Verification": "dpqr.api.verify",
     "check": "dpqr.api.documents",
+    "compare": "dpqr.api.verify",
     "domain_file": "dpqr.api.documents",
     "domain_from": "dpqr.api.domain",
     "evaluate": "dpqr.api.evaluate",
@@ -111,9 +120,11 @@ _PLACES = {
     "queries": "dpqr.api.queries",
     "read_release": "dpqr.api.release",
     "release": "dpqr.api.release",
+    "reprice": "dpqr.api.verify",
     "run_audit": "dpqr.api.build",
     "schema": "dpqr.api.documents",
     "sweep": "dpqr.api.sweep",
+    "verify": "dpqr.api.verify",
 }
 
 

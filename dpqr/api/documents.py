@@ -85,11 +85,11 @@ def check(queries: Document, domain: Document | None = None, *, strict: bool = F
     return Checked(found, tuple(written))
 
 
-def schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
-    """The JSON Schema of a domain or queries file."""
+def schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
+    """The JSON Schema of a domain file, a queries file, or the record release.json."""
     from dpqr.app.documents import document_schema
 
-    text("document", document, among=("domain", "queries"))
+    text("document", document, among=("domain", "queries", "release"))
     return document_schema(document)
 
 

@@ -81,12 +81,17 @@ def restrict(ledger: SqliteLedger, dataset: str, change: PolicyChange) -> Priced
 
 def budgets(ledger: SqliteLedger, dataset: str | None, delta: str | None) -> tuple[PricedAccount, ...]:
     """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
-    at = None if delta is None else decimal(delta, option="--delta")
-    if at is not None and at and not SMALLEST_DELTA <= at < 1:
-        raise UsageFault(f"--delta {delta}: delta must be 0 or lie in [1e-30, 1), for example 1e-9")
-    record = ledger.walk()
+    at, record = shown_delta(delta), ledger.walk()
     accounts = record.accounts if dataset is None else (record.state.account(dataset),)
     return tuple(priced(account, record.events(account.terms.dataset), at) for account in accounts)
+
+
+def shown_delta(delta: str | None) -> Fraction | None:
+    """Where a price is shown, from its text; None stays None. Raises: UsageFault."""
+    at = None if delta is None else decimal(delta, option="--delta")
+    if at and not SMALLEST_DELTA <= at < 1:
+        raise UsageFault(f"--delta {delta}: delta must be 0 or lie in [1e-30, 1), for example 1e-9")
+    return at
 
 
 def priced(account: Account, events: Composition, delta: Fraction | None = None) -> PricedAccount:

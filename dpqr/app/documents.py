@@ -15,6 +15,7 @@ from dpqr.errors import AlreadyThere, DocumentError, UsageFault
 from dpqr.io.documents.fixing import Fixed, write_fixes
 from dpqr.io.documents.forms import schema
 from dpqr.io.documents.queries import QueriesDocument
+from dpqr.io.outputs.record_form import release_schema
 
 Given = str | dict[str, Any]
 """A document: its file, or its content."""
@@ -22,9 +23,9 @@ ROUNDS = 100
 """Looks at the documents, after each of which fixes are written: one error names few faults."""
 
 
-def document_schema(document: Literal["domain", "queries"]) -> dict[str, Any]:
-    """The JSON Schema of "domain" or "queries"."""
-    return schema(document)
+def document_schema(document: Literal["domain", "queries", "release"]) -> dict[str, Any]:
+    """The JSON Schema of "domain", "queries" or "release" (release.json)."""
+    return release_schema() if document == "release" else schema(document)
 
 
 def check_documents(queries: Given, domain: Given | None, *, strict: bool = False) -> dict[str, Any]:

@@ -20,6 +20,7 @@ TOPICS = (
     "units",
     "results",
     "report",
+    "verify",
     "ledger",
     "review",
     "ci",

@@ -25,6 +25,7 @@ from dpqr.construction.dropped import count_dropped
 from dpqr.construction.loop import Observer, iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.construction.resources import Resources
+from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
 from dpqr.io.outputs.release_files import write_release
@@ -32,9 +33,15 @@ from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.load import LoadedTable, load_table
 from dpqr.io.tables.structure import check_table
 from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.privacy.accountants.filters import EveryFilter
 from dpqr.privacy.accountants.known import available
+from dpqr.privacy.ledger import Reservation
+from dpqr.privacy.sealed import Private
 from dpqr.report.receipt import receipt
 from dpqr.strategies.plan import Plan
+
+Prices = tuple[dict[str, Fraction | None], Costs]
+"""What the whole schedule, and each of its phases, cost under every accountant."""
 
 
 class Progress(Observer, Protocol):
@@ -110,14 +117,14 @@ def release(
     plan, held = checked_plan(request)
     rehearsed = rehearsed_rows(plan.problem) if request.rehearse else None
     planned(plan)
-    target, prices = _reserved(output, payer), _prices(plan)
+    target, prices = _reserved(output, payer), whole_prices(plan)
     require_resources(plan, output)
     bill = replace(release_bill(plan, held.policy), reason=request.reason)
     _check_input(request, plan, held, bill)
     with paid_run(payer, bill, target.path if target else None) as run:
         source = noise or SystemNoise()
         table = rehearsed_table(plan.problem, held.limits) if rehearsed else _opened(plan, run, held, progress, source)
-        drawn = _drawn(plan, run, table, progress, source, prices)
+        drawn = construct(plan, _draws(run, table, source), table.dropped, run.guard, progress, prices, run.paid)
         finished = _named(drawn, request, run, rehearsed)
         if target:
             _write(finished, target, output)
@@ -182,32 +189,36 @@ def _opened(plan: Plan, run: PaidRun, held: Reading, progress: Progress, noise: 
     )
 
 
-def _drawn(
+def _draws(run: PaidRun, table: LoadedTable, noise: NoiseSource) -> Draws:
+    return Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
+
+
+def construct(
     plan: Plan,
-    run: PaidRun,
-    table: LoadedTable,
-    progress: Progress,
-    noise: NoiseSource,
-    prices: tuple[dict[str, Fraction | None], Costs],
+    draws: Draws,
+    left_out: Private[Counts],
+    guard: EveryFilter,
+    progress: Observer,
+    prices: Prices,
+    paid: Reservation | None,
 ) -> Release:
-    """Run the construction on what was paid."""
+    """Run the construction on what was paid. left_out: the records that the domain's rules left out."""
     spent, costs = prices
-    draws = Draws(data=table.counts, accountant=run.guard, noise=noise, journal=run.journal)
-    dropped = count_dropped(draws.of_left_out(table.dropped), plan)
+    dropped = count_dropped(draws.of_left_out(left_out), plan)
     outcome = iterative_construction(draws, plan, progress)
     return assemble(
         plan,
         outcome,
         spent,
-        private=noise.private,
-        events=run.guard.events,
+        private=draws.noise.private,
+        events=guard.events,
         dropped=dropped,
         costs=costs,
-        paid=run.paid,
+        paid=paid,
     )
 
 
-def _prices(plan: Plan) -> tuple[dict[str, Fraction | None], Costs]:
+def whole_prices(plan: Plan) -> Prices:
     """What the whole schedule and each of its phases cost under every accountant that can be shown.
 
     The guarantee is theirs, wherever the loop stops. Asked before anything is charged: a figure that fails costs

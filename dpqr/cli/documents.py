@@ -134,9 +134,9 @@ def domain_command(
 
 
 @click.command("schema")
-@click.argument("document", type=click.Choice(["domain", "queries"]))
-def schema_command(document: Literal["domain", "queries"]) -> None:
-    """Print the JSON Schema of a domain or queries file."""
+@click.argument("document", type=click.Choice(["domain", "queries", "release"]))
+def schema_command(document: Literal["domain", "queries", "release"]) -> None:
+    """Print the JSON Schema of a domain file, a queries file, or the record release.json."""
     from dpqr.api.documents import schema
 
     product_json(schema(document))

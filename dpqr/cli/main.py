@@ -24,6 +24,9 @@ COMMANDS = {
     "plan": "Plan a release, and forecast its error; no table is opened.",
     "show": "Show a release again: its receipt, or one query as table, bars, heat map or curve.",
     "report": "Report a release: a page to read and print, a registry record, a dataset card.",
+    "verify": "Check a release: its files, its prices, and that its figures follow from its noisy draws.",
+    "reprice": "Price the events of a release again, under the accountants of today.",
+    "compare": "Two releases or plans side by side.",
     "predict": "Predict a column by a private learner, or release a private function.",
     "budget": "Open and read the budgets that datasets have for life.",
     "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
@@ -37,7 +40,10 @@ COMMANDS = {
     "man": "Write manual pages.",
     "guide": "Read the guide: domain and queries files, tables, budgets, strategies, and more.",
 }
-SHARED = {"check": "documents", "domain": "documents", "schema": "documents"}
+SHARED = {
+    **dict.fromkeys(("check", "domain", "schema"), "documents"),
+    **dict.fromkeys(("verify", "reprice", "compare"), "records"),
+}
 """Commands that share a module, as NAME_command; any other has one of its own name, as `command`."""
 JSON, HELP = "--json", ("-h", "--help")
 HINTED = (USAGE, REFUSED)

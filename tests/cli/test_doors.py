@@ -28,6 +28,9 @@ SAME = {
     "evaluate": ("evaluate", "dpqr.api.evaluate:evaluate"),
     "audit": ("run_audit", "dpqr.api.build:run_audit"),
     "guide": ("guide", "dpqr.app.guide:read_topic"),
+    "verify": ("verify", "dpqr.api.verify:verify"),
+    "reprice": ("reprice", "dpqr.app.reprice:reprice"),
+    "compare": ("compare", "dpqr.api.verify:compare"),
 }
 """By command: the public name, and the function that both doors call; that one is the public name itself, or makes the
 request, or is the use case."""

@@ -15,6 +15,7 @@ from pyarrow import csv, parquet
 
 from dpqr.construction.intervals import BASES
 from dpqr.errors import DocumentError
+from dpqr.io.outputs.read_answers import completed
 from dpqr.io.outputs.read_release import ReleaseFiles
 from dpqr.io.outputs.record import RECORD
 from dpqr.io.outputs.release_files import BASIS, FIGURES
@@ -57,7 +58,7 @@ def read_answers_frame(files: ReleaseFiles) -> pd.DataFrame:
 
     path = _listed(files, _ANSWERS, "answers")
     try:
-        table = _table(os.fspath(path))
+        table = completed(_table(os.fspath(path)))
         columns: dict[str, Any] = {
             name: table[name].cast(pa.float64()).to_numpy() if name in FIGURES else _texts(name, table[name])
             for name in table.column_names

@@ -13,6 +13,7 @@ from dpqr import __version__
 from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts
+from dpqr.io.ledger.event_codec import decode_events
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price, PrivacyBudget, upward
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
@@ -60,6 +61,23 @@ def price_part(price: Price | None) -> dict[str, Any] | None:
 def events_part(events: Composition) -> list[dict[str, Any]]:
     """Every event with how often it is charged: enough to price the run again by another theorem."""
     return [event_part(event) | {"count": count} for event, count in events]
+
+
+def parsed_events(parts: Any) -> Composition:
+    """The events of an `events_part` that this or an older version has written.
+
+    Raises: ValueError, KeyError, TypeError, AttributeError or BudgetRefused for anything else.
+    """
+    events = decode_events([_as_text(part) | {"count": part["count"]} for part in parts])
+    if events_part(events) != parts:
+        raise ValueError("not written as events are")
+    return events
+
+
+def _as_text(part: dict[str, Any]) -> dict[str, Any]:
+    """An event whose parameters are all exact text, as a ledger has them."""
+    nested = {"event": _as_text(part["event"])} if "event" in part else {}
+    return {name: str(value) for name, value in part.items()} | nested
 
 
 def event_part(event: PrivacyEvent) -> dict[str, Any]:

@@ -15,11 +15,11 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from dpqr.construction.answered import DETAIL, AnsweredBlock, CellColumn
-from dpqr.construction.intervals import BASES, NO_BASIS, BasisArray
+from dpqr.construction.intervals import BASES, MEASURED, NO_BASIS, BasisArray
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.io.outputs.read_release import FORMS, ReleaseFiles
 from dpqr.io.outputs.record import RECORD
-from dpqr.io.outputs.release_files import BASIS, FIGURES, OWN_COLUMNS
+from dpqr.io.outputs.release_files import BASIS, ERROR, FIGURES, OWN_COLUMNS
 from dpqr.io.outputs.table_files import inert
 from dpqr.io.outputs.tidy import beside
 
@@ -76,7 +76,7 @@ def _blocks(
         raise DocumentError(f"{files.path / RECORD}: lists no answers; give a directory that dpqr release has made")
     path = files.path / name
     try:
-        table = _table(path)
+        table = read_table(path)
         if table.num_rows != sum(each.rows for each in entries):
             raise ValueError("another number of answers than the record states")
         for entry in wanted:
@@ -107,19 +107,35 @@ def _nearest(query: str, names: list[str]) -> str:
     return f"did you mean {' or '.join(map(repr, near))}?" if near else "dpqr show lists them"
 
 
-def _table(path: Path) -> pa.Table:
+def read_table(path: Path) -> pa.Table:
     """Figures as numbers, everything else as text."""
     if not path.is_file():  # a pipe would let the command wait for ever
         raise OSError
     if path.suffix == ".json":
-        return pa.Table.from_pylist(json.loads(path.read_bytes()))
+        return completed(pa.Table.from_pylist(json.loads(path.read_bytes())))
     if path.suffix == ".parquet":
-        return parquet.read_table(path)
+        return completed(parquet.read_table(path))
     with path.open(encoding="utf-8", newline="") as file:
         names = next(text_csv.reader(file), [])
     kinds = {name: pa.float64() if name in FIGURES else pa.string() for name in names}
     empty = csv.ConvertOptions(column_types=kinds, strings_can_be_null=True, quoted_strings_can_be_null=False)
-    return csv.read_csv(path, convert_options=empty)
+    return completed(csv.read_csv(path, convert_options=empty))
+
+
+def completed(table: pa.Table) -> pa.Table:
+    """A table of answers with the columns that came after dpqr 0.3: no `error`, and intervals that were `measured`.
+
+    Before, an attribute could have one of these names. A table of anything else is left as it is.
+    """
+    names = table.column_names
+    if "estimate" not in names or {ERROR, BASIS} <= set(names):
+        return table
+    renamed = [beside(OWN_COLUMNS, name) if name in (ERROR, BASIS) else name for name in names]
+    held, nothing = table.rename_columns(renamed), pa.nulls(len(table), pa.float64())
+    columns = {name: held[name] for name in renamed if name not in FIGURES}
+    columns |= {name: held[name].cast(pa.float64()) if name in renamed else nothing for name in FIGURES}
+    words = [None if lower is None else BASES[MEASURED] for lower in columns["lower"].to_pylist()]
+    return pa.table(columns | {BASIS: pa.array(words, pa.string())})
 
 
 def _block(table: pa.Table, entry: BlockEntry, files: ReleaseFiles) -> AnsweredBlock:

@@ -25,10 +25,11 @@ from dpqr.io.outputs.prediction_document import MODEL_FORMAT, RELEASE_FORMAT
 from dpqr.io.outputs.prediction_files import record_path
 from dpqr.io.outputs.record import RECORD, RECORD_KIND, read_record
 from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.table_files import TableFormat
 from dpqr.io.tables.source import STDIN, TableSource
 from dpqr.workload.workload import Workload
 
-FORMS = ("csv", "parquet", "json")
+FORMS: tuple[TableFormat, ...] = ("csv", "parquet", "json")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from dpqr.io.outputs.tidy import NOTHING, Column, Texts, Tidy, beside
 from dpqr.workload.naming import detailed_rows, named_axes, row_names
 
 FIGURES = ("estimate", "error", "measured", "noise_deviation", "lower", "upper")
-BASIS = "basis"
+ERROR, BASIS = "error", "basis"
 OWN_COLUMNS = ("query", "detail", *FIGURES, BASIS)
 PIECE = 2**12
 """Answers that are written at a time."""

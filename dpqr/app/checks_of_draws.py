@@ -1,0 +1,86 @@
+"""Checks of a release that make it again: its plan from the public request, its figures from the recorded draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from dpqr import __version__
+from dpqr.app.evidence import Evidence, NotChecked
+from dpqr.app.locked_plan import SPOKEN
+from dpqr.errors import GoalMissed
+from dpqr.io.outputs.document_parts import versions_part
+from dpqr.io.outputs.release_document import plan_document, sealed
+from dpqr.io.outputs.release_files import SYNTHETIC
+from dpqr.io.outputs.sameness import Sameness, same_documents, same_rows
+
+STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan", "transcript")
+"""Keys of the record that say how it was made, or that have a check of their own."""
+
+
+def plan(evidence: Evidence) -> str:
+    """The documents and options of the record give its plan; what a locked plan says beside, nothing gives again."""
+    kept, planned = evidence.document["plan"], plan_document(evidence.plan)
+    if sealed(kept) != kept:
+        raise GoalMissed("the plan in the record is not what its seal was made of")
+    made = {name: part for name, part in planned.items() if name not in SPOKEN}
+    found = _same(evidence, lambda: same_documents({name: kept.get(name) for name in made}, made, "$.plan"))
+    return f"the request in the record gives it; {found.words('values')}"
+
+
+def draws(evidence: Evidence) -> str:
+    """The noisy draws are those that the plan makes, in their order, and lead to the choices that were made."""
+    kept = evidence.document["transcript"]
+    found = _same(evidence, lambda: same_documents(kept, evidence.made[1]["transcript"], "$.transcript"))
+    return f"{len(kept)} rounds follow the plan; {found.words('values')}"
+
+
+def statements(evidence: Evidence) -> str:
+    """What the record says beside plan and draws: guarantee, prices, receipt, certificate, warnings."""
+    kept = {name: part for name, part in evidence.document.items() if name not in STATED}
+    made = {name: part for name, part in evidence.made[1].items() if name not in STATED}
+    return _same(evidence, lambda: same_documents(kept, made)).words("values")
+
+
+def answers(evidence: Evidence) -> str:
+    """Estimates, errors, measured values and intervals follow from the draws."""
+    found = _same(evidence, lambda: evidence.answers)
+    return f"{found.words('rows')}{_elsewhere(evidence) if found.near else ''}"
+
+
+def synthetic(evidence: Evidence) -> str:
+    """Synthetic data follows from the draws and the public seed.
+
+    A row is drawn after another, so where the fit ends a little elsewhere many come out otherwise.
+    """
+    name = next((name for name in evidence.record.files if name.endswith(SYNTHETIC)), None)
+    if name is None:
+        raise NotChecked("the release holds none")
+    found = _same(evidence, lambda: same_rows(evidence.path / name, evidence.made[0] / name))
+    said = f"{found.near:,} of {found.compared:,} rows come out otherwise{_elsewhere(evidence)}"
+    if found.near and evidence.answers.near:
+        raise NotChecked(f"{said}; the answers are equal within the tolerance alone")
+    if found.near:
+        raise GoalMissed(said)
+    return found.words("rows")
+
+
+def _elsewhere(evidence: Evidence) -> str:
+    """What made the release, where it is not what runs here."""
+    made_with, here = evidence.document["versions"], versions_part()
+    other = [f"{name} {made_with.get(name)}" for name in here if made_with.get(name) != here[name]]
+    return (
+        f"; made with {', '.join(other)}" if other else "; made with the same versions, so elsewhere, or changed since"
+    )
+
+
+def _same(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
+    """What a comparison found. Another version of dpqr may rightly make another release of the same draws."""
+    made_by = evidence.record.version
+    try:
+        return compare()
+    except GoalMissed as mismatch:
+        if made_by == __version__:
+            raise
+        raise NotChecked(
+            f"dpqr {made_by} made it and can repeat it; {__version__} does otherwise: {mismatch}"
+        ) from None

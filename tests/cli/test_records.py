@@ -1,0 +1,85 @@
+"""`dpqr verify`, `dpqr reprice` and `dpqr compare`, for a person and for a job."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+
+@pytest.fixture
+def released(desk):
+    assert desk.release("--out", "out").code == 0
+    return desk
+
+
+def test_a_line_a_check(released):
+    ended = released.run("verify", "out")
+    lines = ended.out.splitlines()
+    assert (ended.code, ended.err) == (0, "")
+    assert lines[0].startswith("ok           record: release/1 of dpqr")
+    assert "ok           answers: 13 rows equal bit for bit" in lines
+    assert lines[-1].startswith("not shown by any check: that the noise was honestly drawn")
+
+
+def test_a_mismatch_ends_with_six(released):
+    answers = released.path / "out/answers.csv"
+    answers.write_bytes(answers.read_bytes() + b"\n")
+    ended = released.run("verify", "out")
+    assert ended.code == 6
+    assert (
+        ended.out.splitlines()[-1] == "FAILED       files: answers.csv is not the file that the record was written for"
+    )
+    assert ended.err == "dpqr: files: answers.csv is not the file that the record was written for\n"
+    found = released.run("verify", "out", "--json")
+    assert found.code == 6
+    assert (found.json["passed"], found.json["checks"][-1]["state"]) == (False, "FAILED")
+
+
+def test_a_damaged_ledger_ends_with_seven(desk):
+    assert desk.run("budget", "init", "survey", "--eps", "2", "--ledger", "l.sqlite").code == 0
+    assert desk.release("--out", "out", "--dataset", "survey", "--ledger", "l.sqlite").code == 0
+    exported = desk.run("budget", "export", "--ledger", "l.sqlite").out
+    desk.write(l__jsonl=exported, cut__jsonl=exported[:-9])
+    assert desk.run("verify", "out", "--ledger", "l.sqlite").code == 0
+    assert desk.run("verify", "out", "--ledger", "l.jsonl").code == 0
+    ended = desk.run("verify", "out", "--ledger", "cut.jsonl")
+    assert ended.code == 7
+    assert "is no export of a ledger, or is damaged" in ended.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("verify", "nowhere"), "nowhere: is no release directory"),
+        (("verify", "out", "--plan", "nowhere"), "--plan nowhere: there is no such file"),
+        (("reprice", "nowhere"), "nowhere: is no release directory"),
+        (("reprice", "out", "--delta", "2"), "--delta 2"),
+        (("compare", "out", "q.json"), "q.json: is neither a release directory nor a plan"),
+    ],
+)
+def test_what_cannot_be_used(released, arguments, said):
+    ended = released.run(*arguments)
+    assert (ended.code, ended.out) == (2, "")
+    assert said in ended.err
+
+
+def test_prices_of_today(released):
+    ended = released.run("reprice", "out")
+    assert ended.code == 0
+    assert "basic (charged)" in ended.out
+    assert released.run("reprice", "out", "--json").json["now"]["epsilon"]["basic"] == {"exact": "1", "float": 1.0}
+
+
+def test_side_by_side(released):
+    ended = released.run("compare", "out", "out")
+    assert ended.code == 0
+    assert ended.out.splitlines()[0].split() == ["A", "B"]
+    found = released.run("compare", "out", "out", "--proxy", "table.csv", "--json").json
+    assert [block["name"] for block in found["blocks"]] == ["marginal(sex,age)", "prefix(income)"]
+    assert all(block["apart"] == 0 and block["off"][0] >= 0 for block in found["blocks"])
+
+
+def test_the_schema_is_printed(desk):
+    assert desk.run("schema", "release").json["$id"] == "urn:dpqr:release:1"
+    assert json.loads(desk.run("schema", "release").out)["title"] == "dpqr release/1"
