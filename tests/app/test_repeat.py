@@ -15,11 +15,12 @@ from dpqr.app.verify import CHECKS, verify
 OLD = Path(__file__).parents[1] / "old_releases"
 
 MARGINALS = {**ASKED, "queries": ASKED["queries"][:1]}
+SEX = {**ASKED, "queries": [{"marginal": ["sex"]}]}
 OPTIONS = [
     {"schedule": "marginals", "rounds": None, "delta": "1e-9", "queries": MARGINALS},
     {"update": "multiplicative-weights", "replay": False},
     {"schedule": "queries", "rounds": 4},
-    {"schedule": "theory", "n": 5, "rounds": None},
+    {"schedule": "theory", "n": 1000, "rounds": None, "epsilon": "1000", "queries": SEX},
     {"certify": "0.1"},
     {"certify": "0.1", "delta": "1e-9", "check": "gaussian"},
     {"error_bars": "none"},
