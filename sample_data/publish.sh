@@ -62,7 +62,7 @@ expect 0 dpqr show first
 expect 0 dpqr show first --query "education by income"
 
 step "8 certify: a second release, which buys proved bounds on its errors"
-expect 0 dpqr plan --eps 2 --certify 0.05 --like first --runs 1 --top 5 --out second.json
+expect 0 dpqr plan --eps 2 --certify 0.05 --like first --runs 2 --top 5 --out second.json
 expect 0 dpqr budget approve survey second.json --by "M. Lee" --purpose "bounds are needed"
 expect 0 dpqr release "$data" --plan second.json --out second --synthetic rows "${asks[@]}"
 
@@ -78,13 +78,13 @@ step "11 registry: a draft for the deployments registry"
 expect 0 dpqr report second --registry record.yaml --title "Survey tables" --region "Germany" \
     --sector Government --about "Counts of a panel survey, by sex, age and income."
 
-step "12 a second release by the same plan is refused: its approval is used, its directory is there"
+step "12 refused second release: its approval is used, its directory is there"
 expect 4 dpqr release "$data" --plan first.json --out again "${asks[@]}"
 expect 8 dpqr release "$data" --plan first.json --out first "${asks[@]}"
 expect 4 dpqr plan --eps 3 "${forecast[@]}"    # more than what is left
 
 step "13 resume after kill: what was drawn is kept, and nothing is paid twice"
-expect 0 dpqr plan --eps 0.5 --like first --runs 1 --top 5 --out third.json
+expect 0 dpqr plan --eps 0.5 --like first --runs 2 --top 5 --out third.json
 expect 0 dpqr budget approve survey third.json --by "M. Lee"
 killed() {
     nice dpqr release "$data" --plan third.json --out third --progress none "${asks[@]}" &
