@@ -28,6 +28,8 @@ FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A"
 """The figures of a block, by name."""
 PLAN_KIND = "plan/"
 """How the format of a plan begins."""
+DIGITS = 6
+"""Of epsilon and delta."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +83,7 @@ class Side:
 
 def _figure(stated: dict[str, Any]) -> str:
     """As screens and pages write it."""
-    return upward_text(Fraction(stated["exact"]))
+    return upward_text(Fraction(stated["exact"]), DIGITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
