@@ -25,9 +25,9 @@ ROUNDING = 1e-9
 
 
 def record(evidence: Evidence) -> str:
-    """Read, of a known form, and what its seal was made of."""
+    """Read, of a known form, and what its hash was made of."""
     found = evidence.record
-    seal = "its seal holds" if all(name in evidence.document for name in PROOFS) else "it bears no seal"
+    seal = "its sha256 is right" if all(name in evidence.document for name in PROOFS) else "it states no sha256"
     return f"{found.dpqr} of dpqr {found.version}, written as dpqr writes it; {seal}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,14 @@ from dpqr.io.outputs.read_answers import read_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release
 from dpqr.io.outputs.record import read_record
 from dpqr.io.tables.source import TableSource
+from dpqr.privacy.budget import upward_text
 
 FIGURES = ("noise A", "noise B", "error A", "error B", "apart", "ratio", "off A", "off B")
 """The figures of a block, by name."""
 PLAN_KIND = "plan/"
 """How the format of a plan begins."""
+DIGITS = 6
+"""Of epsilon and delta."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,10 +58,11 @@ class Side:
             "place": self.place,
             "kind": "release" if self.files else "plan",
             "version": str(plan["version"]),
-            "epsilon": str(budget["epsilon"]["float"]),
-            "delta": str(budget["delta"]["float"]),
+            "epsilon": _figure(budget["epsilon"]),
+            "delta": _figure(budget["delta"]),
             "unit": str(plan["unit"]["words"]),
             "accountant": str(plan["accountant"]),
+            "price": f"epsilon {_figure(plan['proved_epsilon'])}",
             "schedule": str(plan["schedule"]["name"]),
             "update": str(plan["update"]["name"]),
             "queries": f"{plan['workload']['queries']:,} in {len(plan['workload']['blocks']):,} blocks",
@@ -74,6 +79,11 @@ class Side:
     def forecast(self) -> dict[str, float]:
         """The standard deviation of the noise on each planned measurement, by block."""
         return {block["name"]: float(block["noise_deviation"]) for block in self.plan["forecast"]}
+
+
+def _figure(stated: dict[str, Any]) -> str:
+    """As screens and pages write it."""
+    return upward_text(Fraction(stated["exact"]), DIGITS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

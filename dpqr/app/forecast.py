@@ -114,6 +114,8 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     first = planned(_at(request, request.epsilons[0] if request.epsilons else "1"))
     tables, notes = _tables(request, first.problem)
     runs = len(tables) * (request.runs or planned_runs(len(tables)))
+    if goal is not None and runs == 1:
+        raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
     seconds = runs * Resources.of(first).seconds
 
     def made(epsilon: str) -> Forecast:

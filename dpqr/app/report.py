@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,11 +14,11 @@ from dpqr.construction.release import Release
 from dpqr.construction.resources import Resources
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.croissant import croissant_text
+from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.outputs.published import file_hashes, first_rows, table_columns
 from dpqr.io.outputs.read_answers import all_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release, release_around
 from dpqr.io.outputs.registry import Stated, registry_text
-from dpqr.io.outputs.release_document import plan_document
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.report.page.plan_page import plan_page
 from dpqr.report.page.release_page import release_page
@@ -96,9 +96,14 @@ def release_html(found: Reported) -> str:
     return html(release_page(found))
 
 
-def plan_html(plan: Plan, taken: Resources) -> str:
-    """A plan as a page. taken: its forecast of time and memory. UsageFault where the extra is not installed."""
-    return html(plan_page(plan_document(plan), plan_facts(plan, taken)))
+def plan_html(plan: Plan, taken: Resources, parts: Mapping[str, Any] | None = None) -> str:
+    """A plan as a page. UsageFault where the extra is not installed.
+
+    Args:
+        taken: its forecast of time and memory.
+        parts: what else stands in the document, as for `save_plan`: the page shows the hash of both together.
+    """
+    return html(plan_page(sealed(plan_document(plan) | dict(parts or {})), plan_facts(plan, taken)))
 
 
 def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> Reported:

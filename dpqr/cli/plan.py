@@ -123,14 +123,19 @@ def _place(out: str | None, html: str | None, request: ForecastRequest) -> Singl
 
 def _save(outlook: Outlook, place: SingleFile) -> None:
     """The plan with its forecast, to be reviewed."""
-    from dpqr.app.forecast import forecast_document
     from dpqr.app.locked_plan import save_plan
     from dpqr.cli.streams import say
 
     (point,) = outlook.points
-    expected = forecast_document(point.forecast) | {"notes": list(outlook.notes)}
-    digest = save_plan(point.plan, place, {"expected": expected})
+    digest = save_plan(point.plan, place, _parts(outlook))
     say(f"planned into {place.given}, sha256 {digest}")
+
+
+def _parts(outlook: Outlook) -> dict[str, Any]:
+    """What stands in the document beside the plan of the only point."""
+    from dpqr.app.forecast import forecast_document
+
+    return {"expected": forecast_document(outlook.points[0].forecast) | {"notes": list(outlook.notes)}}
 
 
 def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> None:
@@ -147,7 +152,8 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     if wanted.svg:
         write_new(wanted.svg, forecast_svg(found), "--svg")
     if wanted.html:
-        write_new(wanted.html, plan_html(outlook.points[0].plan, outlook.points[0].resources), "--html")
+        (point,) = outlook.points
+        write_new(wanted.html, plan_html(point.plan, point.resources, _parts(outlook)), "--html")
     if display.as_json:
         product_json(outlook_document(outlook))
         return

@@ -9,10 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.privacy.budget import Cost, downward_text, upward_text
-from dpqr.privacy.currency import EPSILON, RHO
+from dpqr.privacy.budget import downward_text, upward_text
+from dpqr.privacy.currency import RHO, Currency
 from dpqr.privacy.ledger import Account, Entry
-from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy
 from dpqr.report.wording import Fact, counted, facts, plain
 
@@ -39,8 +38,11 @@ def history_view(entries: Iterable[Entry]) -> RenderableType:
         table.add_column(name, no_wrap=True)
     table.add_column("cost", justify="right", no_wrap=True)
     table.add_column("note", overflow="fold")
+    currencies: dict[str, Currency] = {}
     for entry in (one for one in entries if one.kind not in {"draw", "record", "checkpoint"}):
-        table.add_row(*map(Text, _row(entry)))
+        if entry.terms is not None:
+            currencies[entry.dataset] = entry.terms.currency
+        table.add_row(*map(Text, _row(entry, currencies.get(entry.dataset))))
     return table
 
 
@@ -93,7 +95,8 @@ def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Frac
         name = ""
 
 
-def _row(entry: Entry) -> tuple[str, ...]:
+def _row(entry: Entry, currency: Currency | None) -> tuple[str, ...]:
+    """currency: of the dataset's budget; None before it is opened."""
     reason = entry.terms.reason if entry.terms is not None else entry.reason
     plan = f"plan {entry.plan[:12]}" if entry.plan else ""
     note = plain("; ".join(filter(None, (reason.words, entry.note, plan))))
@@ -101,9 +104,5 @@ def _row(entry: Entry) -> tuple[str, ...]:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:
         note = policy_words(entry.policy)
-    cost = _figures(entry.cost) if entry.kind in {"reserve", "settle"} else ""
+    cost = currency.words(entry.cost, upward_text) if currency and entry.kind in {"reserve", "settle"} else ""
     return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note
-
-
-def _figures(cost: Cost) -> str:
-    return (PAIR if cost.delta else EPSILON).figures(cost, upward_text)

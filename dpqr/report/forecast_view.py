@@ -51,8 +51,9 @@ def _head(found: Sequence[Forecast], goal: Goal | None, seconds: float) -> Itera
     over = f"over {counted(first.runs, 'simulated release')} of {', '.join(first.tables)} ({first.records:,} records)"
     yield "Basis", f"a closed form for the means, spreads {over}" if first.closed else over
     for one in found:
-        mean, spread = amount(one.error.mean), _range(one.error)
-        figures = f"mean of the blocks {mean} ({spread} in 9 of 10 releases), L1 / n {one.over_n.mean:.3g}"
+        mean = amount(one.error.mean)
+        spread = "one run shows no spread" if one.runs == 1 else f"{_range(one.error)} in 9 of 10 releases"
+        figures = f"mean of the blocks {mean} ({spread}), L1 / n {one.over_n.mean:.3g}"
         yield f"eps {upward_text(one.epsilon)}", f"{one.schedule}: {figures}"
     if seconds:
         yield "Time", f"about {seconds_words(seconds)} of one processor for the forecast of one epsilon"

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import msgspec
 import pytest
 
-from dpqr.app.checks_of_ledger import ledger, locked_plan
+from dpqr.app.checks_of_ledger import _end, ledger, locked_plan
 from dpqr.app.evidence import Evidence, NotChecked
 from dpqr.errors import DocumentError, GoalMissed
 from dpqr.io.outputs.record import document_text
@@ -54,6 +54,16 @@ def test_another_plan_was_paid(evidence):
     plan = msgspec.structs.replace(evidence.record.plan, sha256="0" * 64)
     with pytest.raises(GoalMissed, match="paid for another plan"):
         ledger(stating(evidence, plan=plan))
+
+
+def test_a_run_that_lost_draws_was_settled_as_planned(evidence):
+    """A continued run pays for every planned draw, and its record names those that were made."""
+    assert ledger(evidence).endswith("settled what was charged")
+    events = evidence.document["events"]
+    lost = {"events": events[:-1], "plan": {**evidence.document["plan"], "events": events}}
+    paid = SimpleNamespace(events=tuple(evidence.events(events)), settles=evidence.record.ledger.entry, number=9)
+    made = SimpleNamespace(document=lost, record=evidence.record, events=evidence.events)
+    assert _end(made, SimpleNamespace(entries=[paid])) == "entry 9 settled all that was planned"
 
 
 def test_a_run_that_is_not_settled_yet(evidence, tmp_path):

@@ -31,7 +31,7 @@ def edited(evidence, change):
 
 
 def test_a_sound_record(evidence):
-    assert "its seal holds" in record(evidence)
+    assert "its sha256 is right" in record(evidence)
     assert files(evidence) == "2 files have the hashes that the record states"
     assert "and cost epsilon 1 together; the plan proves 1" in events(evidence)
     assert "give the stated epsilon under basic, advanced, optimal, zcdp, pld" in prices(evidence)

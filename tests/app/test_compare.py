@@ -47,6 +47,7 @@ def test_how_far_they_lie_apart():
 def test_a_plan_beside_a_release(desk):
     found = compare(CompareRequest(first=str(desk / "plan.json"), second=str(desk / "out")))
     assert [side.facts["kind"] for side in found.sides] == ["plan", "release"]
+    assert {side.facts["price"] for side in found.sides} == {f"epsilon {found.sides[0].facts['epsilon']}"}
     assert found.blocks[0].noise[0] == found.blocks[0].noise[1]
     assert math.isnan(found.blocks[0].apart)
 

@@ -57,14 +57,14 @@ def test_a_history_has_one_line_an_entry():
         Entry(number=0, kind="open", time="T", note="00ff"),
         Entry(number=1, kind="init", time="T", dataset="survey", terms=terms()),
         replace(reserve, note="release [bold]x[/bold] \x1b[31m"),
-        Entry(number=4, kind="policy", time="T", dataset="survey", policy=Policy(records=9, delimiter=";", counts="n")),
+        Entry(number=4, kind="policy", time="T", dataset="survey", policy=Policy(records=9, counts="n")),
         replace(reserve, number=3, kind="settle", settles=2, cost=Cost(Fraction(0)), events=(), note="released"),
     ]
     assert printed(history_view(entries)).split("\n") == [
-        "number  time  entry    dataset      cost  note",
-        "     0  T     open                        00ff",
+        "number  time  entry    dataset              cost  note",
+        "     0  T     open                                00ff",
         "     1  T     init     survey",
-        r"     2  T     reserve  survey   0.333334  release [bold]x[/bold] \x1b[31m",
-        "     4  T     policy   survey             max-records 9, delimiter ';', counts in column 'n', no rule `fail`",
-        "     3  T     settle   survey          0  settles 2: released",
+        r"     2  T     reserve  survey   epsilon 0.333334  release [bold]x[/bold] \x1b[31m",
+        "     4  T     policy   survey                     max-records 9, counts in column 'n', no rule `fail`",
+        "     3  T     settle   survey          epsilon 0  settles 2: released",
     ]

@@ -64,9 +64,9 @@ def unapproved(dataset: str, plan: str, reason: Reason) -> BudgetRefused:
         )
     whose = f" by {reason.approved_by!r}" if reason.approved_by else ""
     return BudgetRefused(
-        f"dataset {dataset!r}: the plan {plan[:12]} has no approval{whose} that is left, by somebody else than "
-        f"{reason.by!r}; one pays for one release\n"
-        f"write it with `dpqr plan --out plan.json`, have it approved with {approve}, and release with --plan plan.json"
+        f"dataset {dataset!r}: the plan {plan[:12]} has no unused approval{whose}; it takes one by somebody else "
+        f"than {reason.by!r} for each release\n"
+        f"where it is not written yet: `dpqr plan --out plan.json`; then {approve}, and release with --plan plan.json"
     )
 
 

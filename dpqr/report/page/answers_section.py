@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 CHARTS, LINES, MOST, LEAST = 150, 2400, 40, 6
 """Blocks that are drawn, lines of all their tables together, and the most and the fewest of one table."""
+NORMAL = math.sqrt(math.pi / 2)
+"""Root mean square over mean absolute value, of a normal error."""
 FAR = 1.5
 """Forecast over result, or result over forecast, from which on a block is named."""
 
@@ -125,30 +127,34 @@ def _rest(blocks: Sequence[AnsweredBlock]) -> Table:
 
 def forecast_section(found: Reported) -> Section:
     """The plan's expected error of each block beside what the release says of it."""
-    forecast = {each["name"]: expected(each) for each in found.plan.get("forecast") or ()}
+    errors = expected(found.plan)
+    noise = {each["name"]: float(each["noise_deviation"]) for each in found.plan.get("forecast") or ()}
+    forecast = {name: error * NORMAL for name, error in errors.items()} or noise
     known = ((block.name, forecast.get(block.name), typical(block)) for block in found.blocks)
     pairs = [(name, planned, came) for name, planned, came in known if planned is not None and not np.isnan(came)]
     if not pairs:
         words = "The record holds no forecast, or no errors to set beside it."
         return Section(name="forecast", title="Forecast and result", parts=(Words(text=words),))
-    parts = (Words(text=_compared(pairs)), _scatter(pairs), _pairs(pairs))
+    basis = "its mean absolute error times 1.25, as for normal errors" if errors else "the noise of one measurement"
+    parts = (Words(text=_compared(pairs, basis)), _scatter(pairs), _pairs(pairs))
     return Section(name="forecast", title="Forecast and result", parts=parts)
 
 
-def expected(block: dict[str, object]) -> float | None:
-    """The forecast error of a block; where there is none, the noise of its measured answers."""
-    known = (block.get(name) for name in ("error", "noise_deviation"))
-    return next((float(value) for value in known if isinstance(value, int | float)), None)
+def expected(plan: dict[str, Any]) -> dict[str, float]:
+    """The mean absolute error that a plan forecasts for an answer of each block, by name; empty: it forecasts none."""
+    simulated = {each["name"]: float(each["error"]["mean"]) for each in (plan.get("expected") or {}).get("blocks", ())}
+    closed = {each["name"]: each.get("error") for each in plan.get("forecast") or ()}
+    return simulated or {name: float(error) for name, error in closed.items() if error is not None}
 
 
 Pair = tuple[str, float, float]
 
 
-def _compared(pairs: list[Pair]) -> str:
+def _compared(pairs: list[Pair], basis: str) -> str:
     far = [name for name, planned, came in pairs if not 1 / FAR <= came / max(planned, 1e-12) <= FAR]
     whole = (
-        "Before any data was opened, the plan said how large a typical error would be. Beside it stands the error that "
-        "the release states: measured noise, or an estimate from refits."
+        f"Before any data was opened, the plan said how large a typical error would be ({basis}). Beside it stands the "
+        "error that the release states: measured noise, or an estimate from refits. Both are root mean squares."
     )
     if not far:
         return f"{whole} All of {counted(len(pairs), 'block')} came within a factor {FAR:g} of their forecast."

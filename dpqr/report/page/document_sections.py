@@ -161,7 +161,7 @@ def _commands(found: Reported) -> Iterator[str]:
     place = quote(found.place)
     yield f"dpqr verify {place}"
     if isinstance(found.record.get("ledger"), dict):
-        yield f"dpqr verify {place} --ledger LEDGER"
+        yield f"dpqr verify {place} --ledger LEDGER{' --plan PLAN' if found.stated('approved_by') else ''}"
     yield f"dpqr show {place}"
     if found.hashes:
         yield f"cd {place} && sha256sum {' '.join(map(quote, found.hashes))}"

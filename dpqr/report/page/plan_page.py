@@ -49,15 +49,17 @@ def _promise(plan: dict[str, Any], found: Reported) -> Sequence[Part]:
 
 def _forecast(plan: dict[str, Any]) -> Sequence[Part]:
     """The expected error of an answer, block by block."""
-    known = [(each["name"], each["queries"], expected(each)) for each in plan.get("forecast") or ()]
-    pairs = [(name, queries, error) for name, queries, error in known if error is not None]
-    if not pairs:
-        return (Words(text="This plan forecasts no error of single blocks."),)
+    errors = expected(plan)
+    if not errors:
+        return (Words(text="This plan forecasts no error of single blocks; `dpqr plan` simulates it."),)
+    pairs = [
+        (each["name"], each["queries"], errors[each["name"]]) for each in plan["forecast"] if each["name"] in errors
+    ]
     shown = sorted(pairs, key=lambda pair: -pair[2])[:DRAWN]
 
     alt = f"Bars of the expected error of {counted(len(shown), 'block')}, the largest first, on a logarithmic scale."
     return (
-        Words(text="The expected error of one answer, in records, or in the unit of a summed column."),
+        Words(text="The mean absolute error of one answer, in records, or in the unit of a summed column."),
         named_bars(
             [name for name, _, _ in shown], [error for _, _, error in shown], alt=alt, salt="forecast", log=True
         ),
@@ -76,7 +78,5 @@ def _checklist(found: Reported) -> Sequence[Part]:
 
 def _hash(plan: dict[str, Any]) -> Sequence[Part]:
     """What a release, a ledger and an approval name the plan by."""
-    if not isinstance(plan.get("sha256"), str):
-        return (Words(text="This plan was not written to a file, so it has no hash: dpqr plan --out plan.json."),)
     proved = upward_text(Fraction(plan["proved_epsilon"]["exact"]))
     return (Facts(lines=(("SHA-256", plan["sha256"]), ("Proved epsilon", proved), ("Version", plan["version"]))),)

@@ -124,6 +124,7 @@ def _circumstances(found: Reported) -> Iterator[Fact]:
     yield "Protected unit", found.stated("unit") or UNKNOWN
     yield "Published by", found.stated("publisher") or UNKNOWN
     yield "Asked for by", found.stated("by") or UNKNOWN
+    yield "Approved by", found.stated("approved_by") or UNKNOWN
     yield "Purpose", found.stated("purpose") or UNKNOWN
     yield "Date", found.stated("date") or UNKNOWN
     yield "Table", _dataset(found) or "has no name: no ledger was used"

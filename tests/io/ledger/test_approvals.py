@@ -35,7 +35,7 @@ def test_an_approval_pays_for_one_release(ledger):
     ledger.approve("survey", PLAN, LEE)
     paid = pay(ledger)
     assert (paid.plan, paid.reason) == (PLAN, Reason(by="Ann", approved_by="M. Lee"))
-    with pytest.raises(BudgetRefused, match=r"no approval that is left.*\n.*dpqr budget approve survey plan.json"):
+    with pytest.raises(BudgetRefused, match=r"no unused approval; .*\n.*dpqr budget approve survey plan.json"):
         pay(ledger)
     assert ledger.account("survey").spent == 1
     ledger.approve("survey", PLAN, LEE)
@@ -46,12 +46,12 @@ def test_an_approval_pays_for_one_release(ledger):
 @pytest.mark.parametrize(
     ("approver", "plan", "reason", "words"),
     [
-        ("M. Lee", OTHER, ANN, "has no approval"),
+        ("M. Lee", OTHER, ANN, "has no unused approval"),
         ("Ann", PLAN, ANN, "somebody else than 'Ann'"),
         (" ANN ", PLAN, ANN, "somebody else than 'Ann'"),
         ("M. Lee", PLAN, Reason(), "add --by NAME"),
         ("M. Lee", PLAN, Reason(by="  "), "add --by NAME"),
-        ("M. Lee", PLAN, Reason(by="Ann", approved_by="R. Jones"), "no approval by 'R. Jones'"),
+        ("M. Lee", PLAN, Reason(by="Ann", approved_by="R. Jones"), "no unused approval by 'R. Jones'"),
         ("M. Lee", "", ANN, "approved plans of releases only"),
     ],
 )

@@ -60,12 +60,23 @@ def test_forecast_and_result_stand_side_by_side(found):
     assert "2 blocks" in chart.alt
 
 
-def test_the_forecast_error_of_a_newer_plan_comes_first(found):
+def test_the_plan_s_forecast_comes_before_its_noise_and_the_simulated_one_first(found):
     plan = json.loads(json.dumps(found.plan))
-    plan["forecast"] = [{"name": "sex by age", "error": 2.5, "noise_deviation": 7.0}]
-    words, _, table = forecast_section(replace(found, record={**found.record, "plan": plan})).parts
-    assert table.rows == [("sex by age", "2.5", "2.5", "1.00")]
-    assert "All of 1 block came within" in words.text
+    plan["forecast"] = [{"name": "sex by age", "error": 2.0, "noise_deviation": 7.0}]
+    for more, row in (
+        ({}, ("sex by age", "2.51", "2.5", "1.00")),
+        (
+            {"expected": {"blocks": [{"name": "sex by age", "error": {"mean": 4.0}}]}},
+            ("sex by age", "5.01", "2.5", "0.50"),
+        ),
+    ):
+        shown = replace(found, record={**found.record, "plan": plan | more})
+        words, _, table = forecast_section(shown).parts
+        assert table.rows == [row]
+        assert "mean absolute error times 1.25" in words.text
+    plan["forecast"][0]["error"] = None
+    words, _, _ = forecast_section(replace(found, record={**found.record, "plan": plan})).parts
+    assert "the noise of one measurement" in words.text
 
 
 def test_without_errors_the_noise_is_typical():

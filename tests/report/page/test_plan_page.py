@@ -8,6 +8,7 @@ from support.pages import Read, require_accessible, require_alone
 
 from dpqr.app.report import plan_html
 from dpqr.construction.resources import Resources
+from dpqr.io.outputs.plan_document import plan_document, sealed
 
 
 @pytest.mark.parametrize("made", [make_plan, make_theory_plan])
@@ -23,7 +24,10 @@ def test_a_plan_is_a_page_before_there_is_data(made):
 
 def test_it_shows_expected_errors_and_its_hash():
     plan = make_plan()
-    text = plan_html(plan, Resources.of(plan))
+    name = plan.problem.workload.blocks[0].name
+    parts = {"expected": {"blocks": [{"name": name, "error": {"mean": 220.0}}]}}
+    text = plan_html(plan, Resources.of(plan), parts)
     assert "Expected error of an answer, block by block" in text
     assert "220" in text
-    assert "SHA-256" in text
+    assert sealed(plan_document(plan) | parts)["sha256"] in text
+    assert "forecasts no error" in plan_html(plan, Resources.of(plan))
