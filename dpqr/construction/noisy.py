@@ -27,7 +27,8 @@ EXACT = 1024
 """Bounds on a grid of 1 / EXACT are printed as they are."""
 SHARES = (0.1, 0.6, 0.3)
 """Of 1 - LEVEL, for the first, second and third draw of a block of the opening, if the plan has a search phase."""
-_BETA = math.nextafter(float(1 - LEVEL), 0)
+BETA = math.nextafter(float(1 - LEVEL), 0)
+"""Of an interval: the probability, at most, that it misses."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -157,12 +158,12 @@ def _keep(kept: Noisy, rows: slice, measured: Measurement, place: int, share: fl
     scale = float(measured.blocks[place].scale)
     kept.values[rows] = measured.values[place] * scale
     kept.deviation[rows] = measured.law.deviation * scale
-    kept.margin[rows] = measured.law.tail(_BETA * share) * scale if share else np.nan
+    kept.margin[rows] = measured.law.tail(BETA * share) * scale if share else np.nan
 
 
 def _relative(law: NoiseLaw) -> float:
     """How many deviations of a weighted sum its margin takes; 0 where the noise is nothing."""
-    return law.weighted_tail(_BETA) / law.deviation if law.deviation > 0 else 0.0
+    return law.weighted_tail(BETA) / law.deviation if law.deviation > 0 else 0.0
 
 
 def _outward(bounds: FloatArray, away: float) -> FloatArray:
