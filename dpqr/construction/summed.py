@@ -17,7 +17,6 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.recovery import on_single_axes, squared_norms
 from dpqr.workload.workload import Measurement
 
-
 CHOSEN: frozenset[Noun] = frozenset({"stage", "selection", "measurement", "search"})
 """Phases that measure what was not fixed before all noise."""
 
