@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from dpqr.api.evaluate import Evaluation, evaluate
     from dpqr.api.forecast import Forecast, forecast
     from dpqr.api.ledger import Budget, Ledger
+    from dpqr.api.pages import write_report
     from dpqr.api.plan import Plan, plan
     from dpqr.api.predict import PredictionPlan, Predictions, predict
     from dpqr.api.queries import Queries, queries
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from dpqr.api.sweep import sweep
     from dpqr.api.verify import Comparison, Verification, compare, reprice, verify
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 __all__ = [
     "AlreadyThere",
     "Budget",
@@ -89,6 +90,7 @@ __all__ = [
     "schema",
     "sweep",
     "verify",
+    "write_report",
 ]
 _PLACES = {
     "Budget": "dpqr.api.ledger",
@@ -125,6 +127,7 @@ _PLACES = {
     "schema": "dpqr.api.documents",
     "sweep": "dpqr.api.sweep",
     "verify": "dpqr.api.verify",
+    "write_report": "dpqr.api.pages",
 }
 
 

@@ -8,7 +8,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Figure, Path, figure, whole
-from dpqr.api.options import PlanOptions, limits, payer, plan_request, table_source
+from dpqr.api.options import PlanOptions, table_source
+from dpqr.api.requests import release_request
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
 from dpqr.errors import UsageFault
@@ -18,8 +19,9 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.forecast import GoalRequest, Outlook
-    from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
+    from dpqr.app.forecast import ForecastRequest, GoalRequest, Outlook
+    from dpqr.app.requests import ReleaseRequest
+    from dpqr.io.tables.source import TableSource
 
 
 class Forecast:
@@ -130,24 +132,43 @@ def forecast(
     Privacy:
         Public: no private table is named, and nothing is charged.
     """
-    from dpqr.app.forecast import ForecastRequest, forecast_releases
+    from dpqr.app.forecast import forecast_releases
 
-    request = ForecastRequest(
-        release=_release(plan_request(queries, "1", domain, options), payer(dataset, ledger, anchor), options),
-        epsilons=_epsilons(eps),
-        goal=_goal(error, relative, confidence, goal_queries),
-        n=options.get("n"),
-        proxy=None if proxy is None else table_source(proxy, options),
-        like=None if like is None else os.fspath(like),
-        runs=None if runs is None else whole("runs", runs),
+    planned = release_request(
+        None, queries=queries, domain=domain, eps="1", dataset=dataset, ledger=ledger, anchor=anchor, **options
     )
+    goal, table = goal_request(error, relative, confidence, goal_queries), proxy_table(proxy, options)
+    request = forecast_request(planned, eps=eps, goal=goal, proxy=table, like=like, runs=runs)
     return Forecast(withheld(lambda: forecast_releases(request)))
 
 
-def _release(plan: PlanRequest, paid: LedgerRequest | None, options: Mapping[str, object]) -> ReleaseRequest:
-    from dpqr.app.requests import ReleaseRequest
+def forecast_request(
+    planned: ReleaseRequest,
+    *,
+    eps: Figure | Sequence[Figure] | None,
+    goal: GoalRequest | None,
+    proxy: TableSource | None,
+    like: Path | None,
+    runs: int | None,
+) -> ForecastRequest:
+    """What `dpqr.forecast` and `dpqr plan` ask of the use case. planned: the release; the others as `forecast`."""
+    from dpqr.app.forecast import ForecastRequest
 
-    return ReleaseRequest(source=table_source(None, options), plan=plan, limits=limits(options), payer=paid)
+    return ForecastRequest(
+        release=planned,
+        epsilons=_epsilons(eps),
+        goal=goal,
+        n=planned.plan.n,
+        proxy=proxy,
+        like=None if like is None else os.fspath(like),
+        runs=None if runs is None else whole("runs", runs),
+    )
+
+
+def proxy_table(proxy: object, reading: Mapping[str, object]) -> TableSource | None:
+    """The table that the caller declares public; None: there is none."""
+    none = proxy is None or (isinstance(proxy, tuple) and not proxy)
+    return None if none else table_source(proxy, reading)
 
 
 def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
@@ -157,9 +178,10 @@ def _epsilons(eps: Figure | Sequence[Figure] | None) -> tuple[str, ...]:
     return epsilons(",".join(figure("eps", each) for each in several)) if several else ()
 
 
-def _goal(
+def goal_request(
     error: Figure | None, relative: Figure | None, confidence: Figure | None, names: Sequence[str]
 ) -> GoalRequest | None:
+    """The goal in place of an epsilon; None: nothing is stated of it."""
     from dpqr.app.forecast import GoalRequest
 
     if isinstance(names, str):

@@ -1,16 +1,64 @@
-"""Pages of releases, from Python."""
+"""Reports of releases, from Python: pages, registry records, dataset cards."""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
+from dpqr.api.checks import Path, stated, text
+from dpqr.api.withheld import withheld
 from dpqr.app.documents import write_new
-from dpqr.app.report import release_html, reported_files, reported_release
+from dpqr.app.report import ReportRequest, release_html, report, reported_files, reported_release
+from dpqr.io.outputs.registry import Stated
 
 if TYPE_CHECKING:
-    from dpqr.api.checks import Path
     from dpqr.api.release import Origin
+
+
+class HumanFields(TypedDict, total=False):
+    """What only a person knows of a release, as registry and card ask for it: `dpqr report --help`."""
+
+    title: str | None
+    curator: str | None
+    use: str | None
+    region: str | None
+    about: str | None
+    sector: str | None
+    author: str | None
+    date: str | None
+
+
+_HUMAN = dict.fromkeys(HumanFields.__optional_keys__, text)
+
+
+def write_report(
+    release: Path,
+    *,
+    html: Path | None = None,
+    registry: Path | None = None,
+    croissant: Path | None = None,
+    ledger: Path | None = None,
+    anchor: Path | None = None,
+    **human: Unpack[HumanFields],
+) -> tuple[str, ...]:
+    """Write a page, a record for the deployments registry or a dataset card of a release; their names.
+
+    Args:
+        release: its directory. html, registry, croissant: new files; None: not that. ledger, anchor: show the budget
+            from there. human: `HumanFields`.
+
+    Raises:
+        UsageFault: there is no release, nothing is asked for, or a human field of the registry is missing.
+        DocumentError: the release is damaged.
+        AlreadyThere: a file exists.
+
+    Privacy:
+        Public files only, and of a ledger the entries of the dataset that paid. No table is opened.
+    """
+    files = {"html": html, "registry": registry, "croissant": croissant, "ledger": ledger, "anchor": anchor}
+    given = {name: None if path is None else os.fspath(path) for name, path in files.items()}
+    request = ReportRequest(release=os.fspath(release), **given, stated=Stated(**stated(human, _HUMAN)))
+    return withheld(lambda: report(request))
 
 
 def write_page(origin: Origin, path: Path) -> None:

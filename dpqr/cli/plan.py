@@ -15,7 +15,7 @@ from dpqr.cli.options import Whole
 from dpqr.cli.settings import settings_notes
 
 if TYPE_CHECKING:
-    from dpqr.app.forecast import ForecastRequest, GoalRequest, Outlook
+    from dpqr.app.forecast import ForecastRequest, Outlook
     from dpqr.io.outputs.atomic import SingleFile
 
 TOP = 20
@@ -35,16 +35,6 @@ class Forecasting:
     top: int
     svg: str | None
     html: str | None
-
-    @property
-    def goal(self) -> GoalRequest | None:
-        """None: no goal is stated."""
-        from dpqr.app.forecast import GoalRequest
-
-        stated = self.error or self.relative or self.confidence or self.names
-        if not stated:
-            return None
-        return GoalRequest(error=self.error, relative=self.relative, confidence=self.confidence, names=self.names)
 
 
 def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,18 +91,17 @@ def command(
     dpqr plan --queries q.json --error 50 --confidence 0.95 --like release/
     dpqr plan --queries q.json --eps 1 --dataset survey --out plan.json
     """
-    from dpqr.api.options import table_source
+    from dpqr.api.forecast import forecast_request, goal_request, proxy_table
     from dpqr.api.requests import release_request
-    from dpqr.app.forecast import ForecastRequest, epsilons, forecast_releases
+    from dpqr.app.forecast import forecast_releases
     from dpqr.cli.progress import remarks
 
     stated = groups.keywords(documents, guarantee, bought, strategies, table, payer)
-    request = ForecastRequest(
-        release=release_request(None, eps="1", notes=settings_notes(), **stated),
-        epsilons=() if eps is None else epsilons(eps),
-        goal=wanted.goal,
-        n=guarantee.n,
-        proxy=table_source(wanted.proxy, groups.keywords(table)) if wanted.proxy else None,
+    request = forecast_request(
+        release_request(None, eps="1", notes=settings_notes(), **stated),
+        eps=None if eps is None else eps.split(","),
+        goal=goal_request(wanted.error, wanted.relative, wanted.confidence, wanted.names),
+        proxy=proxy_table(wanted.proxy, groups.keywords(table)),
         like=wanted.like,
         runs=wanted.runs,
     )

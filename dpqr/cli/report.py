@@ -30,16 +30,7 @@ _write, _budget, _say = (options.under(heading) for heading in ("Files", "Budget
 @_say("--sector", metavar="NAME", help="Technology, Healthcare, Education, Government, Energy or Finance.")
 @_say("--author", metavar="NAME", help="Who fills in the record. [default: who asked for the release]")
 @_say("--date", metavar="YYYY-MM-DD", help="Of publication. [default: the release's]")
-def command(
-    release: str,
-    *,
-    html: str | None,
-    registry: str | None,
-    croissant: str | None,
-    ledger: str | None,
-    anchor: str | None,
-    **stated: Any,
-) -> None:
+def command(release: str, **options: Any) -> None:
     """Write a report of RELEASE, for people, registries and catalogues.
 
     RELEASE is the directory that `dpqr release` has made. No table is opened, and nothing is spent.
@@ -49,19 +40,9 @@ def command(
     dpqr report release/ --html report.html --ledger budgets.sqlite
     dpqr report release/ --registry record.yaml --title 'Survey tables' ...
     """
-    from dpqr.app.report import ReportRequest, report
+    from dpqr.api.pages import write_report
     from dpqr.cli.streams import say
-    from dpqr.io.outputs.registry import Stated
     from dpqr.report.wording import plain
 
-    request = ReportRequest(
-        release=release,
-        html=html,
-        registry=registry,
-        croissant=croissant,
-        ledger=ledger,
-        anchor=anchor,
-        stated=Stated(**stated),
-    )
-    for path in report(request):
+    for path in write_report(release, **options):
         say(f"wrote {plain(path)}")

@@ -31,6 +31,7 @@ SAME = {
     "verify": ("verify", "dpqr.api.verify:verify"),
     "reprice": ("reprice", "dpqr.app.reprice:reprice"),
     "compare": ("compare", "dpqr.api.verify:compare"),
+    "report": ("write_report", "dpqr.api.pages:write_report"),
 }
 """By command: the public name, and the function that both doors call; that one is the public name itself, or makes the
 request, or is the use case."""
@@ -39,6 +40,7 @@ SHELL = {"completion", "man"}
 LEDGER = {
     "init": "init",
     "policy": "policy",
+    "approve": "approve",
     "show": "budgets",
     "history": "entries",
     "verify": "verify",
@@ -46,8 +48,8 @@ LEDGER = {
     "anchor": "renew_anchor",
 }
 """Methods of the ledger, by the command that calls them."""
-THROUGH = {"show": "dpqr.app.show"}
-"""A command that reaches the shared function through a use case."""
+THROUGH = {"show": "dpqr.app.show", "budget": "dpqr.cli.budget_options"}
+"""A command that reaches the shared function through another file."""
 
 
 def imported(path: Path) -> set[str]:

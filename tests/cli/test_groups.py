@@ -8,14 +8,14 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from dpqr.cli import budget, groups, predict_options, release, strategies
+from dpqr.cli import budget_options, groups, plan, predict_options, release, strategies
 from dpqr.cli.options import Whole
 
 GROUPS = [
     (groups.documents, groups.Documents, "documents"),
     (groups.guarantee, groups.Guarantee, "guarantee"),
     (partial(groups.guarantee, required=True), groups.Guarantee, "guarantee"),
-    (groups.dropped_count, groups.DroppedCount, "dropped"),
+    (groups.bought, groups.Bought, "bought"),
     (groups.strategies, groups.Strategies, "strategies"),
     (groups.table, groups.Table, "table"),
     (groups.payer, groups.Payer, "payer"),
@@ -23,10 +23,11 @@ GROUPS = [
     (release.output_options, release.Output, "output"),
     (predict_options.prediction, predict_options.Prediction, "asked"),
     (predict_options.learner, predict_options.Learner, "learner"),
+    (plan.forecasting, plan.Forecasting, "wanted"),
     (strategies.explained, strategies.Explained, "asked"),
-    (budget.files, budget.Files, "files"),
-    (budget.amount, budget.Amount, "amount"),
-    (budget.reading, budget.Reading, "reading"),
+    (budget_options.files, budget_options.Files, "files"),
+    (budget_options.amount, budget_options.Amount, "amount"),
+    (budget_options.reading, budget_options.Reading, "reading"),
 ]
 ALONE = {"eps"}
 """An option that stands in a group's help and reaches the command by itself."""

@@ -71,6 +71,7 @@ def test_every_option_of_release_stands_under_one_heading(desk):
     assert [line[:-1] for line in text.splitlines() if line.endswith(":") and not line.startswith(" ")] == [
         "Documents",
         "Guarantee",
+        "Review",
         "Strategies, listed by `dpqr strategies`",
         "Table",
         "Budget for life",

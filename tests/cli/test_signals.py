@@ -64,7 +64,7 @@ run()
 HEARD = "import signal\nfor each in (signal.SIGTERM, signal.SIGHUP):\n    signal.signal(each, signal.SIG_DFL)\n"
 """A suite that was started in the background may ignore signals, and its children would, too."""
 
-PLANNING = ("dpqr.app.release", "_checked", True, 1)
+PLANNING = ("dpqr.app.release", "checked_plan", True, 1)
 RESERVED = ("dpqr.app.paid_run", "PaidRun.look", True, 1)
 READING = ("dpqr.io.tables.load", "tally", False, 1)
 DRAWING = ("dpqr.mechanisms.noisy_answers", "LaplaceAnswers.sample", False, 2)

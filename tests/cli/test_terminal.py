@@ -71,11 +71,11 @@ def test_no_colours(desk, options, environment):
 
 
 def test_a_narrow_window(desk):
-    code, sent = watched(desk, *RELEASE, "--progress", "none", columns=60)
+    code, sent = watched(desk, *RELEASE, "--progress", "none", columns=64)
     assert code == 0
     lines = CONTROL.sub("", sent).split("\r\n")
     assert len(lines) > 30
-    assert max(map(len, lines)) <= 60
+    assert max(map(len, lines)) <= 64
 
 
 def test_an_error_on_a_terminal(desk):

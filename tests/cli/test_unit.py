@@ -71,7 +71,7 @@ def test_the_count_of_what_was_left_out(people, unit, lost) -> None:
     assert document["dropped"]["estimate"] == lost
     assert document["dropped"]["charge"] == 0
     assert document["plan"]["price"]["dropped"]["epsilon"]["exact"] == "500"
-    assert sum(event["count"] for event in document["events"]) == 3
+    assert sum(event["count"] for event in document["events"]) == 2
     assert document["transcript"][0]["charges"] == [1]
     assert f"Left out   {lost} +-" in ended.err
     assert document["dropped"]["parallel"] == (not unit)

@@ -92,7 +92,6 @@ def other_commands(frame: pd.DataFrame, release: dpqr.Release) -> str:
 
 def misuse(frame: pd.DataFrame, release: dpqr.Release, asked: dpqr.Queries) -> None:
     dpqr.release(frame, "q.json", 1)  # wrong
-    dpqr.release(frame, queries="q.json")  # wrong
     dpqr.release(frame, queries="q.json", eps=[1])  # wrong
     dpqr.release(frame, queries="q.json", eps=1, seed="7")  # wrong
     dpqr.release(frame, queries="q.json", eps=1, rouns=5)  # wrong
