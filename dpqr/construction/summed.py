@@ -14,11 +14,11 @@ from dpqr.data.arrays import FloatArray
 from dpqr.noise.law import NoiseLaw
 from dpqr.strategies.plan import Noun, Plan
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.recovery import on_single_axes, squared_norms
+from dpqr.workload.recovery import squared_norms
 from dpqr.workload.workload import Measurement
 
-CHOSEN: frozenset[Noun] = frozenset({"stage", "selection", "measurement", "search"})
-"""Phases that measure what was not fixed before all noise."""
+FIXED: frozenset[Noun] = frozenset({"opening", "left out", "errors", "bounds"})
+"""Phases of plans that fix all measurements before any noise."""
 
 
 def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Noisy]:
@@ -33,11 +33,11 @@ def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Nois
     Privacy:
         Post-processing of the measurements.
     """
-    if any(phase.noun in CHOSEN for phase in plan.phases):
+    if not {phase.noun for phase in plan.phases} <= FIXED:
         return {}
     found: dict[str, Noisy] = {}
     for block in plan.problem.workload.blocks:
-        source = _source(block, history) if on_single_axes(block) else None
+        source = _source(block, history)
         if source is not None:
             found[block.name] = _summed(block, *source)
     return found
@@ -59,15 +59,14 @@ def _source(block: QueryBlock, history: Sequence[Measurement]) -> tuple[Measurem
         (one.rows, number, place)
         for number, measurement in enumerate(history)
         for place, one in enumerate(measurement.blocks)
-        if one.is_marginal and one.scale == 1 and on_single_axes(one) and axes.issubset(one.axes)
+        if one.is_marginal and one.scale == 1 and axes.issubset(one.axes)
     ]
     return (history[min(held)[1]], min(held)[2]) if held else None
 
 
 def _summed(block: QueryBlock, measurement: Measurement, place: int) -> Noisy:
     source, law, scale = measurement.blocks[place], measurement.law, float(block.scale)
-    merged = math.prod(factor.matrix.cells for factor in source.factors if not set(factor.axes) & set(block.axes))
-    squares = squared_norms(block) * merged
+    squares = squared_norms(block) * (source.cells // block.cells)
     return Noisy(
         values=answers_from(block, source, measurement.values[place]) * scale,
         deviation=np.sqrt(squares) * (law.deviation * scale),

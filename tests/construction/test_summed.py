@@ -15,6 +15,8 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
+from dpqr.privacy.budget import Price
+from dpqr.strategies.plan import Phase
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.workload import Measurement
@@ -30,6 +32,11 @@ SUM = QueryBlock(
 )
 BLOCKS = (COLUMN, TOTAL, UP_TO, SUM)
 CELLS = np.arange(24, dtype=np.int64)
+LAW = DiscreteLaplace(Fraction(5))
+
+
+def answered(block, values):
+    return Measurement(blocks=(block,), values=(np.asarray(values, dtype=np.int64),), law=LAW)
 
 
 def summed(law, *sources):
@@ -106,3 +113,26 @@ def test_wider_intervals_than_others_are_left_out():
     found = narrower(Noisy(values=given, deviation=given, margin=given), np.array([2.0, 1.0, np.nan]))
     assert np.isnan(found.margin).tolist() == [False, True, False]
     assert (found.values == given).all()
+
+
+def opening_alone(plan, table):
+    return replace(plan, phases=(Phase(noun="opening", count=1, price=Price(epsilon=Fraction(1)), blocks=((table,),)),))
+
+
+def test_a_query_inside_the_one_measured_table_is_its_sum():
+    """Its deviation is that of so many independent draws, each times its coefficient."""
+    sizes = tuple(attribute.size for attribute in make_plan().problem.domain.attributes)
+    table = QueryBlock(name="table", factors=tuple(Factor.identity(axis, size) for axis, size in enumerate(sizes)))
+    plan, values = opening_alone(make_plan(), table), np.arange(table.cells) * 7 - 50
+    noisy = summed_answers(plan, [answered(table, values)])
+    assert set(noisy) >= {block.name for block in plan.problem.workload.blocks}
+    for block in plan.problem.workload.blocks:
+        gone = tuple(axis for axis in range(len(sizes)) if axis not in block.axes)
+        kept = [axis for axis in range(len(sizes)) if axis in block.axes]
+        tensor = values.reshape(sizes).sum(axis=gone).transpose([kept.index(axis) for axis in block.axes])
+        rows = np.stack(list(block.coefficients())).astype(float)
+        spread = LAW.deviation * np.sqrt((rows**2).sum(axis=1) * table.cells / block.cells)
+        scale, found = float(block.scale), noisy[block.name]
+        np.testing.assert_allclose(found.values, block.apply(tensor) * scale)
+        np.testing.assert_allclose(found.deviation, spread * scale)
+        assert (found.margin <= spread * scale * LAW.weighted_tail(BETA) / LAW.deviation).all()
