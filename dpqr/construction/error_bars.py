@@ -24,8 +24,8 @@ class ErrorBars:
 
     refits: how many they come from. source: of the factors of unmeasured blocks: noisy errors that the plan has
     bought, a rule of thumb from the last selections, or none. factors: of unmeasured blocks.
-    predicted: L1 errors by refits, in records, before the factor. missing: why no errors are
-    estimated; None: they are, or nobody asked.
+    predicted: L1 errors by refits, in records, before the factor. known: how many blocks have hardly any noise, so that
+    their errors need no refits. missing: why the others have no errors; None: they have, or nobody asked.
 
     >>> ErrorBars(missing="the update rule is a third party's").each
     {}
@@ -36,15 +36,19 @@ class ErrorBars:
     source: Source = "refits alone"
     factors: Mapping[str, float] = field(default_factory=dict, repr=False)
     predicted: Mapping[str, float] = field(default_factory=dict, repr=False)
+    known: int = 0
     missing: str | None = None
 
 
-def error_bars(plan: Plan, outcome: Outcome, shown: Hypothesis, blocks: Sequence[QueryBlock]) -> ErrorBars:
-    """The errors of the answers to `blocks`: of refits, times a factor where a block was not measured.
+def error_bars(
+    plan: Plan, outcome: Outcome, shown: Hypothesis, blocks: Sequence[QueryBlock], known: Mapping[str, FloatArray]
+) -> ErrorBars:
+    """The errors of all answers of a run, unless the plan asks for none.
 
     Args:
-        shown: the hypothesis of the release.
+        shown: the hypothesis, as it is released.
         blocks: of the workload; those whose errors are not known in closed form.
+        known: errors of those of them that `is_known`, in records.
 
     Privacy:
         Post-processing of released values, with public randomness.
@@ -52,9 +56,10 @@ def error_bars(plan: Plan, outcome: Outcome, shown: Hypothesis, blocks: Sequence
     history = outcome.transcript.measurements
     if not plan.error_bars or not blocks or not history:
         return ErrorBars()
-    missing = can_refit(plan)
-    if missing is not None:
-        return ErrorBars(missing=missing)
+    others = [block for block in blocks if block.name not in known]
+    missing = can_refit(plan) if others else None
+    if not others or missing is not None:
+        return ErrorBars(each=known, known=len(known), missing=missing)
     errors = refit_errors(plan, outcome, shown)
     left = {block.name: errors[block.name].total for block in unmeasured(blocks, outcome.transcript)}
     source: Source = "refits alone"
@@ -65,9 +70,10 @@ def error_bars(plan: Plan, outcome: Outcome, shown: Hypothesis, blocks: Sequence
         source = "rule of thumb"
     factors = {name: found.get(name, 1.0) for name in left}
     return ErrorBars(
-        each={block.name: errors[block.name].each * factors.get(block.name, 1.0) for block in blocks},
+        each={**{one.name: errors[one.name].each * factors.get(one.name, 1.0) for one in others}, **known},
         refits=refit_count(plan.problem.workload.blocks, history),
         source=source,
         factors=factors,
         predicted={name: error.total for name, error in errors.items()},
+        known=len(known),
     )

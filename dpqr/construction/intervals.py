@@ -2,7 +2,8 @@
 
 | basis      | lower, upper                                                                                    |
 |------------|-------------------------------------------------------------------------------------------------|
-| `measured` | around the last unbiased draw; proved, over the noise (`dpqr.construction.noisy`)               |
+| `measured` | around the last unbiased draw; proved, over the noise (`dpqr.construction.noisy`), or around    |
+|            | the sum of a measured table's cells, where that is no wider (`dpqr.construction.summed`)        |
 | `estimate` | estimate +- 1.96 errors; estimated, from refits with new noise (`dpqr.construction.refits`)     |
 
 Each holds by itself. They do not hold jointly.

@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate, islice
+from itertools import accumulate
 
 import numpy as np
 
-from dpqr.data.arrays import Axes, FloatArray, IntArray
+from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Hypothesis, Unbiased
 from dpqr.noise.law import NoiseLaw
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.transcript import Transcript
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.recovery import squared_norms
 from dpqr.workload.workload import Measurement
 
 LEVEL = Fraction(95, 100)
@@ -28,7 +27,8 @@ EXACT = 1024
 """Bounds on a grid of 1 / EXACT are printed as they are."""
 SHARES = (0.1, 0.6, 0.3)
 """Of 1 - LEVEL, for the first, second and third draw of a block of the opening, if the plan has a search phase."""
-_BETA = math.nextafter(float(1 - LEVEL), 0)
+BETA = math.nextafter(float(1 - LEVEL), 0)
+"""Of an interval: the probability, at most, that it misses."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -44,8 +44,8 @@ class Noisy:
     | has a search phase   | that of the last measurements, made without a selection; a selected | all of it           |
     |                      | draw before it only finds the block, and has no interval of its own |                     |
     | -, an opening block  | the last one of the opening, re-measurement and last measurements   | SHARES, by number   |
-    | opens, and no more   | a query that is not drawn itself: its sum over the first table that | all of it           |
-    |                      | holds all of its attributes, with the deviation of that sum         |                     |
+    | opens, and no more   | a query that is not drawn itself: its sum over the smallest table   | all of it           |
+    |                      | that holds all of its attributes (`dpqr.construction.summed`)       |                     |
     | any other            | the first; further draws of a query have the same law               | all of it           |
 
     Theorem. values +- margin misses the true answer with probability at most 1 - LEVEL, for every single query.
@@ -107,31 +107,7 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
             if share is not None:
                 kept = found.setdefault(block.name, Noisy.nothing(block.rows))
                 _keep(kept, rows, finished.measurement, place, share)
-    if {phase.noun for phase in plan.phases} <= {"opening", "left out", "errors", "bounds"}:
-        found |= _summed_answers([block for block in blocks if block.name not in found], transcript.measurements)
     return found
-
-
-def _summed_answers(blocks: Sequence[QueryBlock], history: Sequence[Measurement]) -> dict[str, Noisy]:
-    """Answers to blocks that nobody drew, as sums over measured marginals."""
-    tables = [(table, values, one.law) for one in history for table, values in zip(one.blocks, one.values, strict=True)]
-    found = {}
-    for block in blocks:
-        holding = (each for each in tables if each[0].is_marginal and set(block.axes) <= set(each[0].axes))
-        for table, values, law in islice(holding, 1):
-            deviation = law.deviation * np.sqrt(squared_norms(block) * (table.cells / block.cells))
-            scaled = deviation * float(block.scale)
-            summed = block.apply(_marginal(table, values, block.axes)) * float(block.scale)
-            found[block.name] = Noisy(values=summed, deviation=scaled, margin=scaled * _relative(law))
-    return found
-
-
-def _marginal(table: QueryBlock, values: IntArray, axes: Axes) -> IntArray:
-    """Sums of a table's cells over all attributes but `axes`, in their order."""
-    cells = values.reshape([size for factor in table.factors for size in factor.sizes])
-    gone = tuple(position for position, axis in enumerate(table.axes) if axis not in axes)
-    kept = [axis for axis in table.axes if axis in axes]
-    return np.asarray(cells.sum(axis=gone).transpose([kept.index(axis) for axis in axes]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,12 +160,12 @@ def _keep(kept: Noisy, rows: slice, measured: Measurement, place: int, share: fl
     scale = float(measured.blocks[place].scale)
     kept.values[rows] = measured.values[place] * scale
     kept.deviation[rows] = measured.law.deviation * scale
-    kept.margin[rows] = measured.law.tail(_BETA * share) * scale if share else np.nan
+    kept.margin[rows] = measured.law.tail(BETA * share) * scale if share else np.nan
 
 
 def _relative(law: NoiseLaw) -> float:
     """How many deviations of a weighted sum its margin takes; 0 where the noise is nothing."""
-    return law.weighted_tail(_BETA) / law.deviation if law.deviation > 0 else 0.0
+    return law.weighted_tail(BETA) / law.deviation if law.deviation > 0 else 0.0
 
 
 def _outward(bounds: FloatArray, away: float) -> FloatArray:

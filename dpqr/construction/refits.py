@@ -138,7 +138,7 @@ class _BlockErrors:
         if self.place is None:
             return 0.0
         one, index = history[self.place[0]], self.place[1]
-        return float(np.mean((_answered(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
+        return float(np.mean((answers_from(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
 
 
 def measured_at(block: QueryBlock, history: Sequence[Measurement]) -> tuple[int, int] | None:
@@ -151,8 +151,8 @@ def measured_at(block: QueryBlock, history: Sequence[Measurement]) -> tuple[int,
     return None
 
 
-def _answered(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:
-    """A block's answers from what was measured of itself, or of a marginal."""
+def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:
+    """A block's answers, in its grid, from what was measured of itself, or of a marginal over its attributes."""
     if source.name == block.name:
         return values.astype(np.float64)
     sizes = [size for factor in source.factors for size in factor.sizes]

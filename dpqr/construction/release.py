@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -11,12 +11,14 @@ import numpy as np
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
+from dpqr.construction.distances import at_least_distance, is_known, known_error
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
-from dpqr.construction.intervals import Intervals
+from dpqr.construction.intervals import FACTOR, Intervals
 from dpqr.construction.loop import Outcome, released
 from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
+from dpqr.construction.summed import narrower, summed_answers
 from dpqr.data.arrays import FloatArray
 from dpqr.hypotheses.hypothesis import Hypothesis, prepare
 from dpqr.privacy.events import Composition
@@ -45,6 +47,18 @@ class BlockAnswers:
     @property
     def intervals(self) -> Intervals:
         return Intervals.of(self.estimate, self.error, self.noisy)
+
+    @property
+    def known_error(self) -> FloatArray:
+        return known_error(self.estimate, self.noisy)
+
+    def with_error(self, errors: Mapping[str, FloatArray], summed: Mapping[str, Noisy]) -> BlockAnswers:
+        """With the block's error, if there is one; a sum then keeps its interval where it is no wider."""
+        if self.block.name not in errors:
+            return self
+        error = at_least_distance(errors[self.block.name], self.estimate, self.noisy)
+        noisy = narrower(self.noisy, FACTOR * error) if self.noisy is summed.get(self.block.name) else self.noisy
+        return replace(self, error=error, noisy=noisy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -140,13 +154,15 @@ def assemble(
     measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
-    answers = tuple(_answers(block, shown, measured, history) for block in plan.problem.workload.blocks)
+    summed = summed_answers(plan, history)
+    answers = tuple(_answers(block, shown, measured, summed, history) for block in plan.problem.workload.blocks)
     estimates = {each.block.name: each.estimate / float(each.block.scale) for each in answers}
     for each in answers:
         require_answers(shown, estimates[each.block.name], plan.roles.update.name, each.block)
-    unknown = [each.block for each in answers if np.isnan(each.error).any()]
-    bars = error_bars(plan, outcome, shown, unknown)
-    answers = tuple(replace(each, error=bars.each.get(each.block.name, each.error)) for each in answers)
+    unknown = [each for each in answers if np.isnan(each.error).any()]
+    known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
+    bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known)
+    answers = tuple(each.with_error(bars.each, summed) for each in answers)
     return Release(
         plan=plan,
         answers=answers,
@@ -167,11 +183,15 @@ def assemble(
 
 
 def _answers(
-    block: QueryBlock, hypothesis: Hypothesis, measured: dict[str, Noisy], history: Sequence[Measurement]
+    block: QueryBlock,
+    hypothesis: Hypothesis,
+    measured: Mapping[str, Noisy],
+    summed: Mapping[str, Noisy],
+    history: Sequence[Measurement],
 ) -> BlockAnswers:
     estimate = np.asarray(hypothesis.answer(block), dtype=np.float64) * float(block.scale)
     unbiased = unbiased_answers(block, hypothesis, estimate, history)
-    noisy = measured.get(block.name) or unbiased or Noisy.absent(block.rows)
+    noisy = measured.get(block.name) or unbiased or summed.get(block.name) or Noisy.absent(block.rows)
     error = unbiased.deviation if unbiased else np.broadcast_to(np.nan, (block.rows,))
     return BlockAnswers(block=block, estimate=estimate, error=error, noisy=noisy)
 

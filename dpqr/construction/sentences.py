@@ -31,6 +31,8 @@ SOURCES = {
 }
 """What the errors of unmeasured blocks rest on beside refits."""
 
+KNOWN = "The errors of the estimates are their distances from what was measured with hardly any noise, and that noise."
+
 
 WHOLE = "the guarantee is that of the whole schedule; a ledger gives back at most what was not drawn"
 """What an early end does, with and without a ledger: a refund lowers what a budget has used, and no release's claim."""
@@ -155,6 +157,8 @@ def bars_words(bars: ErrorBars) -> str:
     """What the errors of the estimates are, and what they rest on."""
     if bars.missing is not None:
         return f"The errors of the estimates are not known: {bars.missing}."
+    if not bars.refits and bars.known:
+        return KNOWN
     if not bars.refits:
         return "Noise deviation and interval speak of the measured value beside them."
     sentence = f"The errors of the estimates are estimated from {bars.refits} refits with new noise"

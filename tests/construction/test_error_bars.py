@@ -11,7 +11,8 @@ from support.released_pairs import counts, run
 from dpqr.construction.block_errors import unmeasured
 from dpqr.construction.intervals import ESTIMATE, MEASURED
 from dpqr.construction.release import assemble
-from dpqr.construction.sentences import bars_words
+from dpqr.construction.sentences import KNOWN, bars_words
+from dpqr.data.histogram import SparseHistogram
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +87,31 @@ def test_a_rule_that_follows_history_one_by_one_has_none_and_says_why():
         "The errors of the estimates are not known: the update rule follows the measurements one by one, so a refit "
         "would take as long as the run."
     )
+
+
+@pytest.fixture(scope="module")
+def whole():
+    """Of one small table, measured once with noise that leaves nearly all of its cells as they are."""
+    sizes, codes = {"a": 5, "b": 6, "c": 7}, np.random.default_rng(4).integers(0, 5, (900, 3))
+    table = SparseHistogram(tuple(sizes.values()), codes, np.ones(900, dtype=np.int64))
+    return run([{"marginals": [["a", "b"], ["c"]]}], sizes, table, epsilon="30"), table
+
+
+def test_with_hardly_any_noise_errors_need_no_refit(whole):
+    (_, outcome, release), table = whole
+    assert [one.name for one in outcome.transcript.measurements[0].blocks] != [
+        one.block.name for one in release.answers
+    ]
+    assert release.bars.refits == 0
+    assert release.bars.known == len(release.answers)
+    assert bars_words(release.bars) == KNOWN
+    for each in release.answers:
+        assert (np.abs(each.estimate - each.block.answer(table)) <= 1.96 * each.error).all()
+        assert (each.intervals.basis == MEASURED).all()
+
+
+def test_a_sum_of_a_measured_table_keeps_its_interval_where_nobody_asks_for_errors(whole):
+    (plan, outcome, _), _ = whole
+    release = assemble(replace(plan, error_bars=False), outcome, {}, private=False)
+    assert all(np.isnan(each.error).all() for each in release.answers)
+    assert all((each.intervals.basis == MEASURED).all() for each in release.answers)

@@ -173,38 +173,3 @@ def test_no_interval_without_a_known_spread():
     estimate = LinearEstimate(groups=(GroupEstimate(axes=(0,), cells=np.zeros(6)),))
     block = QueryBlock(name="q", factors=(Factor.identity(0, 6),))
     assert unbiased_answers(block, estimate, np.zeros(6), []) is None
-
-
-def opening_alone(plan, table):
-    return replace(plan, phases=(Phase(noun="opening", count=1, price=Price(epsilon=Fraction(1)), blocks=((table,),)),))
-
-
-def test_a_query_inside_the_one_measured_table_is_its_sum():
-    """Its deviation is that of so many independent draws, each times its coefficient."""
-    sizes = tuple(attribute.size for attribute in make_plan().problem.domain.attributes)
-    table = QueryBlock(name="table", factors=tuple(Factor.identity(axis, size) for axis, size in enumerate(sizes)))
-    plan, values = opening_alone(make_plan(), table), np.arange(table.cells) * 7 - 50
-    noisy = measured_answers(plan, after(answered(table, values)))
-    assert set(noisy) >= {block.name for block in plan.problem.workload.blocks}
-    for block in plan.problem.workload.blocks:
-        gone = tuple(axis for axis in range(len(sizes)) if axis not in block.axes)
-        kept = [axis for axis in range(len(sizes)) if axis in block.axes]
-        tensor = values.reshape(sizes).sum(axis=gone).transpose([kept.index(axis) for axis in block.axes])
-        rows = np.stack(list(block.coefficients())).astype(float)
-        spread = LAW.deviation * np.sqrt((rows**2).sum(axis=1) * table.cells / block.cells)
-        scale, found = float(block.scale), noisy[block.name]
-        np.testing.assert_allclose(found.values, block.apply(tensor) * scale)
-        np.testing.assert_allclose(found.deviation, spread * scale)
-        np.testing.assert_allclose(found.margin, spread * scale * LAW.weighted_tail(BETA) / LAW.deviation)
-
-
-def test_where_rounds_follow_no_sum_is_a_measured_value():
-    """Whether a query is drawn itself may depend on the table's noise, and then one interval for both would miss more
-    often than once in twenty."""
-    plan = make_plan()
-    table = QueryBlock(
-        name="table",
-        factors=tuple(Factor.identity(axis, each.size) for axis, each in enumerate(plan.problem.domain.attributes)),
-    )
-    assert plan.rounds
-    assert measured_answers(plan, after(answered(table, np.zeros(table.cells)))).keys() <= {"table"}
