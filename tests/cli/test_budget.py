@@ -52,7 +52,7 @@ def test_a_budget_in_epsilon_and_delta(place, name):
     assert "(epsilon 0.5, delta 1e-7) in 1 reservation" in shown
     assert "(epsilon 4.5, delta 9e-7); the largest request that fits is --eps 4.5 --delta 2.5e-7" in shown
     assert "basic: eps 0.5 at delta 1e-6 (charged)" in shown
-    assert "(0.5, 1e-7)" in run("history").stdout
+    assert "(epsilon 0.5, delta 1e-7)" in run("history").stdout
     (document,) = json.loads(run("show", "--json").stdout)
     assert (document["accountant"], document["currency"]) == ("basic", "epsilon and delta")
     assert document["spent"] == {
