@@ -16,7 +16,7 @@ LINES = [line for block in README.all_of("sh") for line in block.replace("\\\n",
 PRELUDE = f'set -e\ndpqr() {{ "{sys.executable}" -m dpqr "$@"; }}\n'
 OTHERS = {"--quiet", "--editable", "--only", "--strict", "--help", "--data", "--workload"}
 """Options of other programs."""
-QUICK = {"README", "privacy", "domain", "queries", "accountants"}
+QUICK = {"privacy", "domain", "queries", "accountants"}
 
 
 def test_the_first_command_releases_the_sample_and_the_second_runs_the_tests():
@@ -32,7 +32,7 @@ def test_readme_is_two_pages():
 
 
 def timed(page):
-    """README and the documents' topics run always, pages that release, predict or audit more than that as slow ones."""
+    """Topics on documents run always; README and pages that release, predict or audit are slow ones."""
     return pytest.param(page, id=page.name, marks=() if page.name in QUICK else pytest.mark.slow)
 
 

@@ -35,6 +35,7 @@ def sample(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_the_notebook_tells_the_story(sample, monkeypatch, capsys):
     monkeypatch.chdir(sample / "sample_data")
     space: dict[str, object] = {}
@@ -62,6 +63,7 @@ def test_the_notebook_is_stored_without_outputs():
     assert NOTEBOOK["nbformat"] == 4
 
 
+@pytest.mark.slow
 def test_the_guide_runs_as_printed(sample, monkeypatch, capsys):
     monkeypatch.chdir(sample)
     space: dict[str, object] = {}

@@ -658,6 +658,7 @@ def test_eight_jobs_race_for_two_releases(tmp_path, budget, options):
     assert unsound(tmp_path) is None
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_half(tmp_path):
     """No room for the transcript, for a draw, for the answers, for the ledger: each at some of these sizes."""
     lay(tmp_path, epsilon="100")

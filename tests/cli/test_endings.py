@@ -18,6 +18,8 @@ from support.slow_cases import slowly
 from dpqr.cli.endings import NO_MEMORY, UNEXPECTED
 from dpqr.errors import BudgetRefused
 
+pytestmark = pytest.mark.slow  # nearly every test starts a process
+
 DPQR = (sys.executable, "-m", "dpqr")
 RELEASE = ("release", "table.csv", "--queries", "q.json", "--eps", "1")
 SECRET = " ".join(PRIVATE)

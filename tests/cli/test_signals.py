@@ -15,7 +15,10 @@ from support.slow_cases import slow_but, slowly
 
 from dpqr.errors import STAYS_SPENT
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there")
+pytestmark = [
+    pytest.mark.slow,  # every test starts a process
+    pytest.mark.skipif(os.name == "nt", reason="signals are sent otherwise there"),
+]
 
 RELEASE = ("release", "table.csv", "--queries", "q.json", "--eps", "1", "--out", "out")
 PAID = (*RELEASE, "--dataset", "survey", "--ledger", "l.sqlite")

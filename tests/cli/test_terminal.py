@@ -10,7 +10,10 @@ import sys
 import pytest
 from support.slow_cases import slow_but
 
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are for POSIX systems")
+pytestmark = [
+    pytest.mark.slow,  # every test starts a process
+    pytest.mark.skipif(os.name == "nt", reason="pseudo-terminals are for POSIX systems"),
+]
 
 COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 CONTROL = re.compile(r"\x1b\[[?0-9;]*[A-Za-z]")

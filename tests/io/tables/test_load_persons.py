@@ -82,6 +82,7 @@ def test_one_person_is_one_in_files_of_different_types(tmp_path) -> None:
     assert counts[0] + counts[2] == counts[1] == counts[3] == 1
 
 
+@pytest.mark.slow
 def test_the_law_does_not_depend_on_order_files_and_passes(tmp_path, monkeypatch) -> None:
     """a keeps 0 or 2, c keeps 3 or 4, each pair of choices a quarter of the time: of 128 runs, each count lies within
     six standard deviations of 32."""
