@@ -1,11 +1,16 @@
 """What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
-the tests marked slow, and says so in its last line. Beside other workers a test has one thread for linear algebra."""
+the tests marked slow, and says so in its last line. Beside other workers a test has one thread for linear algebra.
+Bytecode is kept, for some hundred processes import what the last one has compiled."""
 
 import os
+import sys
 from pathlib import Path
 
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # read once, when numpy is imported
+
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 import pytest
 from hypothesis import HealthCheck, settings
