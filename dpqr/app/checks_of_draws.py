@@ -9,7 +9,7 @@ from dpqr.app.evidence import Evidence, NotChecked
 from dpqr.app.locked_plan import SPOKEN
 from dpqr.errors import GoalMissed
 from dpqr.io.outputs.document_parts import versions_part
-from dpqr.io.outputs.release_document import plan_document, sealed
+from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.outputs.release_files import SYNTHETIC
 from dpqr.io.outputs.sameness import Sameness, same_documents, same_rows
 

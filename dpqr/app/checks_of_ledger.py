@@ -12,8 +12,8 @@ from dpqr.errors import GoalMissed
 from dpqr.io.ledger.export_file import is_export, read_export
 from dpqr.io.ledger.location import NO_ANCHOR
 from dpqr.io.ledger.record import Record
+from dpqr.io.outputs.plan_document import SEAL
 from dpqr.io.outputs.record_form import Paid
-from dpqr.io.outputs.release_document import SEAL
 from dpqr.privacy.ledger import Entry
 
 

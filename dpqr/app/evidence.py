@@ -15,10 +15,10 @@ from dpqr.app.repeat import planned_again, repeated, write_again
 from dpqr.construction.release import Release
 from dpqr.errors import DocumentError, GoalMissed, UsageFault
 from dpqr.io.outputs.document_parts import parsed_events
+from dpqr.io.outputs.plan_document import sealed
 from dpqr.io.outputs.read_release import read_release
 from dpqr.io.outputs.record import RECORD, read_record
 from dpqr.io.outputs.record_form import ReleaseRecord, parsed_record
-from dpqr.io.outputs.release_document import sealed
 from dpqr.io.outputs.sameness import Sameness, same_answers
 from dpqr.privacy.events import Composition
 from dpqr.strategies.plan import Plan

@@ -25,8 +25,8 @@ from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, UsageFault
 from dpqr.evaluation import public_cells
 from dpqr.io.outputs.document_parts import domain_part
+from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.read_release import read_release
-from dpqr.io.outputs.release_document import plan_document
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import load_table
 from dpqr.io.tables.source import TableSource

@@ -33,11 +33,7 @@ from dpqr.io.outputs.document_parts import (
     reason_part,
     versions_part,
 )
-from dpqr.io.outputs.plan_document import PLAN_FORMAT as PLAN_FORMAT
-from dpqr.io.outputs.plan_document import SEAL as SEAL
-from dpqr.io.outputs.plan_document import plan_document as plan_document
-from dpqr.io.outputs.plan_document import plan_hash as plan_hash
-from dpqr.io.outputs.plan_document import sealed as sealed
+from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.privacy.ledger import Reservation
 from dpqr.strategies.transcript import Round
