@@ -9,7 +9,9 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from support.command_desk import Desk
@@ -95,8 +97,7 @@ def seen(attempt: Attempt, table: Table, path: Path) -> Seen:
         desk.put(name, content)
     table.lay(desk)
     if attempt.budget is not None:
-        opened = desk.run("budget", "init", "survey", *attempt.budget, *LEDGER)
-        assert opened.code == 0, opened.err
+        desk.put(LEDGER[1], opened(attempt.budget))
     given, ended = desk.everything(), []
     for step in attempt.steps:
         if callable(step):
@@ -107,6 +108,16 @@ def seen(attempt: Attempt, table: Table, path: Path) -> Seen:
         ended.append((done.code, _masked(done.out), _masked(done.err.replace(str(path), "."))))
     made = {name: _file(path / name) for name in sorted(desk.everything() - given)}
     return Seen(ended=tuple(ended), files=made, **_ledger(desk, attempt))
+
+
+@cache
+def opened(budget: tuple[str, ...]) -> bytes:
+    """A ledger with one budget, before anything is paid: what tables have in common is made once."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / LEDGER[1]
+        done = Desk(Path(folder)).run("budget", "init", "survey", *budget, "--ledger", str(place))
+        assert done.code == 0, done.err
+        return place.read_bytes()
 
 
 def _masked(text: str) -> str:
