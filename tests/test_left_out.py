@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.slow_cases import slow_but
 
 SETTINGS = """
 [tool.pytest.ini_options]
@@ -27,15 +28,18 @@ LEFT = "left out: 1 slow tests; run them with: python -m pytest -n auto -m slow"
 
 @pytest.mark.parametrize(
     ("arguments", "passed", "last"),
-    [
-        pytest.param(["-n", "2"], 1, LEFT, marks=pytest.mark.slow),
-        (["-n", "0"], 1, LEFT),
-        (["-n", "0", "-m", "slow"], 1, None),
-        (["-n", "0", "-k", "slow or quick"], 2, None),
-        (["-n", "0", "tests/test_both.py"], 2, None),
-        (["-n", "0", "tests/test_both.py::test_slow"], 1, None),
-    ],
-    ids=["two workers", "one process", "-m", "-k", "a file", "a test"],
+    slow_but(
+        {0, 1},
+        [
+            (["-n", "0"], 1, LEFT),
+            (["-n", "0", "tests/test_both.py"], 2, None),
+            (["-n", "2"], 1, LEFT),
+            (["-n", "0", "-m", "slow"], 1, None),
+            (["-n", "0", "-k", "slow or quick"], 2, None),
+            (["-n", "0", "tests/test_both.py::test_slow"], 1, None),
+        ],
+    ),
+    ids=["one process", "a file", "two workers", "-m", "-k", "a test"],
 )
 def test_what_runs_and_what_is_said(tmp_path, arguments, passed, last):
     (tmp_path / "tests").mkdir()
