@@ -17,6 +17,7 @@ from dpqr.api.withheld import withheld
 if TYPE_CHECKING:
     import pandas as pd
 
+    from dpqr.app.approval import Approved
     from dpqr.app.budget import PricedAccount
     from dpqr.io.ledger.chain import Mark
     from dpqr.io.ledger.sqlite_ledger import SqliteLedger
@@ -75,6 +76,32 @@ class Budget:
     def record(self) -> dict[str, Any]:
         """What `dpqr budget show --json` prints of it."""
         return self.priced.document()
+
+
+class Approval:
+    """One release that a ledger pays for, by a plan that somebody has approved; printed, it says what was approved."""
+
+    def __init__(self, approved: Approved) -> None:
+        self._approved = approved
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the plan."""
+        return self._approved.sha256
+
+    @property
+    def text(self) -> Receipt:
+        """What was approved, in a few lines."""
+        from dpqr.report.plan_view import approved_view
+
+        found = self._approved
+        return Receipt.of(lambda: approved_view(found.plan, found.sha256, found.dataset, found.reason))
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        return f"Approval({self.sha256[:12]})"
 
 
 class Ledger:
@@ -151,8 +178,8 @@ class Ledger:
         change = PolicyChange(fail=fail, **policy_fields(reading))
         return Budget.of(withheld(lambda: restrict(self._opened(), dataset, change)))
 
-    def approve(self, dataset: str, plan: Path, *, by: str | None = None, purpose: str | None = None) -> str:
-        """Approve one release by the plan in a file; its hash. by: who approves, and is not who will ask.
+    def approve(self, dataset: str, plan: Path, *, by: str | None = None, purpose: str | None = None) -> Approval:
+        """Approve one release by the plan in a file. by: who approves, and is not who will ask.
 
         Raises:
             DocumentError: the plan is not what would be planned now.
@@ -162,7 +189,7 @@ class Ledger:
         from dpqr.app.requests import LedgerRequest
 
         payer = LedgerRequest(dataset=text("dataset", dataset), ledger=self.path, anchor=self.anchor)
-        return withheld(lambda: approve(payer, os.fspath(plan), reason({"purpose": purpose, "by": by})))
+        return Approval(withheld(lambda: approve(payer, os.fspath(plan), reason({"purpose": purpose, "by": by}))))
 
     def budget(self, dataset: str) -> Budget:
         """What one dataset has spent and has left.

@@ -106,7 +106,12 @@ class Comparison:
 
 
 def verify(
-    release: Path, *, ledger: Path | None = None, anchor: Path | None = None, plan: Path | None = None
+    release: Path,
+    *,
+    ledger: Path | None = None,
+    anchor: Path | None = None,
+    plan: Path | None = None,
+    usual: bool = False,
 ) -> Verification:
     """Check a release: its files, its prices, and that its figures follow from its noisy draws.
 
@@ -114,6 +119,7 @@ def verify(
         release: its directory.
         ledger: the ledger that paid, or its export; anchor: the ledger's anchor.
         plan: the locked plan that was reviewed.
+        usual: the ledger is a setting, not named for this release: one that none paid for is not held against it.
 
     Raises:
         UsageFault: one of them is not there. A mismatch is no error, but a check that failed.
@@ -123,7 +129,8 @@ def verify(
 
     named = {"ledger": ledger, "anchor": anchor, "plan": plan}
     given = {name: None if place is None else os.fspath(place) for name, place in named.items()}
-    return Verification(withheld(lambda: verified(VerifyRequest(release=os.fspath(release), **given))))
+    request = VerifyRequest(release=os.fspath(release), usual=usual, **given)
+    return Verification(withheld(lambda: verified(request)))
 
 
 def reprice(release: Path, *, delta: str | None = None) -> pd.DataFrame:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from dpqr.app.budget import configured_ledger
 from dpqr.app.locked_plan import following
 from dpqr.app.release import checked_plan
@@ -9,10 +11,21 @@ from dpqr.app.requests import LedgerRequest, PlanRequest, ReleaseRequest
 from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.tables.source import STDIN, TableSource
 from dpqr.privacy.reason import Reason
+from dpqr.strategies.plan import Plan
 
 
-def approve(payer: LedgerRequest, path: str, reason: Reason) -> str:
-    """Approve one release by the plan in the file `path`; its SHA-256.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approved:
+    """One release that was approved: by which plan, and its hash; for whose budget; why, and by whom."""
+
+    dataset: str
+    plan: Plan
+    sha256: str
+    reason: Reason
+
+
+def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
+    """Approve one release by the plan in the file `path`.
 
     The plan is made again from the documents that it holds, under the policy of today, so that nobody approves what
     would be refused, or figures that do not follow from the documents. reason: why, and who approves.
@@ -27,4 +40,4 @@ def approve(payer: LedgerRequest, path: str, reason: Reason) -> str:
     plan, _ = checked_plan(following(asked, path))
     digest = plan_hash(plan)
     configured_ledger(payer.ledger, payer.anchor).approve(payer.dataset, digest, reason)
-    return digest
+    return Approved(dataset=payer.dataset, plan=plan, sha256=digest, reason=reason)

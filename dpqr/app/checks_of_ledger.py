@@ -21,7 +21,8 @@ def ledger(evidence: Evidence) -> str:
     """The whole ledger is sound, and its entry has paid for this release."""
     stated, given = evidence.record.ledger, evidence.request.ledger
     if isinstance(stated, str):
-        raise NotChecked("none paid for this release") if given is None else GoalMissed("none paid for this release")
+        asked = given is not None and not evidence.request.usual
+        raise (GoalMissed if asked else NotChecked)("none paid for this release")
     if given is None:
         raise NotChecked(f"entry {stated.entry} of dataset {stated.dataset!r} paid; give the ledger, or its export")
     walked = _walked(given, evidence.request.anchor)

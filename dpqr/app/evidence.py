@@ -31,12 +31,14 @@ _TEXT_OR_BLANK = re.compile(r'("(?:[^"\\]|\\.)*")|\s+')
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyRequest:
     """A release that somebody checks. release: its directory. ledger, anchor: of the ledger that paid, or its export;
-    plan: the locked plan that it should follow; None: not given."""
+    plan: the locked plan that it should follow; None: not given. usual: the ledger is a setting, of other releases
+    too: one that no ledger paid for is not held against it."""
 
     release: str
     ledger: str | None = None
     anchor: str | None = None
     plan: str | None = None
+    usual: bool = False
 
 
 class NotChecked(Exception):

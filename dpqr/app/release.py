@@ -28,6 +28,7 @@ from dpqr.construction.resources import Resources
 from dpqr.data.histogram import Counts
 from dpqr.errors import UsageFault
 from dpqr.io.outputs.atomic import ReleaseDirectory, reserve
+from dpqr.io.outputs.plan_document import plan_hash
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.outputs.synthetic import require_sampleable
 from dpqr.io.tables.load import LoadedTable, load_table
@@ -140,7 +141,8 @@ def _dated(request: ReleaseRequest) -> ReleaseRequest:
 def _named(drawn: Release, request: ReleaseRequest, run: PaidRun, rehearsed: int | None) -> Release:
     """With what the record says of the request."""
     reason = run.paid.reason if run.paid else request.reason
-    return replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
+    named = replace(drawn, reason=reason, date=request.date, publisher=request.publisher, rehearsed=rehearsed)
+    return replace(named, planned=plan_hash(drawn.plan))
 
 
 def save(finished: Release, output: OutputRequest) -> None:

@@ -71,7 +71,7 @@ def repeated(record: ReleaseRecord, plan: Plan) -> Release:
     made = construct(plan, draws, nothing, guard, Unwatched(), prices, _paid(record.ledger, plan))
     journal.finish()
     rehearsed = rehearsed_rows(plan.problem) if record.rehearsal is True else None
-    return replace(made, rehearsed=rehearsed, reason=stated_reason(record))
+    return replace(made, rehearsed=rehearsed, reason=stated_reason(record), planned=record.plan.sha256 or "")
 
 
 def stated_reason(record: ReleaseRecord) -> Reason:

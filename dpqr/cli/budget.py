@@ -100,10 +100,12 @@ def policy(dataset: str, *, reading: Reading, fail: bool | None, files: Files, a
 def approve(dataset: str, plan: str, *, asker: groups.Asker, files: Files) -> None:
     """Approve one release of DATASET by the plan in the file PLAN, which `dpqr plan --out` has written.
 
-    --by says who approves. The plan is made again from the documents that it holds, and refused where it differs.
+    --by says who approves. The plan is made again from the documents that it holds, and refused where it differs. What
+    was approved is printed. `dpqr plan` and its --html show more of it before.
     """
-    digest = files.opened().approve(dataset, plan, **groups.keywords(asker))
-    say(f"approved one release of {dataset} by plan {digest}")
+    approved = files.opened().approve(dataset, plan, **groups.keywords(asker))
+    product(str(approved))
+    say(f"approved one release of {dataset} by plan {approved.sha256}")
 
 
 @command.command("show")

@@ -12,6 +12,7 @@ import sys
 import click
 
 from dpqr.cli import options
+from dpqr.cli.settings import is_typed, say_settings
 from dpqr.cli.streams import product, product_json, rendered
 
 as_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
@@ -37,7 +38,8 @@ def verify_command(release: str, *, ledger: str | None, anchor: str | None, plan
     from dpqr.app.verify import LIMITS
     from dpqr.report.wording import plain
 
-    found = verify(release, ledger=ledger, anchor=anchor, plan=plan)
+    say_settings()
+    found = verify(release, ledger=ledger, anchor=anchor, plan=plan, usual=not is_typed("ledger"))
     if as_json:
         product_json(found.document())
     else:

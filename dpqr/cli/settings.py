@@ -19,6 +19,7 @@ TAKEN: dict[str, Any] = {
     "plan": ("queries", *(name for name in _RUN if name not in ("purpose", "by")), *_ERRORS),
     "predict": _RUN,
     "report": ("ledger", "title", "curator", "use", "region", "about", "sector", "author"),
+    "verify": _LEDGER,
     "check": ("queries", "domain"),
     "evaluate": ("queries", "domain"),
     "budget": {

@@ -74,7 +74,7 @@ class Release:
     private: False if the noise came from a test source; such a release protects nobody.
     paid: what a ledger had set aside for it; None: no ledger was used.
     reason: why it was made, and who asked. date: the UTC day on which it was begun, and publisher: whose it is; empty:
-    not stated.
+    not stated. planned: SHA-256 of the plan's document, by which ledger and record name it.
     rehearsed: how many rows were drawn from the public domain in place of a table; None: a table was read.
 
     >>> from dpqr.construction.draws import Draws
@@ -132,6 +132,7 @@ class Release:
     reason: Reason = UNSTATED
     date: str = ""
     publisher: str = ""
+    planned: str = ""
     rehearsed: int | None = None
 
     @property

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from dpqr.privacy.budget import downward_text, upward_text
+from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.currency import RHO, Currency
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.policy import Policy
@@ -39,10 +39,14 @@ def history_view(entries: Iterable[Entry]) -> RenderableType:
     table.add_column("cost", justify="right", no_wrap=True)
     table.add_column("note", overflow="fold")
     currencies: dict[str, Currency] = {}
+    reserved: dict[int | None, Cost] = {}
     for entry in (one for one in entries if one.kind not in {"draw", "record", "checkpoint"}):
         if entry.terms is not None:
             currencies[entry.dataset] = entry.terms.currency
-        table.add_row(*map(Text, _row(entry, currencies.get(entry.dataset))))
+        if entry.kind == "reserve":
+            reserved[entry.number] = entry.cost
+        cost = _cost(entry, currencies.get(entry.dataset), reserved.get(entry.settles))
+        table.add_row(*map(Text, _row(entry, cost)))
     return table
 
 
@@ -95,8 +99,17 @@ def _prices(account: Account, prices: Mapping[str, Fraction | None], delta: Frac
         name = ""
 
 
-def _row(entry: Entry, currency: Currency | None) -> tuple[str, ...]:
-    """currency: of the dataset's budget; None before it is opened."""
+def _cost(entry: Entry, currency: Currency | None, reserved: Cost | None) -> str:
+    """What a reservation sets aside; of a settlement what the run cost in the end, where that is another sum.
+
+    currency: of the dataset's budget; None before it is opened. reserved: what a settlement settles.
+    """
+    if currency is None or entry.kind not in {"reserve", "settle"}:
+        return ""
+    return "as reserved" if entry.cost == reserved else currency.words(entry.cost, upward_text)
+
+
+def _row(entry: Entry, cost: str) -> tuple[str, ...]:
     reason = entry.terms.reason if entry.terms is not None else entry.reason
     plan = f"plan {entry.plan[:12]}" if entry.plan else ""
     note = plain("; ".join(filter(None, (reason.words, entry.note, plan))))
@@ -104,5 +117,4 @@ def _row(entry: Entry, currency: Currency | None) -> tuple[str, ...]:
         note = f"settles {entry.settles}: {note}"
     if entry.policy is not None:
         note = policy_words(entry.policy)
-    cost = currency.words(entry.cost, upward_text) if currency and entry.kind in {"reserve", "settle"} else ""
     return str(entry.number), plain(entry.time), entry.kind, plain(entry.dataset), cost, note

@@ -14,6 +14,7 @@ from dpqr.construction.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
+from dpqr.privacy.reason import Reason
 from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words, seconds_words
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, StopTest
 
@@ -30,6 +31,17 @@ def plan_facts(plan: Plan, taken: Resources | None = None) -> tuple[Fact, ...]:
     """The same, line by line."""
     takes = _takes(taken or Resources.of(plan))
     return (*_question(plan), *_draws(plan), *_worth(plan), *_means(plan), *takes, *_notes(plan))
+
+
+def approved_view(plan: Plan, sha256: str, dataset: str, reason: Reason) -> RenderableType:
+    """What was approved: whose budget pays once, for what, and by which plan."""
+    forecast = [line for line in _worth(plan) if line[0]]
+    approved = ("Approved", plain(f"one release of {dataset!r} by this plan, {reason.words}"))
+    means = (
+        "Schedule",
+        f"{plan.schedule.name}, {plan.roles.check.name} noise, charged by {plan.roles.accountant.name}",
+    )
+    return facts((*_question(plan), means, *forecast, *_notes(plan), ("Plan", f"sha256 {sha256}"), approved))
 
 
 def _question(plan: Plan) -> Iterator[Fact]:

@@ -18,7 +18,7 @@ from dpqr.construction.sentences import (
     release_guarantee,
 )
 from dpqr.privacy.budget import Price, upward_text
-from dpqr.report.wording import DIGITS, Fact, amount, counted, price_words
+from dpqr.report.wording import DIGITS, Fact, amount, counted, plain, price_words
 from dpqr.strategies.plan import Phase, Plan
 
 
@@ -36,6 +36,14 @@ def _promise(release: Release) -> Iterator[Fact]:
     yield "Guarantee", release_guarantee(release)
     if release.private:
         yield "", ledger_words(release)
+    if release.planned:
+        yield "Plan", plan_words(release)
+
+
+def plan_words(release: Release) -> str:
+    """The hash of the plan, and who approved it."""
+    approver = release.reason.approved_by
+    return plain(f"sha256 {release.planned}" + (f", approved by {approver}" if approver else ""))
 
 
 def _draws(release: Release) -> Iterator[Fact]:

@@ -14,6 +14,7 @@ from dpqr.construction.release import Release
 from dpqr.construction.sentences import certainty, dropped_warning, dropped_words, release_guarantee
 from dpqr.privacy.budget import upward_text
 from dpqr.report.bars import bars_view
+from dpqr.report.receipt import plan_words
 from dpqr.report.wording import DIGITS, Fact, amount, counted, facts
 
 BARS, NOTES = 6, 3
@@ -52,6 +53,8 @@ def _promise(release: Release) -> Iterator[Fact]:
         yield "Price", f"{price}, paid by the budget of {paid.dataset!r} (entry {paid.number})"
     elif release.private:
         yield "Price", f"{price}; no ledger: several releases of a table add up"
+    if release.planned and (release.reason.approved_by or (release.plan.inputs and release.plan.inputs.locked)):
+        yield "Plan", plan_words(release)
 
 
 def _warnings(release: Release, place: str | None) -> Iterator[Fact]:

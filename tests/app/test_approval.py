@@ -37,12 +37,22 @@ def test_only_an_approved_plan_is_paid(reviewed):
     ended = approve(reviewed)
     digest = json.loads((reviewed.path / "plan.json").read_text())["sha256"]
     assert (ended.code, digest in ended.err) == (0, True)
+    for said in (
+        "with epsilon = 1 (pure",
+        "13 queries in 2 blocks",
+        digest,
+        "one release of 'survey' by this plan, by M. Lee",
+    ):
+        assert said in ended.out, ended.out
     assert release(reviewed, "--dry-run").code == 0
     made = release(reviewed, "--out", "out", "--publisher", "An office")
     assert made.code == 0, made.err
     record = json.loads((reviewed.path / "out" / "release.json").read_text())
     assert (record["by"], record["approved_by"], record["publisher"]) == ("Ann", "M. Lee", "An office")
     assert record["plan"]["sha256"] == digest
+    line = ["Plan", f"sha256 {digest}, approved by M. Lee"]
+    assert line in record["receipt"]
+    assert "approved by M. Lee" in made.err
     assert release(reviewed).code == 4, "one approval pays for one release"
     assert "approved by M. Lee" in reviewed.run("budget", "history", "--ledger", "l.sqlite").out
 
@@ -80,7 +90,9 @@ def test_the_same_from_python(reviewed):
     asked = {"plan": "plan.json", "dataset": "survey", "ledger": ledger, "by": "Ann"}
     with pytest.raises(BudgetRefused):
         dpqr.release("table.csv", **asked)
-    digest = ledger.approve("survey", "plan.json", by="M. Lee", purpose="read it")
+    approved = ledger.approve("survey", "plan.json", by="M. Lee", purpose="read it")
+    digest = approved.sha256
+    assert "one release of 'survey' by this plan, read it, by M. Lee" in str(approved)
     made = dpqr.release("table.csv", **asked)
     assert made.record["plan"]["sha256"] == digest
     with pytest.raises(BudgetRefused):

@@ -131,3 +131,15 @@ def test_every_setting_is_an_option_of_the_commands_that_take_it():
     for name, taken in TAKEN.items():
         check(main.get_command(None, name), taken)
     assert {key for key in KEYS if any(key in taken for taken in TAKEN.values())} == set(KEYS)
+
+
+def test_verify_takes_the_ledger_and_does_not_hold_it_against_a_release_that_none_paid_for(project):
+    assert project.run("release", "table.csv", "--eps", "1", "--out", "paid").code == 0
+    found = project.run("verify", "paid")
+    assert (found.code, "entry 2 paid" in found.out) == (0, True), found.out
+    assert "dpqr.toml states --ledger l.sqlite" in found.err
+    documents = "--queries", "q.json", "--domain", "d.json"
+    free = project.run("release", "table.csv", *documents, "--eps", "1", "--out", "free", env={"DPQR_SETTINGS": "none"})
+    assert free.code == 0
+    assert project.run("verify", "free").code == 0
+    assert project.run("verify", "free", "--ledger", "l.sqlite").code == 6

@@ -59,6 +59,8 @@ def test_a_history_has_one_line_an_entry():
         replace(reserve, note="release [bold]x[/bold] \x1b[31m"),
         Entry(number=4, kind="policy", time="T", dataset="survey", policy=Policy(records=9, counts="n")),
         replace(reserve, number=3, kind="settle", settles=2, cost=Cost(Fraction(0)), events=(), note="released"),
+        replace(reserve, number=5, kind="reserve"),
+        replace(reserve, number=6, kind="settle", settles=5, events=(), note="released"),
     ]
     assert printed(history_view(entries)).split("\n") == [
         "number  time  entry    dataset              cost  note",
@@ -67,4 +69,6 @@ def test_a_history_has_one_line_an_entry():
         r"     2  T     reserve  survey   epsilon 0.333334  release [bold]x[/bold] \x1b[31m",
         "     4  T     policy   survey                     max-records 9, counts in column 'n', no rule `fail`",
         "     3  T     settle   survey          epsilon 0  settles 2: released",
+        "     5  T     reserve  survey   epsilon 0.333334",
+        "     6  T     settle   survey        as reserved  settles 5: released",
     ]

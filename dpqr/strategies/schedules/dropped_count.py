@@ -12,9 +12,9 @@ from dpqr.privacy.accountant import Accountant, Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import LeftOutEvent, PrivacyEvent
 from dpqr.strategies.checks import Check
-from dpqr.strategies.plan import Phase, Plan, Planner, Roles
+from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.set_aside import set_aside, with_phases
+from dpqr.strategies.schedules.set_aside import Around, set_aside, with_phases
 from dpqr.workload.block import QueryBlock
 
 DROPPED = QueryBlock(name="records left out")
@@ -30,7 +30,7 @@ early from getting most of its price back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithDroppedCount:
+class WithDroppedCount(Around):
     """The plan of `schedule`, and a count of the records that were left out.
 
     share: of the budget, as the accountant counts it (epsilon or rho), strictly between 0 and 1; None: FREE_SHARE where
@@ -49,20 +49,7 @@ class WithDroppedCount:
     'rounds'
     """
 
-    schedule: Planner
     share: Fraction | None = None
-
-    @property
-    def name(self) -> str:
-        return self.schedule.name
-
-    @property
-    def distinguisher(self) -> str | None:
-        return self.schedule.distinguisher
-
-    @property
-    def adaptive(self) -> bool:
-        return self.schedule.adaptive
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The plan of `schedule`, with the count before it.

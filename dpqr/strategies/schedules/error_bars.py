@@ -14,9 +14,9 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.block_errors import GroupErrors, noisy_errors
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import PrivacyEvent
-from dpqr.strategies.plan import Phase, Plan, Planner, Roles
+from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.set_aside import set_aside, with_phases
+from dpqr.strategies.schedules.set_aside import Around, set_aside, with_phases
 from dpqr.workload.block import QueryBlock
 
 DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
@@ -24,7 +24,7 @@ DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WithErrorBars:
+class WithErrorBars(Around):
     """The plan of `schedule` from the rest of the budget, and one phase after it.
 
     share: of the budget, as the accountant counts it (epsilon or rho), for the errors of unmeasured blocks; where the
@@ -39,22 +39,9 @@ class WithErrorBars:
     'rounds'
     """
 
-    schedule: Planner
     share: Fraction | None = None
     certify: Fraction | None = None
     free: bool = False
-
-    @property
-    def name(self) -> str:
-        return self.schedule.name
-
-    @property
-    def distinguisher(self) -> str | None:
-        return self.schedule.distinguisher
-
-    @property
-    def adaptive(self) -> bool:
-        return self.schedule.adaptive
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         """The plan of `schedule`, with the errors after it.

@@ -45,6 +45,25 @@ def with_phases(plan: Plan, phases: Sequence[Phase]) -> Plan:
     return replace(whole, epsilon=epsilon or plan.budget.epsilon)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Around:
+    """A planner that adds draws to the plan of `schedule`, and bears its name."""
+
+    schedule: Planner
+
+    @property
+    def name(self) -> str:
+        return self.schedule.name
+
+    @property
+    def distinguisher(self) -> str | None:
+        return self.schedule.distinguisher
+
+    @property
+    def adaptive(self) -> bool:
+        return self.schedule.adaptive
+
+
 @dataclass(frozen=True, slots=True)
 class _Rest:
     """An accountant that sets aside `odds` times what it is asked to cut, and gives prices from the rest."""
