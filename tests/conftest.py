@@ -1,7 +1,10 @@
 """What holds for every test: on a busy machine an example of Hypothesis may take its time; `pytest` alone leaves out
 the tests marked slow, and says so in its last line. Beside other workers a test has one thread for linear algebra.
-Bytecode is kept, for some hundred processes import what the last one has compiled."""
+Bytecode is kept, for some hundred processes import what the last one has compiled. Garbage is looked for seldom: there
+are thousands of tests to walk over, and little of it.
+"""
 
+import gc
 import os
 import sys
 from pathlib import Path
@@ -12,6 +15,7 @@ if "PYTEST_XDIST_WORKER" in os.environ:
 import pytest
 from hypothesis import HealthCheck, settings
 
+gc.set_threshold(50_000, 50, 100)
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])

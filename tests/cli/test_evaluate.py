@@ -2,11 +2,12 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
 import pytest
-from support.command_desk import DOMAIN, QUERIES
+from support.command_desk import DOMAIN, QUERIES, TABLE, Desk
 
 CERTAIN = "1000"
 PLAIN = """sex,age,income
@@ -138,16 +139,28 @@ class TestLedger:
         assert ended.err.startswith("dpqr: DPQR_LEDGER names a ledger, and not which dataset the true table is")
 
 
+@pytest.fixture(scope="module")
+def releases(tmp_path_factory):
+    """A directory with two releases and their ledger, to be copied."""
+    desk = Desk(tmp_path_factory.mktemp("releases"))
+    desk.write(table__csv=TABLE, q__json=QUERIES)
+    with pytest.MonkeyPatch.context() as there:
+        there.chdir(desk.path)
+        for name, kind in (("survey", "private"), ("open", "public")):
+            opened = ("budget", "init", name, "--eps", "1000", "--kind", kind, "--ledger", "l.sqlite")
+            assert desk.run(*opened).code == 0
+        for out, name in (("paid", "survey"), ("given", "open")):
+            more = ("--out", out, "--synthetic", "rows", "--dataset", name, "--ledger", "l.sqlite")
+            assert desk.release(*more, eps="500").code == 0
+    return desk.path
+
+
 class TestWhatLiesBeside:
     """A file of a release is that release, on either side, whatever path leads there."""
 
     @pytest.fixture
-    def paid(self, desk):
-        for name, kind in (("survey", "private"), ("open", "public")):
-            assert desk.run("budget", "init", name, "--eps", "1000", "--kind", kind, "--ledger", "l.sqlite").code == 0
-        for out, name in (("paid", "survey"), ("given", "open")):
-            more = ("--out", out, "--synthetic", "rows", "--dataset", name, "--ledger", "l.sqlite")
-            assert desk.release(*more, eps="500").code == 0
+    def paid(self, desk, releases):
+        shutil.copytree(releases, desk.path, dirs_exist_ok=True)
         desk.write(rows__csv=PLAIN)
         (desk.path / "link.parquet").symlink_to(desk.path / "paid" / "synthetic.parquet")
         (desk.path / "away").symlink_to(desk.path / "paid")

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cache
 
 import pytest
 
@@ -55,6 +56,12 @@ def portions_for(accountant, counts):
     ]
 
 
+@cache
+def cut(accountant, budget, counts):
+    """Prices of these draws, found once for all tests."""
+    return accountant.cut(budget, portions_for(accountant, counts))
+
+
 def plan_of(prices, portions, stretch=Fraction(1)):
     """A selection and a measurement at the prices, all prices multiplied by `stretch`."""
     grown = [
@@ -102,7 +109,7 @@ def test_a_larger_delta_never_costs_more(accountant):
 
 
 def test_the_price_is_exact_and_of_one_kind(accountant, budget):
-    prices = accountant.cut(budget, portions_for(accountant, (2, 2)))
+    prices = cut(accountant, budget, (2, 2))
     for price in prices:
         figure = price.rho if accountant.concentrated else price.epsilon
         assert type(figure) is Fraction
@@ -112,7 +119,7 @@ def test_the_price_is_exact_and_of_one_kind(accountant, budget):
 @pytest.mark.parametrize("counts", COUNTS, ids=str)
 def test_what_was_cut_stays_within_the_budget_and_nearly_fills_it(accountant, budget, counts):
     portions = portions_for(accountant, counts)
-    prices = accountant.cut(budget, portions)
+    prices = cut(accountant, budget, counts)
     assert accountant.epsilon(plan_of(prices, portions), budget.delta) <= budget.epsilon
     grown = plan_of(prices, portions, stretch=1 + Fraction(1, 10**6))
     assert accountant.epsilon(grown, budget.delta) > budget.epsilon
@@ -120,12 +127,12 @@ def test_what_was_cut_stays_within_the_budget_and_nearly_fills_it(accountant, bu
 
 def test_prices_stand_in_the_ratio_of_the_shares(accountant, budget):
     portions = portions_for(accountant, (7, 5))
-    first, second = (price.rho or price.epsilon for price in accountant.cut(budget, portions))
+    first, second = (price.rho or price.epsilon for price in cut(accountant, budget, (7, 5)))
     assert second / first == portions[1].share / portions[0].share
 
 
 def test_only_the_ratio_of_the_shares_matters(accountant, budget):
-    once = accountant.cut(budget, portions_for(accountant, (7, 5)))
+    once = cut(accountant, budget, (7, 5))
     scaled = [replace(portion, share=portion.share * 16) for portion in portions_for(accountant, (7, 5))]
     assert accountant.cut(budget, scaled) == once
 
@@ -148,7 +155,7 @@ def test_no_draws_cannot_be_priced(accountant, budget, portions):
 @pytest.mark.parametrize("counts", COUNTS, ids=str)
 def test_the_guard_admits_exactly_the_plan(accountant, budget, counts):
     portions = portions_for(accountant, counts)
-    plan = plan_of(accountant.cut(budget, portions), portions)
+    plan = plan_of(cut(accountant, budget, counts), portions)
     draws = [event for event, count in reversed(plan) for _ in range(count)]
     guard = accountant.guard(budget, plan)
     assert [guard.charge(event) for event in draws] == list(range(len(draws)))
