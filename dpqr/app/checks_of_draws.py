@@ -23,7 +23,7 @@ def plan(evidence: Evidence) -> str:
     if sealed(kept) != kept:
         raise GoalMissed("the plan in the record is not what its seal was made of")
     made = {name: part for name, part in planned.items() if name not in SPOKEN}
-    found = _same(evidence, lambda: same_documents({name: kept.get(name) for name in made}, made, "$.plan"))
+    found = _repeated(evidence, lambda: same_documents({name: kept.get(name) for name in made}, made, "$.plan"))
     return f"the request in the record gives it; {found.words('values')}"
 
 
@@ -67,14 +67,26 @@ def synthetic(evidence: Evidence) -> str:
 def _elsewhere(evidence: Evidence) -> str:
     """What made the release, where it is not what runs here."""
     made_with, here = evidence.document["versions"], versions_part()
-    other = [f"{name} {made_with.get(name)}" for name in here if made_with.get(name) != here[name]]
-    return (
-        f"; made with {', '.join(other)}" if other else "; made with the same versions, so elsewhere, or changed since"
-    )
+    other = [f"{name} {made_with[name]}" for name in here if made_with.get(name, here[name]) != here[name]]
+    return f"; made with {', '.join(other)}" if other else "; made elsewhere, or changed since"
 
 
 def _same(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
-    """What a comparison found. Another version of dpqr may rightly make another release of the same draws."""
+    """What a comparison found. On the versions and the arithmetic that the record names nothing may differ by a bit."""
+    found = _repeated(evidence, compare)
+    if found.near and evidence.document["versions"] == versions_part():
+        raise GoalMissed(
+            f"{found.near:,} of {found.compared:,} figures differ, within the tolerance; but the record names the "
+            "versions and the arithmetic that run here, which give the same figures bit for bit: it was changed"
+        )
+    return found
+
+
+def _repeated(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
+    """What a comparison found. Another version of dpqr may rightly make another release of the same draws.
+
+    A plan may be older than its release, and from elsewhere: its figures in floating point have a tolerance anywhere.
+    """
     made_by = evidence.record.version
     try:
         return compare()

@@ -14,6 +14,7 @@ from dpqr.data.attribute import Attribute, Labels
 from dpqr.data.domain import Domain
 from dpqr.data.facts import PublicFacts
 from dpqr.io.ledger.event_codec import decode_events
+from dpqr.io.outputs.arithmetic import arithmetic
 from dpqr.noise.law import NoiseLaw
 from dpqr.privacy.budget import Price, PrivacyBudget, upward
 from dpqr.privacy.events import Composition, LeftOutEvent, PrivacyEvent
@@ -43,10 +44,11 @@ def reason_part(reason: Reason) -> dict[str, str | None]:
 
 
 def versions_part() -> dict[str, str]:
-    """What made a record: dpqr, Python, the libraries that compute and write, and the kind of machine."""
+    """What made a record: dpqr, Python, the libraries that compute and write, the kind of machine, and a fingerprint of
+    its arithmetic."""
     libraries = {name: metadata.version(name) for name in LIBRARIES}
-    machine = f"{platform.system()} {platform.machine()}"
-    return {"dpqr": __version__, "python": platform.python_version(), **libraries, "platform": machine}
+    machine = {"platform": f"{platform.system()} {platform.machine()}", "arithmetic": arithmetic()}
+    return {"dpqr": __version__, "python": platform.python_version(), **libraries, **machine}
 
 
 def price_part(price: Price | None) -> dict[str, Any] | None:

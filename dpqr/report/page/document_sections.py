@@ -61,8 +61,15 @@ def domain_section(found: Reported) -> Section:
     ]
     if facts := domain.get("facts"):
         parts.append(Facts(lines=tuple(_facts(facts))))
+    if notes := request_notes(found):
+        parts.append(Facts(lines=tuple(("Asked", note) for note in notes)))
     parts.append(_blocks(found))
     return Section(name="domain", title="Domain, rules and queries", parts=[*parts, *_queries(found)])
+
+
+def request_notes(found: Reported) -> list[str]:
+    """What the request noted of itself, such as options that dpqr.toml has stated: of no weight for the figures."""
+    return list((found.plan.get("request") or {}).get("notes") or ())
 
 
 def _columns(found: Reported, domain: dict[str, Any]) -> Table:

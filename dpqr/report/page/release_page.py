@@ -12,7 +12,12 @@ from dpqr.privacy.currency import Currency
 from dpqr.report.page.answers_section import answers_section, forecast_section
 from dpqr.report.page.budget_chart import budget_chart
 from dpqr.report.page.checklist import checklist_section
-from dpqr.report.page.document_sections import domain_section, synthetic_section, verify_section
+from dpqr.report.page.document_sections import (
+    domain_section,
+    request_notes,
+    synthetic_section,
+    verify_section,
+)
 from dpqr.report.page.parts import Facts, Items, Page, Part, Section, Table, Words
 from dpqr.report.page.reported import UNKNOWN, Reported, Spending
 from dpqr.report.wording import DIGITS, Fact, counted
@@ -77,7 +82,7 @@ def _promise(found: Reported) -> Section:
         parts.append(Words(text=f"Warning: {found.record['warning']}", strong=True))
     parts += [Words(text=sentence) for sentence in meaning(found)]
     parts.append(Facts(lines=tuple(_circumstances(found))))
-    if notes := found.record.get("trust"):
+    if notes := [note for note in found.record.get("trust") or () if note not in request_notes(found)]:
         parts += [Words(text="What a reader must know before relying on the figures:"), Items(lines=notes)]
     return Section(name="promise", title="The promise", parts=parts)
 

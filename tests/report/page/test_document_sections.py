@@ -7,6 +7,7 @@ from dataclasses import replace
 from support.pages import made
 
 from dpqr.report.page.document_sections import domain_section, synthetic_section, verify_section
+from dpqr.report.page.release_page import release_page
 
 FIELDS = [
     {"name": "sex", "constraints": {"enum": ["F", "M"]}, "dpqr": {"null": "cell", "otherwise": "drop"}},
@@ -42,6 +43,16 @@ def test_columns_show_values_and_rules_of_the_domain_file():
 def test_queries_stand_as_their_file_says_them():
     *_, queries = domain_section(documented()).parts
     assert list(queries.lines) == ['{"marginal": ["sex", "age"]}']
+
+
+def test_what_dpqr_toml_states_stands_beside_the_queries_and_is_no_warning():
+    found, said = documented(), "dpqr.toml states --dataset survey"
+    plan = found.plan | {"request": {**found.plan["request"], "notes": [said]}}
+    found = replace(found, record={**found.record, "plan": plan, "trust": [said, "one may fail"]})
+    assert [part.lines for part in domain_section(found).parts if ("Asked", said) in getattr(part, "lines", ())]
+    promise = release_page(found).sections[0]
+    (known,) = [part.lines for part in promise.parts if "one may fail" in getattr(part, "lines", ())]
+    assert known == ["one may fail"]
 
 
 def test_hashes_stand_beside_what_the_record_says_of_them(found):
