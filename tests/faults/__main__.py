@@ -35,6 +35,9 @@ FOLDERS = (
     "io/ledger",
     "io/journal",
     "io/tables/persons",
+    "io/tables",
+    "io/documents",
+    "app",
 )
 
 

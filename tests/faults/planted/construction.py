@@ -136,14 +136,9 @@ FAULTS = (
     *planted_in(
         "construction/noisy.py",
         ("widest = max((_relative", "widest = min((_relative", "the narrowest law serves for all"),
-        (
-            "np.where(again, np.nan, measured.law.tail(_BETA) * scale)",
-            "measured.law.tail(_BETA) * scale",
-            "an interval for a query that was measured twice",
-        ),
         ("LEVEL = Fraction(95, 100)", "LEVEL = Fraction(90, 100)", "intervals miss twice as often"),
-        ("measured.law.tail(_BETA)", "measured.law.tail(2 * _BETA)", "each side of an interval has all of beta"),
-        ("law.weighted_tail(_BETA)", "law.tail(_BETA)", "the tail of one draw serves for sums of many"),
+        ("law.tail(BETA * share)", "law.tail(2 * BETA * share)", "each side of an interval has all of beta"),
+        ("law.weighted_tail(BETA)", "law.tail(BETA)", "the tail of one draw serves for sums of many"),
         ("measured.law.deviation * scale", "measured.law.deviation", "a deviation in grid steps"),
         (
             "np.where(parts == np.round(parts), bounds, np.nextafter(bounds, away))",

@@ -119,7 +119,7 @@ FAULTS = (
         ("[_array(each) for each in entries.coords]", "[]", "coefficients may change their places"),
         ('"epsilon": _exact(plan.budget.epsilon), ', "", "a plan of another budget has the same digest"),
         ("_price(phase.price)]", "None]", "a plan of other prices has the same digest"),
-        (' of {__version__} "', ' "', "another version goes on with a run"),
+        ('form {FORM} of {__version__}"', 'form {FORM} of any"', "another version goes on with a run"),
     ),
     *planted_in(
         "io/journal/table_mark.py",
@@ -130,8 +130,8 @@ FAULTS = (
             "a table that is read otherwise has the same mark",
         ),
         (
-            "            mark.update(_file_digest(file.path))\n",
-            "            mark.update(file.path.encode())\n",
+            "else _file_digest(file.path))",
+            "else file.path.encode())",
             "another table under the same name has the same mark",
         ),
         (
@@ -139,7 +139,7 @@ FAULTS = (
             "        if chunk := opened.read(CHUNK):\n",
             "a table's mark ends with its first megabyte",
         ),
-        ("    if source.from_stdin:\n        return None\n", "", "standard input is marked"),
+        ("    if not source.repeatable:\n        return None\n", "", "standard input is marked"),
     ),
     *planted_in(
         "io/journal/transcript_file.py",

@@ -63,7 +63,7 @@ FAULTS = (
             "        if not entry.cost <= terms.limit:",
             "each run alone is held against the limit",
         ),
-        ("        held.spent = spent\n", "", "a reservation is not added to what is spent"),
+        ("        held.spent = held.spent + entry.cost\n", "", "a reservation is not added to what is spent"),
         ("        held.reservations += 1\n", "", "reservations are not counted"),
         (
             "if (entry.pricing is not None) != (terms.currency is PAIR):",

@@ -101,8 +101,8 @@ FAULTS = (
     ),
     *planted_in(
         "io/ledger/sqlite_ledger.py",
-        ("            require_unit(terms, unit)\n", "", "a reservation looks at no unit"),
-        ("            require_policy(terms, policy)\n", "", "a reservation looks at no policy"),
+        ("        require_unit(terms, self.unit)\n", "", "a reservation looks at no unit"),
+        ("        require_policy(terms, self.policy)\n", "", "a reservation looks at no policy"),
         ("            erase_key(transaction.connection, number)\n", "", "a settled run keeps its key"),
         (
             "store_key(transaction.connection, paid.number, _words(4))",
