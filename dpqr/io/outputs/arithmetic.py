@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def arithmetic() -> str:
 
     Where it and the versions are equal, the same draws give the same figures bit for bit.
     """
-    config: dict[str, Any] = np.show_config(mode="dicts")
+    config: Mapping[str, object] = np.show_config(mode="dicts")
     stated = {name: config.get(name) for name in ("SIMD Extensions", "Build Dependencies")}
     processors = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     settings = {name: os.environ.get(name) for name in THREADS}

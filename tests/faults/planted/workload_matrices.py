@@ -127,7 +127,7 @@ FAULTS = (
             "(sums / squares) @ sums.T",
             "an inverse forgets the groups' widths",
         ),
-        ("squares @ inverse - ((sums", "squares @ inverse + 0 * ((sums", "a variance forgets what the sums tell"),
+        ("own - (shared**2).sum(axis=1)", "own", "a variance forgets what the sums tell"),
     ),
     *planted_in(
         "workload/ranges.py",
