@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
+from dpqr.api.approval import Approval
 from dpqr.api.checks import Figure, Path, figure, text, truth
 from dpqr.api.policy_options import PolicyOptions, policy_fields
 from dpqr.api.shown import Receipt
@@ -17,7 +18,6 @@ from dpqr.api.withheld import withheld
 if TYPE_CHECKING:
     import pandas as pd
 
-    from dpqr.app.approval import Approved
     from dpqr.app.budget import PricedAccount
     from dpqr.io.ledger.chain import Mark
     from dpqr.io.ledger.sqlite_ledger import SqliteLedger
@@ -76,32 +76,6 @@ class Budget:
     def record(self) -> dict[str, Any]:
         """What `dpqr budget show --json` prints of it."""
         return self.priced.document()
-
-
-class Approval:
-    """One release that a ledger pays for, by a plan that somebody has approved; printed, it says what was approved."""
-
-    def __init__(self, approved: Approved) -> None:
-        self._approved = approved
-
-    @property
-    def sha256(self) -> str:
-        """The hash of the plan."""
-        return self._approved.sha256
-
-    @property
-    def text(self) -> Receipt:
-        """What was approved, in a few lines."""
-        from dpqr.report.plan_view import approved_view
-
-        found = self._approved
-        return Receipt.of(lambda: approved_view(found.plan, found.sha256, found.dataset, found.reason))
-
-    def __str__(self) -> str:
-        return str(self.text)
-
-    def __repr__(self) -> str:
-        return f"Approval({self.sha256[:12]})"
 
 
 class Ledger:

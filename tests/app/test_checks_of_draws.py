@@ -60,3 +60,9 @@ def test_where_the_record_was_made_nothing_may_differ_by_a_bit(evidence, monkeyp
 def test_a_plan_may_come_from_elsewhere(evidence, monkeypatch):
     monkeypatch.setattr(checks_of_draws, "same_documents", lambda *_: Sameness(compared=9, near=1))
     assert "8 of 9 values" in plan(evidence)
+
+
+def test_a_plan_under_another_seal(evidence):
+    evidence.document["plan"]["sha256"] = "0" * 64
+    with pytest.raises(GoalMissed, match="is not what its seal was made of"):
+        plan(evidence)

@@ -56,6 +56,17 @@ def test_another_plan_was_paid(evidence):
         ledger(stating(evidence, plan=plan))
 
 
+def test_an_entry_that_paid_for_other_draws_or_settled_them(evidence):
+    events, plan = evidence.document["events"], evidence.document["plan"]
+    evidence.document["plan"] = {**plan, "events": plan["events"][:-1]}
+    with pytest.raises(GoalMissed, match="paid for another plan"):
+        ledger(evidence)
+    evidence.document["plan"] = plan
+    paid = SimpleNamespace(events=evidence.events(events[:1]), settles=evidence.record.ledger.entry, number=9)
+    with pytest.raises(GoalMissed, match="entry 9 settled other events"):
+        _end(evidence, SimpleNamespace(entries=[paid]))
+
+
 def test_a_run_that_lost_draws_was_settled_as_planned(evidence):
     """A continued run pays for every planned draw, and its record names those that were made."""
     assert ledger(evidence).endswith("settled what was charged")

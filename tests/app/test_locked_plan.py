@@ -141,6 +141,11 @@ def test_differences_name_the_first_place():
     assert next(differences(1, True, "$")) == ("$", "1", "true")
 
 
+def test_figures_in_floating_point_agree_to_six_digits():
+    assert list(differences({"error": 1.0}, {"error": 1.0 + 1e-9}, "$")) == []
+    assert [path for path, *_ in differences({"error": 1.0}, {"error": 1.001}, "$")] == ["$.error"]
+
+
 def test_a_policy_that_came_later_is_found(desk):
     desk.run("budget", "init", "survey", "--eps", "5", "--ledger", "l.sqlite")
     paid = ("--dataset", "survey", "--ledger", "l.sqlite")

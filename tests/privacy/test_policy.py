@@ -179,3 +179,9 @@ def test_utf_8_may_be_stated_where_no_encoding_is_and_an_encoding_has_one_name()
     assert known_encoding("Windows-1252") == "cp1252"
     assert known_encoding("latin1") == known_encoding("L1") == "iso8859-1"
     assert known_encoding("klingon") == "klingon"
+
+
+def test_a_rule_of_two_persons_stays():
+    require_stricter(Policy(), Policy(approval=True))
+    with pytest.raises(BudgetRefused, match="asks for approvals, and stays so"):
+        require_stricter(Policy(approval=True), Policy())

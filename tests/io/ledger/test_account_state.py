@@ -8,10 +8,11 @@ import pytest
 from support.ledger_jobs import draws, ledger_in, reserve, rows, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger.account_state import OpenRun
+from dpqr.io.ledger.account_state import AccountState, OpenRun
 from dpqr.io.ledger.entry_codec import canonical
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.ledger import Entry
+from dpqr.privacy.reason import Reason
 
 HALF = ExponentialEvent(epsilon=Fraction(1, 2))
 FIRST, SECOND, THIRD = ("1" * 64, "2" * 64, "3" * 64)
@@ -214,3 +215,26 @@ def test_two_draws_are_not_begun_by_one_entry(ledger, paid):
         with pytest.raises(LedgerError, match="no single event"):
             found.begin(Entry(number=3, kind="draw", time="", events=events, run=paid.number, transcript=FIRST))
     assert found.events == ()
+
+
+@pytest.mark.parametrize(
+    ("plan", "asked", "found"),
+    [
+        (FIRST, {"by": "Ann"}, "M. Lee"),
+        (FIRST, {"by": "m.  LEE"}, "R. Jones"),
+        (FIRST, {"by": "Ann", "approved_by": "r. jones"}, "R. Jones"),
+        (FIRST, {"by": "Ann", "approved_by": "B. Smith"}, None),
+        (FIRST, {"by": " "}, None),
+        (FIRST, {"approved_by": "M. Lee"}, None),
+        (SECOND, {"by": "M. Lee"}, None),
+        (SECOND, {"by": "Ann"}, "M. Lee"),
+        (THIRD, {"by": "Ann"}, None),
+    ],
+)
+def test_an_approval_is_of_one_plan_by_somebody_else_than_who_asks(plan, asked, found):
+    held = AccountState(terms=terms(), approvals=[(FIRST, "M. Lee"), (FIRST, "R. Jones"), (SECOND, "M. Lee")])
+    if found is None:
+        with pytest.raises(BudgetRefused):
+            held.approval(plan, Reason(**asked))
+    else:
+        assert held.approval(plan, Reason(**asked)) == (plan, found)

@@ -6,6 +6,7 @@ import pytest
 from strategies.schedules.test_set_aside import BLOCKS, BUDGET, PROBLEM, roles
 
 from dpqr.errors import InfeasiblePlan
+from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import StopTest
@@ -129,3 +130,11 @@ def test_a_count_of_left_out_records_goes_with_it() -> None:
     assert plan.phases[0].noun == "left out"
     assert plan.schedule == CHOOSING
     assert len(BLOCKS) == plan.phases[1].count
+
+
+@pytest.mark.parametrize("asked", [{"share": Fraction(1, 50)}, {"certify": Fraction(1, 20)}], ids=["errors", "bounds"])
+def test_errors_are_planned_as_those_of_every_block(asked) -> None:
+    """One record moves the error of each block, by FINENESS at most."""
+    plan = planned(**asked)
+    (phase,) = plan.named("errors") or plan.named("bounds")
+    assert {event.sensitivity for event, _ in phase.events} == {FINENESS * len(plan.problem.workload.blocks)}

@@ -1,0 +1,36 @@
+"""Approval: what the Python interface returns of a release that somebody has approved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dpqr.api.shown import Receipt
+
+if TYPE_CHECKING:
+    from dpqr.app.approval import Approved
+
+
+class Approval:
+    """One release that a ledger pays for, by a plan that somebody has approved; printed, it says what was approved."""
+
+    def __init__(self, approved: Approved) -> None:
+        self._approved = approved
+
+    @property
+    def sha256(self) -> str:
+        """The hash of the plan."""
+        return self._approved.sha256
+
+    @property
+    def text(self) -> Receipt:
+        """What was approved, in a few lines."""
+        from dpqr.report.plan_view import approved_view
+
+        found = self._approved
+        return Receipt.of(lambda: approved_view(found.plan, found.sha256, found.dataset, found.reason))
+
+    def __str__(self) -> str:
+        return str(self.text)
+
+    def __repr__(self) -> str:
+        return f"Approval({self.sha256[:12]})"
