@@ -37,6 +37,12 @@ def test_a_sound_record(evidence):
     assert "give the stated epsilon under basic, advanced, optimal, zcdp, pld" in prices(evidence)
 
 
+def test_a_file_of_another_hash(evidence):
+    changed = edited(evidence, lambda document: document["hashes"].update({document["files"][0]: "0" * 64}))
+    with pytest.raises(GoalMissed, match="is not the file that the record was written for"):
+        files(changed)
+
+
 def test_a_figure_that_is_not_rounded_up(evidence):
     with pytest.raises(GoalMissed, match=r"0\.1 stands beside 1, and is not that number rounded up"):
         prices(edited(evidence, lambda d: d["plan"]["proved_epsilon"].update(float=0.1)))

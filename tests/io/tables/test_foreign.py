@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import warnings
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,6 +22,7 @@ from dpqr.errors import DataError, UsageFault
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.journal.table_mark import table_mark
 from dpqr.io.tables import foreign
+from dpqr.io.tables.foreign import ArrowFile, Workbook, _silently
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.points import require_public
 from dpqr.io.tables.source import TableSource
@@ -202,3 +204,30 @@ def test_a_workbook_built_to_fill_a_machine_is_not_read(tmp_path: Path, load: An
             part.write(bytes(2**20))
     with pytest.raises(DataError, match="unpacks to more than 100 times its size"):
         load(DOMAIN, tmp_path / "t.xlsx")
+
+
+def test_cells_of_a_workbook_are_text_and_may_be_missing_at_its_end(tmp_path):
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in (["a", "b"], [1, 2], [3]):
+        sheet.append(row)
+    book.save(tmp_path / "t.xlsx")
+    found = Workbook(str(tmp_path / "t.xlsx"), None)
+    assert (found.kind("a"), found.kind("b")) == (pa.large_string(), pa.large_string())
+    (batch,) = found.batches(["b"], 10)
+    assert batch.column(0).to_pylist() == ["2", None]
+
+
+def test_damaged_text_of_an_arrow_file_is_found_before_its_cells_are_read(tmp_path):
+    damaged = pa.StringArray.from_buffers(1, pa.py_buffer(bytes([0, 0, 0, 0, 1, 0, 0, 0])), pa.py_buffer(b"\xff"))
+    batch = pa.RecordBatch.from_arrays([damaged], names=["a"])
+    with pa.OSFile(str(tmp_path / "t.arrow"), "wb") as opened, pa.ipc.new_file(opened, batch.schema) as writer:
+        writer.write_batch(batch)
+    with pytest.raises(pa.ArrowInvalid, match="UTF8"):
+        list(ArrowFile(str(tmp_path / "t.arrow"), None).batches(["a"], 10))
+
+
+def test_what_a_library_warns_of_is_not_shown():
+    with warnings.catch_warnings(record=True) as seen:
+        _silently(lambda: warnings.warn("cell 987654321", stacklevel=1))
+    assert seen == []
