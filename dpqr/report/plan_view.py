@@ -41,7 +41,7 @@ def approved_view(plan: Plan, sha256: str, dataset: str, reason: Reason) -> Rend
         "Schedule",
         f"{plan.schedule.name}, {plan.roles.check.name} noise, charged by {plan.roles.accountant.name}",
     )
-    return facts((*_question(plan), means, *forecast, *_notes(plan), ("Plan", f"sha256 {sha256}"), approved))
+    return facts((*_question(plan), means, *forecast, *_notes(plan), ("Plan", sha256), approved))
 
 
 def _question(plan: Plan) -> Iterator[Fact]:

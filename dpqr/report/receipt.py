@@ -43,7 +43,7 @@ def _promise(release: Release) -> Iterator[Fact]:
 def plan_words(release: Release) -> str:
     """The hash of the plan, and who approved it."""
     approver = release.reason.approved_by
-    return plain(f"sha256 {release.planned}" + (f", approved by {approver}" if approver else ""))
+    return plain(release.planned + (f", approved by {approver}" if approver else ""))
 
 
 def _draws(release: Release) -> Iterator[Fact]:

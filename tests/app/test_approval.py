@@ -50,7 +50,7 @@ def test_only_an_approved_plan_is_paid(reviewed):
     record = json.loads((reviewed.path / "out" / "release.json").read_text())
     assert (record["by"], record["approved_by"], record["publisher"]) == ("Ann", "M. Lee", "An office")
     assert record["plan"]["sha256"] == digest
-    line = ["Plan", f"sha256 {digest}, approved by M. Lee"]
+    line = ["Plan", f"{digest}, approved by M. Lee"]
     assert line in record["receipt"]
     assert "approved by M. Lee" in made.err
     assert release(reviewed).code == 4, "one approval pays for one release"

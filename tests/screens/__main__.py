@@ -9,7 +9,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from screens.cases import CASES, SIZES, kept, prepare
+from screens.cases import CASES, SIZES, kept, masked, prepare
 from support.repeatable_noise import repeatable_noise
 
 TMUX = ("tmux", "-L", f"screens-{os.getpid()}")
@@ -37,7 +37,7 @@ def keep() -> None:
             for name, arguments in CASES.items():
                 target = kept(name, columns)
                 target.parent.mkdir(exist_ok=True)
-                target.write_text(typed(arguments, columns, lines, desk), encoding="utf-8")
+                target.write_text(masked(typed(arguments, columns, lines, desk)), encoding="utf-8")
 
 
 def typed(arguments: tuple[str, ...], columns: int, lines: int, desk: str) -> str:
