@@ -191,7 +191,7 @@ class Encoded:
     def looked_up(self, indices: Any, null: int) -> Encoded:
         """Rows by the place of their entry here, an Arrow array; `null` for rows without one. An entry that no row uses
         has no effect on any row's code."""
-        codes = np.append(self.codes.astype(np.int64), null)
+        codes = np.append(self.codes.astype(np.int32), np.int32(null))
         places = numpy_values(indices.cast("int64"), len(self.codes))
         return Encoded(codes[places], clean=self.clean and indices.null_count == 0)
 
