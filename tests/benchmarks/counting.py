@@ -2,11 +2,10 @@
 
 python tests/benchmarks/counting.py [--rows 1000000 10000000] [--folder DIR]
 
-The Parquet table has five label columns in dictionary form, four of whole numbers and one of dates, and is made up in
-`--folder`, or a temporary directory, 25 bytes a row. Each program runs in a process of its own; DuckDB codes the columns
-by SQL, has two threads and 2 GB, and its counts are compared with ours. Shown are wall and processor seconds and the
-peak of memory. Bars: at 10^8 rows at most 400 MB, a quarter of DuckDB's processor seconds and less than its wall time;
-growth from 10^6 rows on linear.
+The Parquet table has five label columns in dictionary form, four of whole numbers and one of dates. It is made up in
+`--folder`, or a temporary directory, 25 bytes a row. Each program runs in a process of its own; DuckDB codes the
+columns by SQL, has two threads and 2 GB. Shown are wall and processor seconds and the peak of memory. Bars: at 10^8
+rows at most 400 MB, a quarter of DuckDB's processor seconds and less than its wall time; linear from 10^6 rows on.
 """
 
 from __future__ import annotations
@@ -122,7 +121,7 @@ def alone(program: str, folder: Path) -> None:
 
 
 def agree(folder: Path) -> bool:
-    """Whether our exact counts of all pairs are those of numpy over the first piece of rows' codes by Arrow."""
+    """Whether our exact counts of one pair are those of Arrow and numpy."""
     from pyarrow import compute, parquet
 
     from dpqr.io.documents.domain import read_domain
