@@ -7,7 +7,6 @@ of any table.
 
 from __future__ import annotations
 
-import math
 import os
 
 import numpy as np
@@ -18,9 +17,9 @@ from dpqr.data.arrays import AnyArray
 from dpqr.data.histogram import DenseHistogram
 from dpqr.errors import AlreadyThere, UsageFault
 from dpqr.io.outputs.read_release import read_release
-from dpqr.io.tables.intake import tally
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.load import LoadedTable
+from dpqr.io.tables.tallies import tally
 from dpqr.noise.public import public_generator
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.problem import PredictionProblem
@@ -67,7 +66,7 @@ def _codes(problem: Problem | PredictionProblem, shape: tuple[int, ...]) -> list
 
 
 def _loaded(shape: tuple[int, ...], codes: list[AnyArray], limits: Limits) -> LoadedTable:
-    cells = tally(shape, math.prod(shape), limits.cells)
+    cells = tally(shape, limits.cells)
     cells.add(codes, len(codes[0]), None)
     nothing_dropped = DenseHistogram(np.zeros((), dtype=np.int64))
     return LoadedTable(counts=Private(cells.histogram()), dropped=Private(nothing_dropped))

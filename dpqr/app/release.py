@@ -187,6 +187,7 @@ def _opened(plan: Plan, run: PaidRun, held: Reading, progress: Progress, noise: 
         unit=problem.unit,
         noise=run.drawing(noise),
         declared=problem.declared,
+        asked=plan.column_sets,
         progress=progress.read,
     )
 

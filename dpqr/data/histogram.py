@@ -1,8 +1,9 @@
-"""Histogram: the database x in N^|X|, dense for small domains, sorted occupied cells otherwise; and its protocols."""
+"""Histogram: the database x in N^|X|, as all cells of small domains, sorted occupied cells, or joint counts of what is
+asked; and its protocols."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray, frozen
 from dpqr.data.marginals import dense_marginal, marginals, passes
+from dpqr.errors import InfeasiblePlan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,6 +92,57 @@ class SparseHistogram:
         cells = np.zeros(sizes, dtype=np.int64)
         np.add.at(cells.reshape(-1), index, self.counts)
         return cells
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupedHistogram:
+    """Joint counts of a few groups of columns, of which every asked marginal is a sum; no row is kept.
+
+    joints: counts of every cell by the group's axes, shape = sizes of these axes in that order, int64, read-only.
+
+    >>> table = GroupedHistogram((2, 2, 2), {(0, 1): np.array([[1, 2], [3, 4]]), (2,): np.array([4, 6])})
+    >>> table.marginal((1,)).tolist(), int(table.marginal(()))
+    ([4, 6], 10)
+    """
+
+    shape: tuple[int, ...]
+    joints: Mapping[Axes, IntArray] = field(repr=False)
+    _marginals: dict[Axes, IntArray] = field(default_factory=dict, repr=False)
+    _answers: dict[Hashable, IntArray] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        smallest_first = sorted(self.joints.items(), key=lambda one: one[1].size)
+        object.__setattr__(self, "joints", {axes: _whole(counts) for axes, counts in smallest_first})
+
+    def prefetch(self, groups: Sequence[Axes]) -> None:
+        members: dict[Axes, list[Axes]] = {}
+        for axes in dict.fromkeys(groups):
+            if axes not in self._marginals:
+                members.setdefault(self._group(axes), []).append(axes)
+        for group, inside in members.items():
+            _store_members(self._marginals, self.joints[group], group, inside)
+
+    def marginal(self, axes: Axes) -> IntArray:
+        if axes not in self._marginals:
+            self.prefetch([axes])
+        return self._marginals[axes]
+
+    def cached(self, question: Hashable, answer: Callable[[], IntArray]) -> IntArray:
+        return _cached(self._answers, question, answer)
+
+    def _group(self, axes: Axes) -> Axes:
+        """The smallest one that holds these.
+
+        Raises:
+            InfeasiblePlan: none does; which ones there are is public.
+        """
+        holding = next((group for group in self.joints if set(axes) <= set(group)), None)
+        if holding is None:
+            raise InfeasiblePlan(
+                f"a draw looks at the columns numbered {axes} together, which the plan does not foresee; a schedule "
+                "of your own states its `column_sets`, or leaves them out to have all rows kept"
+            )
+        return holding
 
 
 def _store_members(store: dict[Axes, IntArray], joint: IntArray, union: Axes, members: Sequence[Axes]) -> None:

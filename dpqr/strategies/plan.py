@@ -11,6 +11,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
+from dpqr.data.arrays import Axes
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
@@ -170,6 +171,17 @@ class Plan:
         return tuple(blocks for phase in self.named("opening") for blocks in phase.blocks)
 
     @property
+    def asked_columns(self) -> tuple[Axes, ...]:
+        """The columns of each block that is asked for, or that a phase names."""
+        named = [block.axes for phase in self.phases for blocks in phase.blocks for block in blocks]
+        return tuple(dict.fromkeys([*(block.axes for block in self.problem.workload.blocks), *named]))
+
+    @property
+    def column_sets(self) -> tuple[Axes, ...] | None:
+        """The columns that draws look at together, all of them; None: the schedule does not know beforehand."""
+        return self.schedule.column_sets(self) if isinstance(self.schedule, Foreseeing) else None
+
+    @property
     def rounds(self) -> int:
         """Planned rounds, each a selection and a measurement: T0."""
         return sum(phase.count for phase in self.named("selection"))
@@ -238,6 +250,15 @@ class Schedule(Planner, Protocol[S]):
 
     def after(self, state: S, finished: Round) -> S:
         """The state after one more round, which was made by the step that `next` gave for `state`."""
+        ...
+
+
+@runtime_checkable
+class Foreseeing(Protocol):
+    """A schedule that knows beforehand which columns its draws look at together: then no row needs to be kept."""
+
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        """All of them, where draws measure and select among the asked blocks: `plan.asked_columns`."""
         ...
 
 

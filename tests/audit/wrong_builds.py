@@ -158,14 +158,14 @@ def _answers(wrong: Callable[..., int]) -> Iterator[None]:
 def exact_total_in_decimals() -> Iterator[None]:
     """Every estimate carries the number of records behind its sixth digit; rounded to records it looks sound."""
     from dpqr.app import release
-    from dpqr.io.tables.intake import DenseTally
+    from dpqr.io.tables.tallies import GroupTally
 
     totals: list[int] = []
-    counted, written = DenseTally.histogram, release.write_release
+    counted, written = GroupTally.histogram, release.write_release
 
-    def histogram(self: DenseTally) -> Any:
+    def histogram(self: GroupTally) -> Any:
         found = counted(self)
-        totals.append(int(found.counts.sum()))
+        totals.append(int(found.marginal(())))
         return found
 
     def write(finished: Any, *given: Any, **named: Any) -> Any:
@@ -175,7 +175,7 @@ def exact_total_in_decimals() -> Iterator[None]:
         )
         return written(replace(finished, answers=answers), *given, **named)
 
-    with patch.object(DenseTally, "histogram", histogram), patch.object(release, "write_release", write):
+    with patch.object(GroupTally, "histogram", histogram), patch.object(release, "write_release", write):
         yield
 
 

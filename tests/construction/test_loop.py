@@ -16,7 +16,7 @@ from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import assemble
 from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
-from dpqr.data.histogram import DenseHistogram
+from dpqr.data.histogram import DenseHistogram, GroupedHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused
 from dpqr.noise.source import SeededNoise
@@ -29,14 +29,18 @@ from dpqr.strategies.checks import Laplace
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.error_bars import WithErrorBars
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.transcript import Step
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
 from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.matrix import Dense
+from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.workload import Workload
 
 SIZES = (4, 3, 2)
@@ -73,8 +77,9 @@ def planned(schedule, update, blocks, **more):
 
 
 def run(plan, seed=1, watcher=None, counts=COUNTS):
+    counts = DenseHistogram(counts) if isinstance(counts, np.ndarray) else counts
     guard = plan.roles.accountant.guard(plan.budget, plan.events)
-    draws = Draws(data=Private(DenseHistogram(counts)), accountant=guard, noise=SeededNoise(seed))
+    draws = Draws(data=Private(counts), accountant=guard, noise=SeededNoise(seed))
     return iterative_construction(draws, plan, watcher or Watcher([]))
 
 
@@ -291,3 +296,32 @@ def test_selection_and_measurement_are_charged_at_their_own_prices_and_told():
     measured = Laplace().event(finished.measurement.blocks, plan.problem.unit, PRICE)
     assert guard.charged == [ExponentialEvent(epsilon=Fraction(3)), measured]
     assert finished.charges == (1, 2)
+
+
+def prefixes(axis):
+    return QueryBlock(
+        name=f"up to {axis}", factors=(Factor(axes=(axis,), sizes=(SIZES[axis],), matrix=Prefix(SIZES[axis])),)
+    )
+
+
+@pytest.mark.parametrize(
+    ("schedule", "blocks"),
+    [
+        (Rounds(rounds=1), (*PAIRS, prefixes(0))),
+        (Rounds(rounds=1, opening=False), PAIRS),
+        (Strategy(), (prefixes(0), PAIRS[2])),
+        (Ordered(), (prefixes(0), prefixes(1))),
+        (Marginals(table=0), PAIRS),
+        (Marginals(), PAIRS),
+    ],
+)
+@pytest.mark.parametrize("certify", [None, Fraction(1, 10)])
+def test_what_a_schedule_foresees_is_all_that_its_draws_look_at(schedule, blocks, certify) -> None:
+    plan = planned(WithErrorBars(schedule=schedule, certify=certify), MultiplicativeWeights(), blocks)
+    groups = [axes for axes in plan.column_sets if len(axes) > 0]
+    whole = DenseHistogram(COUNTS)
+    grouped = GroupedHistogram(SIZES, {axes: whole.marginal(axes) for axes in groups})
+    outcomes = [run(plan, counts=counts) for counts in (whole, grouped)]
+    found, expected = ([one.measurement.values[0].tolist() for one in each.transcript.rounds] for each in outcomes)
+    assert found == expected
+    assert len(found) > 0

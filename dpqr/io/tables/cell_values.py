@@ -107,7 +107,20 @@ def place_whole(values: AnyArray, cuts: list[int]) -> AnyArray:
     """Places of integers, int64: -1 below the first cut, len(cuts) - 1 from the last cut on."""
     bounds = np.iinfo(values.dtype)
     reachable = [max(cut, int(bounds.min)) for cut in cuts if cut <= int(bounds.max)]
-    return _places(np.array(reachable, dtype=values.dtype), values)
+    thresholds = np.array(reachable, dtype=values.dtype)
+    if not reachable or reachable[-1] - reachable[0] > len(values):
+        return _places(thresholds, values)
+    return _looked_up(values, thresholds, max(reachable[0] - 1, int(bounds.min)), reachable[-1])
+
+
+def _looked_up(values: AnyArray, thresholds: AnyArray, lowest: int, highest: int) -> AnyArray:
+    """The same places from a table of those of lowest .. highest: several times faster. Unsigned, no difference of
+    two numbers of a type overflows."""
+    whole = np.dtype(f"u{values.dtype.itemsize}")
+    known = (np.arange(highest - lowest + 1, dtype=np.uint64) + np.uint64(lowest % 2**64)).astype(whole)
+    offsets = values.clip(lowest, highest).view(whole) - known[0]
+    found: AnyArray = _places(thresholds, known.view(values.dtype))[offsets]
+    return found
 
 
 def float_cuts(bins: Bins, dtype: np.dtype[Any]) -> AnyArray:
@@ -178,7 +191,7 @@ class Encoded:
     def looked_up(self, indices: Any, null: int) -> Encoded:
         """Rows by the place of their entry here, an Arrow array; `null` for rows without one. An entry that no row uses
         has no effect on any row's code."""
-        codes = np.append(self.codes.astype(np.int64), null)
+        codes = np.append(self.codes.astype(np.int32), np.int32(null))
         places = numpy_values(indices.cast("int64"), len(self.codes))
         return Encoded(codes[places], clean=self.clean and indices.null_count == 0)
 

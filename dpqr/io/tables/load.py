@@ -7,7 +7,6 @@ must fit together.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dpqr.data.arrays import Axes
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain, failing_attributes
 from dpqr.data.histogram import Counts, DenseHistogram
@@ -23,7 +23,7 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
 from dpqr.io.tables.foreign import unpacked_bytes
 from dpqr.io.tables.frames import frame_batches
-from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake, Tally, tally
+from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
@@ -32,6 +32,7 @@ from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import require_single_rows, wanted_columns
+from dpqr.io.tables.tallies import Tally, tally
 from dpqr.io.tables.text.csv_table import csv_batches
 from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -149,13 +150,15 @@ def load_table(
     declared: int | None = None,
     parts: int | None = None,
     slots: bool = False,
+    asked: Sequence[Axes] | None = None,
     progress: Progress = _silent,
 ) -> LoadedTable:
     """Count the table's rows by cell of `domain` and seal the result.
 
     A malformed row, and one with a cell whose rule is `drop`, is left out; all others count once (or as the count
     column says). Rows in any order, cut into batches and files in any way, give the same histogram. Memory does not
-    grow with the number of rows: 8 bytes a cell up to `dense_cells`, a multiple of the occupied cells beyond.
+    grow with the number of rows: 8 bytes a cell up to `dense_cells` (of the joint counts of what is asked, where it is
+    known), a multiple of the occupied cells beyond.
 
     Where the unit has a column, rows without a person are left out, and of each person's other rows K are kept by a
     uniform choice; order, batches and files do not change its law. Memory then grows with the persons, up to
@@ -165,6 +168,8 @@ def load_table(
     unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
     parts: the number of parts of which every record, or person, draws one (`Parts`), as a last axis of the counts.
     slots: whether that axis holds the order of the records instead (`Slots`); they are `declared` then.
+    asked: the columns that are looked at together, where all of them are known: then their joint counts may be all
+    that is kept. Without effect where there is a last axis.
     progress: receives how much was read, in percent (`Percent`).
 
     Raises: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
@@ -183,7 +188,7 @@ def load_table(
     if last is not None:
         require_single_rows(source)
     table = Batches(source=source, domain=domain, unit=unit, limits=limits)
-    return discreetly(lambda: _watched(table, noise, declared, last, progress), _unexpected)
+    return discreetly(lambda: _watched(table, noise, declared, last, asked, progress), _unexpected)
 
 
 def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:
@@ -193,7 +198,12 @@ def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: N
 
 
 def _watched(
-    table: Batches, noise: NoiseSource, declared: int | None, last: LastAxis | None, progress: Progress
+    table: Batches,
+    noise: NoiseSource,
+    declared: int | None,
+    last: LastAxis | None,
+    asked: Sequence[Axes] | None,
+    progress: Progress,
 ) -> LoadedTable:
     files, limits = table.source.files(), table.limits
     groups = 1 if table.unit.column is None else group_count(files, table.domain, limits)
@@ -202,15 +212,22 @@ def _watched(
     watch.begin()
     try:
         limits.require_bytes(size or 0)
-        return _load(replace(table, progress=watch.read), groups, noise, declared, last)
+        return _load(replace(table, progress=watch.read), groups, noise, declared, last, asked)
     finally:
         watch.end()
 
 
-def _load(table: Batches, groups: int, noise: NoiseSource, declared: int | None, last: LastAxis | None) -> LoadedTable:
+def _load(
+    table: Batches,
+    groups: int,
+    noise: NoiseSource,
+    declared: int | None,
+    last: LastAxis | None,
+    asked: Sequence[Axes] | None,
+) -> LoadedTable:
     domain, limits = table.domain, table.limits
     shape = domain.shape if last is None else (*domain.shape, last.count)
-    cells = tally(shape, math.prod(shape), dense_cells(table.source.files(), domain, limits))
+    cells = tally(shape, dense_cells(table.source.files(), domain, limits), asked if last is None else None)
     by_row = table.unit.column is None
     intake = RowIntake(cells=cells, last=last) if by_row else _of_persons(cells, table, groups, noise, last)
     failed: set[str] = set()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
+from dpqr.data.arrays import Axes
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, Candidate
@@ -74,6 +75,9 @@ class Rounds:
             epsilon=proved(roles.accountant, phases, budget),
             forecast=tuple(forecast(problem, roles, block, paid) for block in blocks),
         )
+
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        return plan.asked_columns
 
     def start(self, plan: Plan) -> Released:
         return Released()

@@ -76,6 +76,9 @@ class Strategy:
             notes=tuple(choice.sentence(problem, among=len(chosen)) for choice in chosen),
         )
 
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        return plan.asked_columns
+
     def start(self, plan: Plan) -> Progress:
         return Progress()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
+from dpqr.data.arrays import Axes
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
@@ -141,6 +142,9 @@ class Marginals:
             forecast=tuple(forecast(problem, roles, block, cut[2]) for block in problem.workload.blocks),
             notes=(SEARCH,),
         )
+
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        return plan.asked_columns
 
     def start(self, plan: Plan) -> MarginalsState:
         return Opening(plan=plan)

@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import islice
 from typing import ClassVar
 
+from dpqr.data.arrays import Axes
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles
@@ -71,6 +72,9 @@ class Ordered:
         if None not in refusals:
             return replace(direct, notes=(*direct.notes, f"no buckets: {'; '.join(sorted(map(str, refusals)))}"))
         return replace(staged, forecast=_forecast(staged), notes=(*direct.notes, _announced(staged)))
+
+    def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
+        return plan.asked_columns
 
     def start(self, plan: Plan) -> Released:
         return Released()

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpqr.data.histogram import DenseHistogram, SparseHistogram
-from dpqr.io.tables import intake as module
-from dpqr.io.tables.intake import DenseTally, SparseTally, tally
+from dpqr.data.histogram import DenseHistogram, GroupedHistogram, SparseHistogram
+from dpqr.io.tables import tallies as module
+from dpqr.io.tables.tallies import GroupTally, SparseTally, tally
 
 SHAPE = (3, 2, 4)
 ROWS = st.lists(st.tuples(*(st.integers(0, size - 1) for size in SHAPE), st.integers(0, 5)), max_size=40)
@@ -22,13 +22,15 @@ def test_rows_count_the_same_in_any_batches(rows, weighted, size, pending) -> No
     expected = np.zeros(SHAPE, dtype=np.int64)
     for *cell, count in rows:
         expected[tuple(cell)] += count if weighted else 1
-    for into in (DenseTally(SHAPE), SparseTally(SHAPE)):
+    for into in (GroupTally(SHAPE, [(0, 1, 2)]), GroupTally(SHAPE, [(0, 2), (1,)]), SparseTally(SHAPE)):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(module, "_LEAST_PENDING", pending)
             for start in range(0, len(rows), size):
                 add(into, rows[start : start + size], weighted=weighted)
             found = into.histogram()
-        assert (found.marginal((0, 1, 2)) == expected).all()
+        for axes in [(2, 0), (1,), ()] if isinstance(found, GroupedHistogram) else [(0, 1, 2)]:
+            summed = expected.sum(axis=tuple({0, 1, 2} - set(axes)))
+            assert (found.marginal(axes) == (summed.T if axes == (2, 0) else summed)).all()
 
 
 def test_sparse_cells_are_sorted_distinct_and_occupied() -> None:
@@ -45,10 +47,26 @@ def test_sparse_cells_are_sorted_distinct_and_occupied() -> None:
 
 
 def test_the_limit_decides() -> None:
-    assert isinstance(tally((2, 3), 6, 6).histogram(), DenseHistogram)
-    assert isinstance(tally((2, 3), 6, 5).histogram(), SparseHistogram)
+    assert isinstance(tally((2, 3), 6).histogram(), DenseHistogram)
+    assert isinstance(tally((2, 3), 5).histogram(), SparseHistogram)
+
+
+@pytest.mark.parametrize(
+    ("asked", "largest", "kind"),
+    [
+        ([(0, 1), (1, 2)], 2**20, GroupedHistogram),
+        ([(0, 1), (1, 2)], 2**12, SparseHistogram),
+        ([(2, 0, 1)], 2**30, DenseHistogram),
+        (None, 2**30, DenseHistogram),
+        (None, 2**20, SparseHistogram),
+    ],
+)
+def test_what_is_asked_decides_what_is_kept(asked, largest, kind) -> None:
+    shape = (2**6, 2**9, 2**8)
+    into = tally(shape, largest, asked) if kind is not DenseHistogram else tally((2**6, 2**9, 8), largest, asked)
+    assert isinstance(into.histogram(), kind)
 
 
 def test_nothing_counted() -> None:
     assert SparseTally((10,) * 30).histogram().marginal((4,)).tolist() == [0] * 10
-    assert DenseTally((2, 2)).histogram().counts.tolist() == [[0, 0], [0, 0]]
+    assert GroupTally((2, 2), [(0, 1)]).histogram().counts.tolist() == [[0, 0], [0, 0]]

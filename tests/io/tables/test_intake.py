@@ -8,9 +8,10 @@ import pyarrow as pa
 from dpqr.data.attribute import Attribute, Bins, Codes, Rule
 from dpqr.data.domain import Domain
 from dpqr.data.packing import Packing
-from dpqr.io.tables.intake import DenseTally, PersonIntake, RowIntake
+from dpqr.io.tables.intake import PersonIntake, RowIntake
 from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
+from dpqr.io.tables.tallies import tally
 from dpqr.noise.source import SeededNoise
 
 DOMAIN = Domain(
@@ -29,7 +30,7 @@ def batch(*rows):
 
 def of_persons(most=1, groups=1):
     return PersonIntake(
-        cells=DenseTally(DOMAIN.shape),
+        cells=tally(DOMAIN.shape, 2**20),
         packing=Packing(DOMAIN.shape),
         place=2,
         splitter=Splitter.draw(groups, SeededNoise(2)),
@@ -55,7 +56,7 @@ TABLE = (
 
 
 def test_rows_count_at_once() -> None:
-    intake = RowIntake(cells=DenseTally(DOMAIN.shape))
+    intake = RowIntake(cells=tally(DOMAIN.shape, 2**20))
     failed, cells = run(intake, *TABLE)
     assert (failed, int(cells.sum())) == (set(), 6)
     assert (intake.passes, intake.read, intake.units, intake.dropped) == (1, 9, 9, 3)
@@ -96,7 +97,7 @@ def test_all_rows_are_read_in_every_pass() -> None:
 
 def test_malformed_rows_are_records_that_are_left_out_and_belong_to_nobody() -> None:
     part = Records(TABLE[0], np.array([0, 5]))
-    intake = RowIntake(cells=DenseTally(DOMAIN.shape))
+    intake = RowIntake(cells=tally(DOMAIN.shape, 2**20))
     run(intake, part)
     assert (intake.read, intake.units, intake.dropped, intake.malformed) == (6, 6, 3, True)
     persons = of_persons()

@@ -1,0 +1,125 @@
+"""Tallies: count rows of codes, batch by batch, in memory free of the number of rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from dpqr.data.arrays import AnyArray, Axes, IntArray
+from dpqr.data.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram
+from dpqr.data.marginals import LARGEST_JOINT, passes
+from dpqr.data.packing import Packing
+
+_LEAST_PENDING = 2**15
+_NARROW = 2**31
+
+
+class Tally(Protocol):
+    """Counts records by cell. The result does not depend on the order or the batches in which rows come."""
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        """Count `rows` rows, given by one array of codes an attribute; counts: records a row, None for one each."""
+        ...
+
+    def histogram(self) -> Counts: ...
+
+
+class GroupTally:
+    """An array of every cell of each group of columns; a row's index in it is its codes in mixed radix."""
+
+    def __init__(self, shape: tuple[int, ...], groups: Sequence[Axes]) -> None:
+        self._shape = shape
+        self._cells = {axes: np.zeros(_cells(shape, axes), dtype=np.int64) for axes in groups}
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        for axes, cells in self._cells.items():
+            index: AnyArray = np.zeros(rows, dtype=np.int32 if cells.size < _NARROW else np.int64)
+            for axis in axes:
+                index *= self._shape[axis]
+                index += codes[axis].astype(index.dtype, copy=False)
+            if counts is None and cells.size <= rows:
+                cells += np.bincount(index, minlength=cells.size)
+            else:
+                np.add.at(cells, index, 1 if counts is None else counts)
+
+    def histogram(self) -> Counts:
+        joints = {axes: cells.reshape([self._shape[axis] for axis in axes]) for axes, cells in self._cells.items()}
+        everything = joints.get(tuple(range(len(self._shape))))
+        return GroupedHistogram(self._shape, joints) if everything is None else DenseHistogram(everything)
+
+
+class SparseTally:
+    """Sorted packed rows and their counts; new rows wait until they are as many as the cells, then are merged in.
+
+    So merging costs O(log) per row on the whole, and memory stays within a small multiple of the occupied cells.
+    """
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._packing = Packing(shape)
+        self._shape = shape
+        self._cells: tuple[AnyArray, IntArray] = (self._packing.empty(), np.zeros(0, dtype=np.int64))
+        self._waiting: list[tuple[AnyArray, IntArray]] = []
+        self._pending = 0
+
+    def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        words = self._packing.pack(codes, rows)
+        self._waiting.append((words, np.ones(rows, dtype=np.int64) if counts is None else counts))
+        self._pending += rows
+        if self._pending >= max(_LEAST_PENDING, len(self._cells[1])):
+            self._merge()
+
+    def _merge(self) -> None:
+        if self._waiting:
+            self._cells = merged(*self._joined())
+            self._pending = 0
+
+    def _joined(self) -> tuple[AnyArray, IntArray]:
+        """The cells and the rows that wait, which nothing else holds then: merging has their room."""
+        parts = [self._cells, *self._waiting]
+        self._cells, self._waiting = (self._packing.empty(), np.zeros(0, dtype=np.int64)), []
+        words = np.concatenate([part[0] for part in parts], axis=1)
+        return words, np.concatenate([part[1] for part in parts])
+
+    def histogram(self) -> SparseHistogram:
+        self._merge()
+        words, counts = self._cells
+        return SparseHistogram(self._shape, self._packing.unpack(words), counts)
+
+
+def merged(words: AnyArray, counts: IntArray) -> tuple[AnyArray, IntArray]:
+    """Distinct columns of `words` (shape (words a row, m), most significant word first), sorted, and their counts.
+
+    Rows that count nothing leave no cell.
+    """
+    if not counts.all():
+        words, counts = words[:, counts > 0], counts[counts > 0]
+    order = np.argsort(words[0]) if len(words) == 1 else np.lexsort(words[::-1])
+    words, counts = words[:, order], counts[order]
+    del order
+    starts = np.ones(len(counts), dtype=bool)
+    starts[1:] = (words[:, 1:] != words[:, :-1]).any(axis=0)
+    places = np.flatnonzero(starts)
+    return words[:, starts], np.add.reduceat(counts, places) if len(places) else counts
+
+
+def tally(shape: tuple[int, ...], largest: int, asked: Sequence[Axes] | None = None) -> Tally:
+    """Of groups of columns that hold all that is asked, or of all columns together, in at most `largest` cells; of the
+    occupied cells where these are more.
+
+    asked: columns that are looked at together; None: nobody knows beforehand.
+    """
+    everything = tuple(range(len(shape)))
+    joint = _cells(shape, everything)
+    groups = [everything]
+    if asked is not None and joint > LARGEST_JOINT:
+        groups = [tuple(sorted(union)) for union, _ in passes(shape, asked)]
+    if sum(_cells(shape, axes) for axes in groups) <= largest:
+        return GroupTally(shape, groups)
+    return GroupTally(shape, (everything,)) if joint <= largest else SparseTally(shape)
+
+
+def _cells(shape: tuple[int, ...], axes: Axes) -> int:
+    return math.prod(shape[axis] for axis in axes)
