@@ -19,7 +19,7 @@ from dpqr.app.requests import ReleaseRequest
 from dpqr.construction.forecast import Forecast, forecast, planned_runs
 from dpqr.construction.goal import Goal, smallest_epsilon
 from dpqr.construction.public_tables import PublicTable, made_up_tables
-from dpqr.construction.resources import Resources
+from dpqr.construction.resources import Resources, loop_seconds
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, UsageFault
@@ -113,10 +113,10 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     goal = None if request.goal is None else _goal(request.goal)
     first = planned(_at(request, request.epsilons[0] if request.epsilons else "1"))
     tables, notes = _tables(request, first.problem)
-    runs = len(tables) * (request.runs or planned_runs(len(tables)))
+    runs = len(tables) * (request.runs or planned_runs(first, len(tables)))
     if goal is not None and runs == 1:
         raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
-    seconds = runs * Resources.of(first).seconds
+    seconds = max(1.0, runs * loop_seconds(first))
 
     def made(epsilon: str) -> Forecast:
         simulated = counted(runs, "simulated release")
