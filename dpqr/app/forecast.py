@@ -42,8 +42,8 @@ PROXY = (
 )
 ASSUMED = "{records:,} records are assumed; --n N forecasts for another number"
 MADE_UP = (
-    "simulated on made-up tables, each with other skews and dependences; --proxy or --like, a table like yours, makes "
-    "the forecast narrower"
+    "simulated on made-up tables, from weak to strong skews and dependences; --proxy or --like, a table like yours, "
+    "makes the forecast narrower"
 )
 
 
@@ -65,7 +65,7 @@ class ForecastRequest:
     """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
 
     n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
-    earlier release with synthetic rows. runs: simulated releases on each public table; None: by the time of one.
+    earlier release with synthetic rows. runs: simulated releases on each public table; None: `planned_runs`.
     """
 
     release: ReleaseRequest

@@ -30,6 +30,12 @@ def test_several_epsilons_are_a_page_with_their_curve_and_figures():
     require_alone(text)
     require_accessible(text)
     assert [given["id"] for _, given, _ in Read(text).all_of("section")] == ["curve", "blocks", "basis"]
-    for words in ("At 2 epsilons", "epsilon 0.5: 0.8", "13.9 to 27", "&lt;pairs&gt;", "8 simulated releases of public.csv"):
+    for words in (
+        "At 2 epsilons",
+        "epsilon 0.5: 0.8",
+        "13.9 to 27",
+        "&lt;pairs&gt;",
+        "8 simulated releases of public.csv",
+    ):
         assert words in text
     assert "A FORECAST: nothing was drawn" in text
