@@ -35,9 +35,10 @@ def test_more_to_do_takes_more(desk):
 
 
 def test_refits_of_error_bars_take_time_beside_the_loop(desk):
-    desk.write(q__json={"domain": {"a": 5, "b": 5}, "queries": [{"marginals": [["a"], ["b"], ["a", "b"]]}]})
+    pairs = [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"], ["a", "c"]]
+    desk.write(q__json={"domain": dict.fromkeys("abcdefgh", 9), "queries": [{"marginals": pairs}]})
     bars, none = (
-        plan_release(PlanRequest(queries="q.json", epsilon="1", schedule="rounds", error_bars=bars))
+        plan_release(PlanRequest(queries="q.json", epsilon="1", schedule="marginals", error_bars=bars))
         for bars in ("free", "none")
     )
     assert Resources.of(bars).seconds > Resources.of(none).seconds
