@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dpqr.construction.forecast import Forecast
 from dpqr.privacy.budget import upward_text
-from dpqr.report.forecast_plot import HIGH, LOW, TITLE
+from dpqr.report.forecast_plot import HIGH, LOW
 from dpqr.report.forecast_view import MEASURE, basis, nine_of_ten
 from dpqr.report.page.drawing import FILL, PALE, WIDTH, drawn, figures, panel
 from dpqr.report.page.parts import Chart, Items, Page, Section, Table, Words
@@ -39,19 +39,22 @@ def curve_page(found: Sequence[Forecast], notes: Sequence[str]) -> Page:
 
 def _curve(found: Sequence[Forecast]) -> Chart:
     """The mean, and the band of nine releases in ten."""
-    epsilons = [float(one.epsilon) for one in found]
+    epsilons, means = [float(one.epsilon) for one in found], [one.error.mean for one in found]
+    ends = (0, -1)
 
     def draw(figure: Figure) -> None:
-        axes = panel(figure, 50, 4, WIDTH - 66, 180)
-        low, high = ([one.over_n.at_most(end) for one in found] for end in (LOW, HIGH))
+        axes = panel(figure, 66, 4, WIDTH - 82, 180)
+        low, high = ([one.error.at_most(end) for one in found] for end in (LOW, HIGH))
         axes.fill_between(epsilons, low, high, color=PALE)
-        axes.plot(epsilons, [one.over_n.mean for one in found], color=FILL, marker="o")
+        axes.plot(epsilons, means, color=FILL, marker="o")
         figures(axes, "x", log=True)
         figures(axes, "y", log=True)
-        axes.set_xlabel("epsilon")
+        axes.set_xticks([epsilons[end] for end in ends], [upward_text(found[end].epsilon) for end in ends])
+        axes.set_yticks([means[end] for end in ends], [amount(means[end]) for end in ends])
+        axes.set(xlabel="epsilon", ylabel="mean error, records")
 
-    words = "; ".join(f"epsilon {upward_text(one.epsilon)}: {one.over_n.mean:.3g}" for one in found)
-    alt = f"{TITLE}; the band holds 9 of 10 releases; both axes logarithmic. {words}."
+    words = "; ".join(f"epsilon {upward_text(one.epsilon)}: {amount(one.error.mean)}" for one in found)
+    alt = f"Mean error of the questions, in records, by epsilon; the band holds 9 of 10 releases; both axes logarithmic. {words}."
     return drawn(draw, height=230, alt=alt, salt="curve")
 
 

@@ -32,7 +32,7 @@ def test_several_epsilons_are_a_page_with_their_curve_and_figures():
     assert [given["id"] for _, given, _ in Read(text).all_of("section")] == ["curve", "blocks", "basis"]
     for words in (
         "At 2 epsilons",
-        "epsilon 0.5: 0.8",
+        "epsilon 0.5: 20; epsilon 1: 10",
         "13.9 to 27",
         "&lt;pairs&gt;",
         "8 simulated releases of public.csv",
