@@ -54,8 +54,8 @@ def _curve(found: Sequence[Forecast]) -> Chart:
         axes.set(xlabel="epsilon", ylabel="mean error, records")
 
     words = "; ".join(f"epsilon {upward_text(one.epsilon)}: {amount(one.error.mean)}" for one in found)
-    alt = f"Mean error of the questions, in records, by epsilon; the band holds 9 of 10 releases; both axes logarithmic. {words}."
-    return drawn(draw, height=230, alt=alt, salt="curve")
+    what = "Mean error of the questions, in records, by epsilon; the band holds 9 of 10 releases"
+    return drawn(draw, height=230, alt=f"{what}; both axes are logarithmic. {words}.", salt="curve")
 
 
 def _means(found: Sequence[Forecast]) -> Table:
