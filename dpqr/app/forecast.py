@@ -19,7 +19,7 @@ from dpqr.app.requests import ReleaseRequest
 from dpqr.construction.forecast import Forecast, forecast, planned_runs
 from dpqr.construction.goal import Goal, smallest_epsilon
 from dpqr.construction.public_tables import PublicTable, made_up_tables
-from dpqr.construction.resources import Resources
+from dpqr.construction.resources import Resources, loop_seconds
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, UsageFault
@@ -42,8 +42,8 @@ PROXY = (
 )
 ASSUMED = "{records:,} records are assumed; --n N forecasts for another number"
 MADE_UP = (
-    "simulated on made-up tables, each with other skews and dependences; --proxy or --like, a table like yours, makes "
-    "the forecast narrower"
+    "simulated on made-up tables, from weak to strong skews and dependences; --proxy or --like, a table like yours, "
+    "makes the forecast narrower"
 )
 
 
@@ -65,7 +65,7 @@ class ForecastRequest:
     """A forecast of releases. release: what they have in common. epsilons: of each; none where a goal is stated.
 
     n: the number of records to forecast for. proxy: a table that the caller declares public; like: directory of an
-    earlier release with synthetic rows. runs: simulated releases on each public table; None: by the time of one.
+    earlier release with synthetic rows. runs: simulated releases on each public table; None: `planned_runs`.
     """
 
     release: ReleaseRequest
@@ -113,10 +113,10 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
     goal = None if request.goal is None else _goal(request.goal)
     first = planned(_at(request, request.epsilons[0] if request.epsilons else "1"))
     tables, notes = _tables(request, first.problem)
-    runs = len(tables) * (request.runs or planned_runs(len(tables)))
+    runs = len(tables) * (request.runs or planned_runs(first, len(tables)))
     if goal is not None and runs == 1:
         raise UsageFault("--runs 1: one simulated release shows no spread, so no confidence; state 2 or more")
-    seconds = runs * Resources.of(first).seconds
+    seconds = max(1.0, runs * loop_seconds(first))
 
     def made(epsilon: str) -> Forecast:
         simulated = counted(runs, "simulated release")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from dpqr.app.budget import configured_ledger
 from dpqr.app.documents import write_new
 from dpqr.construction.answered import answered
+from dpqr.construction.forecast import Forecast
 from dpqr.construction.release import Release
 from dpqr.construction.resources import Resources
 from dpqr.errors import UsageFault
@@ -20,6 +21,7 @@ from dpqr.io.outputs.read_answers import all_answers
 from dpqr.io.outputs.read_release import ReleaseFiles, read_release, release_around
 from dpqr.io.outputs.registry import Stated, registry_text
 from dpqr.privacy.ledger import Account, Entry
+from dpqr.report.page.curve_page import curve_page
 from dpqr.report.page.plan_page import plan_page
 from dpqr.report.page.release_page import release_page
 from dpqr.report.page.render import html, require_extra
@@ -104,6 +106,11 @@ def plan_html(plan: Plan, taken: Resources, parts: Mapping[str, Any] | None = No
         parts: what else stands in the document, as for `save_plan`: the page shows the hash of both together.
     """
     return html(plan_page(sealed(plan_document(plan) | dict(parts or {})), plan_facts(plan, taken)))
+
+
+def curve_html(found: Sequence[Forecast], notes: Sequence[str]) -> str:
+    """Forecasts by epsilon as a page. UsageFault where the extra is not installed."""
+    return html(curve_page(found, notes))
 
 
 def reported_files(files: ReleaseFiles, ledger: str | None = None, anchor: str | None = None) -> Reported:

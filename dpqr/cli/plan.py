@@ -51,10 +51,17 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
         option(
             "--like", metavar="DIR", callback=options.named, help="Simulate on an earlier release's synthetic rows."
         ),
-        option("--runs", metavar="N", type=Whole(1, 10_000), help="Simulated releases on each table. [default: 8; 3]"),
+        option(
+            "--runs", metavar="N", type=Whole(1, 10_000), help="Simulated releases on each table. [default: 8 on one]"
+        ),
         option("--top", metavar="N", type=Whole(min=1), default=TOP, help=f"Queries to show, worst first. [{TOP}]"),
         option("--svg", metavar="FILE", callback=options.named, help="Write the plot into this new file."),
-        option("--html", metavar="FILE", callback=options.named, help="Write the plan as a page (dpqr[report])."),
+        option(
+            "--html",
+            metavar="FILE",
+            callback=options.named,
+            help="Write a page: the plan, or error by epsilon (dpqr[report]).",
+        ),
     )
 
 
@@ -105,19 +112,19 @@ def command(
         like=wanted.like,
         runs=wanted.runs,
     )
-    place = _place(out, wanted.html, request)
+    place = _place(out, request)
     outlook = forecast_releases(request, remarks(display.progress))
     _show(outlook, wanted, display)
     if place:
         _save(outlook, place)
 
 
-def _place(out: str | None, html: str | None, request: ForecastRequest) -> SingleFile | None:
+def _place(out: str | None, request: ForecastRequest) -> SingleFile | None:
     """Where the plan goes, looked at before anything is simulated."""
     from dpqr.app.locked_plan import plan_file
 
-    if (out or html) and len(request.epsilons) > 1:
-        raise click.UsageError(f"{'--out' if out else '--html'} writes one plan; give one epsilon, or a goal")
+    if out and len(request.epsilons) > 1:
+        raise click.UsageError("--out writes one plan; give one epsilon, or a goal")
     return None if out is None else plan_file(out)
 
 
@@ -142,7 +149,6 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     """The plan, where there is one epsilon, and the forecast: stdout."""
     from dpqr.app.documents import write_new
     from dpqr.app.forecast import outlook_document
-    from dpqr.app.report import plan_html
     from dpqr.cli.screen import Screen
     from dpqr.cli.streams import product, product_json, rendered
     from dpqr.report.forecast_plot import forecast_svg
@@ -152,8 +158,7 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
     if wanted.svg:
         write_new(wanted.svg, forecast_svg(found), "--svg")
     if wanted.html:
-        (point,) = outlook.points
-        write_new(wanted.html, plan_html(point.plan, point.resources, _parts(outlook)), "--html")
+        write_new(wanted.html, _page(outlook), "--html")
     if display.as_json:
         product_json(outlook_document(outlook))
         return
@@ -162,3 +167,13 @@ def _show(outlook: Outlook, wanted: Forecasting, display: groups.Display) -> Non
         product("")
     view = forecast_view(found, outlook.notes, outlook.goal, top=wanted.top, seconds=outlook.seconds)
     product(rendered(view, sys.stdout, screen.color))
+
+
+def _page(outlook: Outlook) -> str:
+    """Of the plan; of the errors by epsilon, where there are several."""
+    from dpqr.app.report import curve_html, plan_html
+
+    if len(outlook.points) > 1:
+        return curve_html([point.forecast for point in outlook.points], outlook.notes)
+    (point,) = outlook.points
+    return plan_html(point.plan, point.resources, _parts(outlook))

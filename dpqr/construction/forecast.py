@@ -34,7 +34,8 @@ class Tuning:
     """How much is simulated for one plan: the same everywhere, so that a forecast is."""
 
     single: int = 8  # runs where there is one table
-    each: int = 3  # runs on each of several
+    each: int = 1  # runs on each of several
+    closed: int = 24  # runs on all tables together, where there is a closed form: they show the spread alone
 
 
 TUNING = Tuning()
@@ -124,11 +125,14 @@ def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None)
     Privacy:
         Public: plan, tables and noise are. Nothing is charged to any budget.
     """
-    each = runs or planned_runs(len(tables))
+    each = runs or planned_runs(plan, len(tables))
     answers = np.array([block.rows for block in plan.problem.workload.blocks], dtype=np.float64)
     reach, records = reaches(plan), np.array([max(1, table.records) for table in tables], dtype=np.float64)
     errors = np.array(
-        [[simulated_errors(plan, table, plan.problem.seed + run) for run in range(each)] for table in tables]
+        [
+            [simulated_errors(plan, table, plan.problem.seed + place * each + run) for run in range(each)]
+            for place, table in enumerate(tables)
+        ]
     )
     closed = closed_form(plan)
     over_n = (errors * answers / reach).mean(axis=2) / records[:, None]
@@ -150,8 +154,10 @@ def forecast(plan: Plan, tables: Sequence[PublicTable], runs: int | None = None)
     )
 
 
-def planned_runs(tables: int) -> int:
+def planned_runs(plan: Plan, tables: int) -> int:
     """On each table."""
+    if closed_form(plan) is not None:
+        return max(1, TUNING.closed // tables)
     return TUNING.single if tables == 1 else TUNING.each
 
 
@@ -188,11 +194,11 @@ def _expected(errors: FloatArray, closed: FloatArray | None, least: FloatArray |
         errors: shape (tables, runs, figures). closed: known means, shape (figures,).
         least: a deviation is at least so many means: that of as many independent errors, which few runs may hide.
     """
-    by_table = errors.mean(axis=1)
-    means = np.exp(np.log(np.maximum(by_table, 1e-12)).mean(axis=0)) if closed is None else closed
-    within = errors.var(axis=1, ddof=1).mean(axis=0) if errors.shape[1] > 1 else np.zeros(errors.shape[2])
-    between = by_table.var(axis=0, ddof=1) if len(errors) > 1 and closed is None else np.zeros(errors.shape[2])
-    deviations = np.sqrt(np.maximum(within, (least * means) ** 2) + between)
+    by_table = np.maximum(errors.mean(axis=1), 1e-12)
+    means = np.exp(np.log(by_table).mean(axis=0)) if closed is None else closed
+    runs = errors.reshape(-1, errors.shape[2])
+    spread = runs.var(axis=0, ddof=1) if len(runs) > 1 else np.zeros(errors.shape[2])
+    deviations = np.sqrt(np.maximum(spread, (least * means) ** 2))
     return [Expected(mean=float(mean), deviation=float(spread)) for mean, spread in zip(means, deviations, strict=True)]
 
 

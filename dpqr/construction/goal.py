@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from dpqr.construction.forecast import Expected, Forecast
+from dpqr.construction.forecast import BlockError, Expected, Forecast
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.privacy.budget import upward_text
 
@@ -56,18 +56,28 @@ class Goal:
 
     def reached(self, found: Forecast) -> float:
         """What stays below the goal's figure with the goal's confidence. UsageFault: no block has such a name."""
-        if not self.names:
-            return (found.over_n if self.relative else found.error).at_most(self.confidence)
+        return self._worst(found).at_most(self.confidence)
+
+    def typical(self, found: Forecast) -> float:
+        """The mean of the same error."""
+        return self._worst(found).mean
+
+    def _worst(self, found: Forecast) -> Expected:
+        """Of the errors that shall keep the goal, the one that is furthest from it."""
+        errors = [self._of(block, found.records) for block in self._named(found)]
+        mean = found.over_n if self.relative else found.error
+        return max(errors or [mean], key=lambda error: error.at_most(self.confidence))
+
+    def _named(self, found: Forecast) -> list[BlockError]:
         known = {block.name: block for block in found.blocks}
-        reached = []
         for name in self.names:
             if name not in known:
                 raise UsageFault(f"--for {name}: no query has this name; known: {', '.join(list(known)[:8])}")
-            block = known[name]
-            scale = block.over_n(found.records) / block.error.mean if self.relative and block.error.mean else 1.0
-            error = Expected(mean=block.error.mean * scale, deviation=block.error.deviation * scale)
-            reached.append(error.at_most(self.confidence))
-        return max(reached)
+        return [known[name] for name in self.names]
+
+    def _of(self, block: BlockError, records: int) -> Expected:
+        scale = block.over_n(records) / block.error.mean if self.relative and block.error.mean else 1.0
+        return Expected(mean=block.error.mean * scale, deviation=block.error.deviation * scale)
 
 
 def smallest_epsilon(forecast: Forecaster, goal: Goal) -> Forecast:

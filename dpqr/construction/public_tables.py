@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, IntArray
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import Counts, DenseHistogram, SparseHistogram
 from dpqr.noise.public import PublicGenerator, public_generator
@@ -18,17 +18,22 @@ from dpqr.noise.public import PublicGenerator, public_generator
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/forecast.py --half set`; figures: tests/benchmarks/RESULTS.md, "Forecast"."""
+    """Laws of made-up columns: set on skews and dependences of 16 published tables (`tests/benchmarks/real_tables.py`).
+    Figures: tests/benchmarks/RESULTS.md, "Forecast"."""
 
-    tables: int = 3  # made-up tables, each with its own skews and dependences
-    rows: int = 1_000_000  # rows drawn at most; of more records each row stands for several
-    classes: int = 6  # latent classes
-    skew: tuple[float, float] = (0.5, 2.5)  # exponent of a column's Zipf law, uniform between these
-    dependence: tuple[float, float] = (0.2, 0.8)  # part of a column's cells that follow the class, uniform
+    tables: int = 8  # made-up tables, each with its own skews and dependences
+    rows: int = 300_000  # rows drawn at most; of more records each row stands for several
+    decay: tuple[float, float] = (1.7, 9.0)  # from the most to the least frequent cell; a table's own, between these
+    unlike: float = 0.7  # deviation of the logarithm of a column's decay from its table's
+    bend: tuple[float, float] = (0.5, 1.2)  # exponent of the rank in a column's law; small: few cells hold most records
+    factors: int = 2  # hidden normal factors that columns depend on
+    independence: tuple[float, float] = (0.13, 0.6)  # a table's own; 0: columns are functions of the factors
     dense: int = 2**20  # cells of a histogram that is kept dense
 
 
 TUNING = Tuning()
+GOLDEN = (math.sqrt(5) - 1) / 2
+"""Its multiples, without their whole parts, spread evenly, and in another order than the multiples of a fraction."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -67,16 +72,17 @@ class PublicTable:
 
 
 def made_up_tables(domain: Domain, records: int, seed: int) -> tuple[PublicTable, ...]:
-    """Tables of skewed columns that depend on each other through latent classes, each with other skews.
+    """Tables of skewed columns that depend on each other through hidden factors, each more or less than the others.
 
     Why: how far a model is from a table depends on how much the records gather in few cells and on how columns depend
     on each other. Nothing public says either, so both are drawn, and the spread over the tables is part of a forecast.
     """
-    rows = min(records, TUNING.rows)
+    rows, count = min(records, TUNING.rows), TUNING.tables
     tables = []
-    for place in range(TUNING.tables):
+    for place in range(count):
         generator = public_generator(seed + place)
-        codes = possible_rows(domain, _latent_classes(generator, rows, domain.shape), generator)
+        skew, apart = (place + 0.5) / count, (place * GOLDEN + 0.5) % 1.0
+        codes = possible_rows(domain, _columns(generator, rows, domain.shape, skew, apart), generator)
         tables.append(PublicTable.of(f"made-up table {place + 1}", domain.shape, np.stack(codes, axis=1), records))
     return tuple(tables)
 
@@ -98,20 +104,41 @@ def possible_rows(domain: Domain, codes: list[AnyArray], generator: PublicGenera
     return [column[chosen] for column in codes]
 
 
-def _latent_classes(generator: PublicGenerator, rows: int, shape: tuple[int, ...]) -> list[AnyArray]:
-    """One column an attribute: a part of its cells has the order of values of the record's class, the others one order
-    for all."""
-    odds = np.arange(TUNING.classes, 0, -1, dtype=np.float64)
-    classes = generator.choice(TUNING.classes, rows, p=odds / odds.sum())
+def _columns(
+    generator: PublicGenerator, rows: int, shape: tuple[int, ...], skew: float, apart: float
+) -> list[AnyArray]:
+    """One column an attribute, by a Gaussian copula.
+
+    Args:
+        skew, apart: where the table's decay and independence lie between their ends, from 0 to 1.
+    """
+    from scipy.special import ndtr
+
+    decay, power = _between(TUNING.decay, skew), _between(TUNING.independence, apart)
+    factors = generator.standard_normal((rows, TUNING.factors))
     columns: list[AnyArray] = []
     for size in shape:
-        skew, share = generator.uniform(*TUNING.skew), generator.uniform(*TUNING.dependence)
-        law = 1.0 / np.arange(1, size + 1) ** skew
-        ranks = generator.choice(size, rows, p=law / law.sum())
-        orders = np.stack([generator.permutation(size) for _ in range(TUNING.classes + 1)])
-        follows = np.where(generator.random(rows) < share, classes, TUNING.classes)
-        columns.append(orders[follows, ranks])
+        ends = _law(generator, size, decay).cumsum()
+        direction = generator.standard_normal(TUNING.factors)
+        loading = generator.random() ** power
+        common = factors @ (direction * (loading / np.linalg.norm(direction)))
+        scores = ndtr(common + math.sqrt(1.0 - loading**2) * generator.standard_normal(rows))
+        columns.append(np.minimum(np.searchsorted(ends / ends[-1], scores), size - 1))
     return columns
+
+
+def _law(generator: PublicGenerator, size: int, decay: float) -> FloatArray:
+    """Frequencies of a column's cells, which fall with the distance from the most frequent one, shape (size,)."""
+    own = decay * math.exp(TUNING.unlike * generator.standard_normal())
+    distance = np.abs(np.arange(size) - generator.integers(size))
+    ranks = np.argsort(np.argsort(distance, kind="stable")) / (size + 2)
+    law: FloatArray = np.exp(-own * ranks ** generator.uniform(*TUNING.bend))
+    return law
+
+
+def _between(ends: tuple[float, float], part: float) -> float:
+    """On a logarithmic scale."""
+    return float(ends[0] * (ends[1] / ends[0]) ** part)
 
 
 def _scaled(counts: AnyArray, records: int) -> AnyArray:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from dpqr.construction.refits import can_refit
 from dpqr.strategies.plan import Plan
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.naming import detailed_rows, named_axes
@@ -22,6 +23,8 @@ class Tuning:
     """For each block of the workload."""
     candidate: float = 3e-4
     """For each block and each round that may choose it."""
+    refits: float = 1.0
+    """The refits of error bars, over what the rounds take."""
     answer: float = 9e-7
     """For each answer."""
     cell: float = 1e-7
@@ -64,14 +67,23 @@ class Resources:
     @classmethod
     def of(cls, plan: Plan, form: Form | None = None) -> Resources:
         """Of a run by `plan` whose answers go to a file of that form; None: to the screen."""
-        workload = plan.problem.workload
-        work = len(workload.blocks) * (TUNING.block + TUNING.candidate * plan.rounds)
+        refits = TUNING.refits if plan.error_bars and can_refit(plan) is None else 0.0
         return cls(
-            seconds=TUNING.start + work + TUNING.answer * workload.rows,
+            seconds=TUNING.start + loop_seconds(plan) + refits * _rounds_seconds(plan),
             reading=TUNING.cell * 10**6 * len(plan.problem.domain.attributes),
             memory=TUNING.program + plan.bytes,
             files=_file_bytes(plan, form) if form else None,
         )
+
+
+def loop_seconds(plan: Plan) -> float:
+    """Of one processor, for the draws, the updates and the answers, without the program's start and error bars."""
+    workload = plan.problem.workload
+    return _rounds_seconds(plan) + TUNING.block * len(workload.blocks) + TUNING.answer * workload.rows
+
+
+def _rounds_seconds(plan: Plan) -> float:
+    return TUNING.candidate * len(plan.problem.workload.blocks) * plan.rounds
 
 
 def _file_bytes(plan: Plan, form: Form) -> int:

@@ -43,31 +43,37 @@ def _head(found: Sequence[Forecast], goal: Goal | None, seconds: float) -> Itera
     first = found[0]
     if goal is not None:
         yield "Goal", goal.words
-        yield (
-            "Epsilon",
-            f"{upward_text(first.epsilon)} is the smallest that is forecast to keep it: {_kept(first, goal)}",
-        )
+        yield "Epsilon", _kept(first, goal)
     yield "Error", MEASURE
-    over = f"over {counted(first.runs, 'simulated release')} of {', '.join(first.tables)} ({first.records:,} records)"
-    yield "Basis", f"a closed form for the means, spreads {over}" if first.closed else over
+    yield "Basis", basis(first)
     for one in found:
         mean = amount(one.error.mean)
-        spread = "one run shows no spread" if one.runs == 1 else f"{_range(one.error)} in 9 of 10 releases"
+        spread = "one run shows no spread" if one.runs == 1 else f"{nine_of_ten(one.error)} in 9 of 10 releases"
         figures = f"mean of the blocks {mean} ({spread}), L1 / n {one.over_n.mean:.3g}"
         yield f"eps {upward_text(one.epsilon)}", f"{one.schedule}: {figures}"
     if seconds:
         yield "Time", f"about {seconds_words(seconds)} of one processor for the forecast of one epsilon"
 
 
+def basis(found: Forecast) -> str:
+    """What a forecast was simulated on."""
+    tables = found.tables[0] if len(found.tables) == 1 else counted(len(found.tables), "made-up table")
+    over = f"over {counted(found.runs, 'simulated release')} of {tables} ({found.records:,} records)"
+    return f"a closed form for the means, spreads {over}" if found.closed else over
+
+
 def _kept(found: Forecast, goal: Goal) -> str:
-    return f"{goal.reached(found):.4g}{' n' if goal.relative else ' records'}"
+    """The epsilon, the goal's own figure there, and the mean, which is below it."""
+    head = f"{upward_text(found.epsilon)} is the smallest that is forecast to keep it"
+    mean = f"{goal.typical(found):.4g}{' n' if goal.relative else ' records'} on average"
+    return f"{head}: {mean}, at most {goal.reached(found):.4g} with probability {float(goal.confidence):g}"
 
 
 def _single(found: Forecast, blocks: Sequence[BlockError]) -> Table:
     table = _table("answers", "error", "in 9 of 10 releases", "L1 / n")
     for block in blocks:
         over_n = f"{block.over_n(found.records):.3g}"
-        table.add_row(_name(block), f"{block.answers:,}", amount(block.error.mean), _range(block.error), over_n)
+        table.add_row(_name(block), f"{block.answers:,}", amount(block.error.mean), nine_of_ten(block.error), over_n)
     return table
 
 
@@ -91,7 +97,8 @@ def _name(block: BlockError) -> Text:
     return Text(plain(block.name))
 
 
-def _range(error: Expected) -> str:
+def nine_of_ten(error: Expected) -> str:
+    """The range of one release."""
     return f"{amount(error.at_most(LOW))} to {amount(error.at_most(HIGH))}"
 
 

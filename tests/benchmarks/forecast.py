@@ -1,14 +1,18 @@
 """The forecast of errors beside measured ones, and the inverse: a line a table, epsilon and public table.
 
-python tests/benchmarks/forecast.py [--half set|report] [--eps 0.1 1 10] [--runs 3] [--tables NAME ...] [--inverse]
-    [--adult FOLDER] [--skew LOW HIGH] [--dependence LOW HIGH]
+python tests/benchmarks/forecast.py [--tables NAME ...] [--eps 0.1 1 10] [--runs N] [--adult FOLDER]
+    [--inverse | --made-up set|report [--count 20]]
 
-Error: mean over the marginals of the L1 error over n. Fixed: `--schedule strategy`, a closed form. Otherwise
-`--schedule auto`, forecast from made-up tables (none), from a proxy (the other half of Adult's rows; another draw of
-the same maker) and from an earlier release at epsilon 1 (like). Measured errors have other seeds than forecasts.
---inverse: goals are what the table itself keeps with confidence 0.95 at some epsilon, which was then needed.
-Constants (`dpqr.construction.public_tables.TUNING`) are set on one half of the shapes and reported on the other;
---skew and --dependence try others. FOLDER holds adult-coded.csv, W-small.json and W-all2.json.
+Error: mean over the marginals of the L1 error over n. Half of a table's rows is released, the other half is its proxy.
+Fixed: `--schedule strategy`, a closed form. Otherwise `--schedule auto`, forecast from made-up tables (none), from the
+proxy and from an earlier release at epsilon 1 (like). Measured errors have other seeds than forecasts.
+
+--inverse: goals are what the table itself keeps with confidence 0.95 at some epsilon, which was then needed. self: the
+forecast is simulated on the released table itself, so that nothing but few runs and the search are left to err.
+--made-up: from made-up tables alone, over published tables (`real_tables.py`, which --tables takes too) and made-up
+ones (`marginals/shapes.py`). Constants of `dpqr.construction.public_tables.TUNING` were set on one half and are
+reported on the other.
+FOLDER holds adult-coded.csv, W-small.json and W-all2.json.
 """
 
 from __future__ import annotations
@@ -19,29 +23,32 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
-from shapes import SHAPES, made
+from real_tables import REAL, real_table
+from shapes import HALVES, REPORTING, SETTING, SHAPES
 from task import Task, read_task
 
-import dpqr.construction.public_tables as public_tables
 from dpqr.app.forecast import ForecastRequest, GoalRequest, forecast_releases
 from dpqr.app.planning import plan_release, read_documents
 from dpqr.app.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.forecast import simulated_errors
-from dpqr.construction.public_tables import PublicTable
+from dpqr.construction.forecast import forecast, simulated_errors
+from dpqr.construction.public_tables import PublicTable, made_up_tables
 from dpqr.io.tables.source import STDIN, TableSource
 
-HALVES = {
-    "set": ("thousand", "skewed", "triples", "two-columns"),
-    "report": ("adult W-small", "adult W-all2", "few-records", "independent", "chain", "one-column"),
-}
+TABLES = ("adult W-small", "adult W-all2", "few-records", "independent", "chain", "one-column")
+MADE = SHAPES | SETTING | REPORTING
 DELTA, SEED, CONFIDENCE = "1e-9", 1000, 0.95
+EPSILONS, GOALS = ["0.1", "1", "10"], ["0.3", "3"]
+LARGEST = 10**6
+"""Codes of a table: larger ones are left out of --made-up."""
 
 
 class Unwatched:
@@ -55,7 +62,7 @@ class Case:
 
     def __init__(self, name: str, adult: Path | None, folder: Path) -> None:
         self.name, self.folder, self.like = name, folder, folder / "like"
-        self.task, proxy = adult_halves(name, adult) if name.startswith("adult") else redrawn(name)
+        self.task, proxy = halves(whole(name, adult))
         for task, place in ((self.task, folder), (proxy, folder / "proxy")):
             place.mkdir(exist_ok=True)
             task.written(place)
@@ -73,14 +80,15 @@ class Case:
         errors = [simulated_errors(plan, self.true, seed + run) * answers for run in range(runs)]
         return np.mean(errors, axis=1) / self.task.records
 
-    def asked(self, schedule: str, basis: str, runs: int | None, **more: object) -> ForecastRequest:
+    def asked(self, schedule: str, basis: str, **more: object) -> ForecastRequest:
         source = TableSource(paths=(STDIN,))
         public = {
             "proxy": {"proxy": TableSource(paths=(str(self.folder / "proxy" / "table.csv"),))},
+            "self": {"proxy": TableSource(paths=(str(self.folder / "table.csv"),))},
             "like": {"like": str(self.earlier())} if basis == "like" else {},
         }
         run = ReleaseRequest(source=source, plan=self.request(schedule))
-        return ForecastRequest(release=run, n=self.task.records, runs=runs, **public.get(basis, {}), **more)
+        return ForecastRequest(release=run, n=self.task.records, **public.get(basis, {}), **more)
 
     def earlier(self) -> Path:
         if not self.like.exists():
@@ -90,27 +98,36 @@ class Case:
         return self.like
 
 
-def adult_halves(name: str, adult: Path | None) -> tuple[Task, Task]:
-    """Half of the rows is the table, the other half its proxy."""
+def whole(name: str, adult: Path | None) -> Task:
+    """A table of twice the rows that are released."""
+    if "/" in name:
+        return real_table(name)
+    if not name.startswith("adult"):
+        maker, rows, sizes, ways = MADE[str(name)]
+        codes = maker(np.random.default_rng([*name.encode()]), 2 * rows, sizes)
+        named = {f"c{place:02}": size for place, size in enumerate(sizes)}
+        return Task(name=name, sizes=named, codes=codes, marginals=tuple(combinations(named, ways)))
     if adult is None:
         raise SystemExit(f"{name}: needs --adult FOLDER")
-    task = read_task(adult / "adult-coded.csv", adult / f"{name.split()[1]}.json")
+    return read_task(adult / "adult-coded.csv", adult / f"{name.split()[1]}.json")
+
+
+def halves(task: Task) -> tuple[Task, Task]:
+    """Half of the rows is the table, the other half its proxy."""
     order = np.random.default_rng(1).permutation(task.records)
     one, other = np.array_split(task.codes[order], 2)
     return replace(task, codes=one), replace(task, codes=other)
 
 
-def redrawn(name: str) -> tuple[Task, Task]:
-    task, (maker, rows, sizes, _) = made(name), SHAPES[name]
-    return task, replace(task, codes=maker(np.random.default_rng(2), rows, sizes))
+SCHEDULES = (("strategy", ("fixed",)), ("auto", ("none", "proxy", "like")))
 
 
 def compared(case: Case, epsilon: str, runs: int) -> Iterator[tuple[str, float]]:
     """Forecast over measured, by what the forecast rests on; a line each."""
-    for schedule, bases in (("strategy", ("fixed",)), ("auto", ("none", "proxy", "like"))):
+    for schedule, bases in SCHEDULES:
         true = float(case.measured(schedule, epsilon, runs).mean())
         for basis in bases:
-            found = forecast_releases(case.asked(schedule, basis, runs, epsilons=(epsilon,))).points[0].forecast
+            found = forecast_releases(case.asked(schedule, basis, epsilons=(epsilon,))).points[0].forecast
             words = f"measured {true:.5f} forecast {found.over_n.mean:.5f}"
             named = f"{case.name:14} eps {epsilon:>4} {found.schedule:10} {basis:6} {words}"
             if true > 0:  # else no run had any noise
@@ -118,52 +135,94 @@ def compared(case: Case, epsilon: str, runs: int) -> Iterator[tuple[str, float]]
                 yield basis, found.over_n.mean / true
 
 
-def inverted(case: Case, runs: int) -> Iterator[tuple[str, float, float]]:
+def inverted(case: Case, needed: str, runs: int | None) -> Iterator[tuple[str, float, float]]:
     """Epsilon that was found over the one that was needed, and the share of ten runs that kept the goal."""
-    for schedule, bases in (("strategy", ("fixed",)), ("auto", ("none", "proxy", "like"))):
-        for needed in ("0.3", "3"):
-            most = float(np.quantile(case.measured(schedule, needed, 40), CONFIDENCE))
-            for basis in bases:
-                goal = GoalRequest(relative=repr(most))
-                found = forecast_releases(case.asked(schedule, basis, runs, goal=goal)).points[0].forecast.epsilon
-                kept = float((case.measured(schedule, str(float(found)), 10, SEED + 100) <= most).mean())
-                ratio = float(found) / float(needed)
-                words = f"needed {needed} found {float(found):.3g} ratio {ratio:.2f} kept {kept:.0%}"
-                print(f"{case.name:14} {schedule:10} {basis:6} L1 / n {most:.4f} {words}", flush=True)
-                yield basis, ratio, kept
+    for schedule, bases in (SCHEDULES[0], ("auto", ("self", *SCHEDULES[1][1]))):
+        true = case.measured(schedule, needed, 40)
+        most = float(np.quantile(true, CONFIDENCE))
+        for basis in bases:
+            goal = GoalRequest(relative=repr(most))
+            found = forecast_releases(case.asked(schedule, basis, runs=runs, goal=goal)).points[0].forecast.epsilon
+            there = forecast_releases(case.asked(schedule, basis, runs=runs, epsilons=(needed,))).points[0].forecast
+            mean, high = there.over_n.mean / true.mean(), there.over_n.at_most(Fraction(str(CONFIDENCE))) / most
+            kept = float((case.measured(schedule, str(float(found)), 10, SEED + 100) <= most).mean())
+            ratio = float(found) / float(needed)
+            words = f"needed {needed} found {float(found):.3g} ratio {ratio:.2f} kept {kept:.0%}"
+            errors = f"there: mean {mean:.2f} goal {high:.2f}"
+            print(f"{case.name:14} {schedule:10} {basis:6} L1 / n {most:.4f} {words}; {errors}", flush=True)
+            yield basis, ratio, kept
+
+
+def unseen(name: str, adult: Path | None, epsilons: list[str]) -> Iterator[tuple[str, float, float]]:
+    """Forecast from made-up tables alone over measured, and the logarithm of it over the forecast's own spread."""
+    task = whole(name, adult)
+    if task.records * len(task.sizes) > LARGEST:
+        return
+    queries = {"domain": task.sizes, "queries": [{"marginals": [list(names) for names in task.marginals]}]}
+    document, shape = {"dpqr": "queries/1", **queries}, tuple(task.sizes.values())
+    true = PublicTable.of(name, shape, task.codes)
+    for epsilon in epsilons:
+        plan = plan_release(PlanRequest(queries=document, epsilon=epsilon, delta=DELTA))
+        answers = np.array([block.rows for block in plan.problem.workload.blocks])
+        errors = [simulated_errors(plan, true, SEED + run) * answers for run in range(2)]
+        measured = float(np.mean(errors)) / task.records
+        found = forecast(plan, made_up_tables(plan.problem.domain, task.records, plan.problem.seed)).over_n
+        ratio, spread = found.mean / max(measured, 1e-9), math.log1p(found.deviation / found.mean)
+        told = f"measured {measured:.5f} forecast {found.mean:.5f} +- {found.deviation:.5f} ratio {ratio:.2f}"
+        print(f"{name:24} n {task.records:6} {len(shape):2} columns eps {epsilon:>4} {told}", flush=True)
+        yield epsilon, ratio, abs(math.log(max(ratio, 1e-9))) / spread
+
+
+def sampled(half: str, count: int) -> list[str]:
+    """Published and made-up tables by turns, in a public order."""
+    generator = np.random.default_rng(5)
+    kinds = (REAL[half], HALVES["setting" if half == "set" else "reporting"])
+    orders = [generator.permutation(kind).tolist() for kind in kinds]
+    return [name for pair in zip(*orders, strict=False) for name in pair][:count]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--half", choices=HALVES, default="report")
     parser.add_argument("--tables", nargs="+")
-    parser.add_argument("--eps", nargs="+", default=["0.1", "1", "10"])
-    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--eps", nargs="+")
+    parser.add_argument("--runs", type=int)
     parser.add_argument("--adult", type=Path)
     parser.add_argument("--inverse", action="store_true")
-    parser.add_argument("--skew", nargs=2, type=float, default=public_tables.TUNING.skew)
-    parser.add_argument("--dependence", nargs=2, type=float, default=public_tables.TUNING.dependence)
+    parser.add_argument("--made-up", choices=("set", "report"))
+    parser.add_argument("--count", type=int, default=20)
     given = parser.parse_args()
-    skew, dependence = tuple(given.skew), tuple(given.dependence)
-    public_tables.TUNING = replace(public_tables.TUNING, skew=skew, dependence=dependence)
+    names = given.tables or (sampled(given.made_up, given.count) if given.made_up else TABLES)
     found: dict[str, list[tuple[float, ...]]] = {}
-    for name in given.tables or HALVES[given.half]:
-        with tempfile.TemporaryDirectory() as folder:
-            case = Case(name, given.adult, Path(folder))
-            lines = inverted(case, given.runs) if given.inverse else each(case, given.eps, given.runs)
-            for basis, *figures in lines:
-                found.setdefault(basis, []).append(tuple(figures))
+    for name in names:
+        for basis, *figures in lines(name, given):
+            found.setdefault(basis, []).append(tuple(figures))
     for basis, figures in found.items():
-        ratios = [one[0] for one in figures]
-        spread = math.exp(float(np.mean(np.abs(np.log(ratios)))))
-        worst = max(ratios, key=lambda ratio: abs(math.log(ratio)))
-        kept = f", goal kept in {np.mean([one[1] for one in figures]):.0%} of the runs" if given.inverse else ""
-        print(f"{basis:6} {len(ratios)} ratios, typically within a factor {spread:.2f}, worst {worst:.2f}{kept}")
+        print(f"{basis:6} {summary([one[0] for one in figures])}{second(given, [one[-1] for one in figures])}")
 
 
-def each(case: Case, epsilons: list[str], runs: int) -> Iterator[tuple[str, float]]:
-    for epsilon in epsilons:
-        yield from compared(case, epsilon, runs)
+def lines(name: str, given: argparse.Namespace) -> Iterator[tuple[str, *tuple[float, ...]]]:
+    if given.made_up:
+        yield from unseen(name, given.adult, given.eps or EPSILONS)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        case = Case(name, given.adult, Path(folder))
+        for epsilon in given.eps or (GOALS if given.inverse else EPSILONS):
+            found = inverted(case, epsilon, given.runs) if given.inverse else compared(case, epsilon, given.runs or 3)
+            yield from found
+
+
+def summary(ratios: list[float]) -> str:
+    logs = np.log(np.maximum(ratios, 1e-9))
+    within = " ".join(f"{np.mean(np.abs(logs) < math.log(factor)):.0%}" for factor in (1.3, 1.6, 2.0))
+    typical, middle, worst = np.exp([np.mean(np.abs(logs)), np.mean(logs), logs[np.argmax(np.abs(logs))]])
+    head = f"{len(ratios)} ratios, typically within {typical:.2f}, middle {middle:.2f}, worst {worst:.2f}"
+    return f"{head}; within 1.3, 1.6, 2: {within}"
+
+
+def second(given: argparse.Namespace, figures: list[float]) -> str:
+    if given.inverse:
+        return f"; goal kept in {np.mean(figures):.0%} of the runs"
+    return f"; {np.mean(np.array(figures) < 1.645):.0%} in 9 of 10" if given.made_up else ""
 
 
 if __name__ == "__main__":

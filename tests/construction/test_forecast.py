@@ -61,10 +61,23 @@ def test_without_a_closed_form_the_forecast_is_simulated():
     assert closed_form(plan) is None
     assert closed_mean(plan) is None
     found = forecast(plan, tables())
-    assert (found.closed, found.runs, found.records) == (False, 3 * planned_runs(3), 2000)
-    assert found.tables == ("made-up table 1", "made-up table 2", "made-up table 3")
-    by_table = [np.mean([simulated_errors(plan, table, seed) for seed in range(3)], axis=0) for table in tables()]
+    assert (found.closed, found.runs, found.records) == (False, len(tables()), 2000)
+    assert found.tables == tuple(f"made-up table {number}" for number in range(1, len(tables()) + 1))
+    by_table = [simulated_errors(plan, table, seed) for seed, table in enumerate(tables())]
     assert [block.error.mean for block in found.blocks] == pytest.approx(np.exp(np.log(by_table).mean(axis=0)))
+
+
+def test_a_closed_form_is_run_more_often_for_its_spread_than_a_simulation_for_its_mean():
+    fixed, adaptive = planned(), planned("marginals", queries=QUERIES[1:])
+    assert [planned_runs(fixed, count) for count in (1, 8, 100)] == [24, 3, 1]
+    assert [planned_runs(adaptive, count) for count in (1, 8)] == [8, 1]
+
+
+def test_the_spread_of_a_forecast_is_over_tables_and_noise():
+    plan = planned("marginals", queries=QUERIES[1:])
+    found = forecast(plan, tables()[:3])
+    each = [simulated_errors(plan, table, seed).mean() for seed, table in enumerate(tables()[:3])]
+    assert found.error.deviation == pytest.approx(np.std(each, ddof=1))
 
 
 def test_a_forecast_repeats_and_falls_with_epsilon():

@@ -71,6 +71,13 @@ def test_more_confidence_takes_a_larger_epsilon():
     assert found[0] < found[1] < found[2]
 
 
+def test_the_mean_is_below_the_goal_by_the_margin_of_its_confidence():
+    goal = Goal(most=3.0, names=("one", "two"))
+    found = smallest_epsilon(Forecaster(deviation=0.5), goal)
+    assert goal.typical(found) == found.blocks[1].error.mean
+    assert goal.typical(found) < goal.reached(found) <= 3.0
+
+
 def test_a_goal_that_nothing_keeps_is_refused():
     with pytest.raises(InfeasiblePlan, match="no epsilon up to 1000 keeps the goal, the blocks' mean error"):
         smallest_epsilon(Forecaster(floor=5.0), Goal(most=3.0))

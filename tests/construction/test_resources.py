@@ -10,7 +10,7 @@ from support.paid_releases import Unwatched
 from dpqr.app.planning import plan_release
 from dpqr.app.release import release
 from dpqr.app.requests import OutputRequest, PlanRequest, ReleaseRequest
-from dpqr.construction.resources import FORMS, Resources
+from dpqr.construction.resources import FORMS, Resources, loop_seconds
 from dpqr.io.tables.source import TableSource
 
 
@@ -32,6 +32,17 @@ def test_more_to_do_takes_more(desk):
     assert small.memory < large.memory
     assert small.files < large.files
     assert small.reading < large.reading
+
+
+def test_refits_of_error_bars_take_time_beside_the_loop(desk):
+    pairs = [["a", "b"], ["c", "d"], ["e", "f"], ["g", "h"], ["a", "c"]]
+    desk.write(q__json={"domain": dict.fromkeys("abcdefgh", 9), "queries": [{"marginals": pairs}]})
+    bars, none = (
+        plan_release(PlanRequest(queries="q.json", epsilon="1", schedule="marginals", error_bars=bars))
+        for bars in ("free", "none")
+    )
+    assert Resources.of(bars).seconds > Resources.of(none).seconds
+    assert loop_seconds(bars) == loop_seconds(none)
 
 
 def test_nothing_is_written_to_the_screen(desk):

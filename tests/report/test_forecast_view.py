@@ -35,7 +35,7 @@ def test_several_have_a_column_each_and_a_plot():
 def test_a_goal_is_said_with_what_is_reached():
     text = shown(forecasts(2), goal=Goal(most=10.0), seconds=12.0)
     assert "Goal     the blocks' mean error is at most 10 records with probability 0.95" in text
-    assert "Epsilon  2 is the smallest that is forecast to keep it: 6.584 records" in text
+    assert "Epsilon  2 is the smallest that is forecast to keep it: 3.75 records on average, at most 6.584 with" in text
     assert "Time     about 10 s of one processor for the forecast of one epsilon" in text
 
 
