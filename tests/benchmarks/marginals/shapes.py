@@ -13,54 +13,22 @@ import argparse
 import statistics
 import tempfile
 from collections.abc import Callable
-from itertools import combinations, pairwise
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
+from makers import bayes, chain, classes, copula, duplicates, hidden, independent, labels, mixture, skewed
 from methods import Contest, Run
 from task import Task
 
 Table = Callable[[np.random.Generator, int, tuple[int, ...]], np.ndarray]
+Shape = tuple[Table, int, tuple[int, ...], int]
+"""Maker of codes, records, sizes of the columns, ways of the marginals."""
 
 MIXED, SKEWED = (4, 6, 8, 10, 12, 20, 30, 40), (100, 100, 50, 50, 20, 20, 10, 10, 5, 5)
 
 
-def zipf(generator: np.random.Generator, rows: int, size: int, skew: float = 1.0) -> np.ndarray:
-    odds = 1 / np.arange(1, size + 1) ** skew
-    return generator.choice(size, rows, p=odds / odds.sum())
-
-
-def independent(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
-    """Columns that tell nothing of each other."""
-    return np.stack([zipf(generator, rows, size) for size in sizes], axis=1)
-
-
-def classes(generator: np.random.Generator, rows: int, sizes: tuple[int, ...], skew: float = 1.0) -> np.ndarray:
-    """Six latent classes, each with its own order of every column's values; 40 % of the cells ignore the class."""
-    latent = generator.choice(6, rows, p=np.arange(6, 0, -1) / 21)
-    columns = []
-    for size in sizes:
-        orders = np.stack([generator.permutation(size) for _ in range(6)])
-        value = zipf(generator, rows, size, skew)
-        columns.append(np.where(generator.random(rows) < 0.6, orders[latent, value], value))
-    return np.stack(columns, axis=1)
-
-
-def skewed(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
-    """The same with a few values that nearly all records have."""
-    return classes(generator, rows, sizes, skew=2.5)
-
-
-def chain(generator: np.random.Generator, rows: int, sizes: tuple[int, ...]) -> np.ndarray:
-    """Each column copies 70 % of the one before it."""
-    columns = [zipf(generator, rows, sizes[0], 0.5)]
-    for before, size in pairwise(sizes):
-        fresh = zipf(generator, rows, size, 0.5)
-        columns.append(np.where(generator.random(rows) < 0.7, columns[-1] * size // before, fresh))
-    return np.stack(columns, axis=1)
-
-
-SHAPES: dict[str, tuple[Table, int, tuple[int, ...], int]] = {
+SHAPES: dict[str, Shape] = {
     "few-records": (classes, 500, MIXED, 2),
     "thousand": (chain, 1_000, (12,) * 12, 2),
     "independent": (independent, 20_000, (*MIXED, 50, 80), 2),
@@ -72,11 +40,40 @@ SHAPES: dict[str, tuple[Table, int, tuple[int, ...], int]] = {
     "one-column": (independent, 5_000, (200,), 1),
     "two-columns": (classes, 20_000, (500, 400), 2),
 }
-"""Maker of codes, records, sizes of the columns, ways of the marginals."""
+
+REAL_LOOKING = (copula, bayes, mixture, labels, hidden, duplicates)
+ROWS, COLUMNS = (300, 1_000, 3_000, 10_000, 30_000, 100_000, 300_000), (4, 6, 9, 13, 19, 28, 41)
+"""Ends of strata; a half has every maker in every stratum of rows, and in every one of columns, once."""
+
+WIDTHS = ((2, 2), (2, 5), (2, 16), (2, 40), (5, 100))
+"""Least and largest size of a column; the last one for tables of at most 12 columns."""
+
+
+def half(name: str, step: int) -> dict[str, Shape]:
+    """A set of tables, named after it and their maker; another name gives other sizes, skews and dependences."""
+    strata = len(ROWS) - 1
+    found = {}
+    for place, maker in enumerate(REAL_LOOKING):
+        for stratum in range(strata):
+            label = f"{name}-{maker.__name__}-{stratum + 1}"
+            generator = np.random.default_rng([*label.encode()])
+            rows = int(np.exp(generator.uniform(*np.log(ROWS[stratum : stratum + 2]))))
+            wide = (place + step * stratum) % strata
+            columns = int(generator.integers(*COLUMNS[wide : wide + 2]))
+            least, most = WIDTHS[generator.integers(len(WIDTHS) - (columns > 12))]
+            sizes = np.round(np.exp(generator.uniform(np.log(least), np.log(most), columns))).astype(int)
+            found[label] = (maker, rows, tuple(sizes.tolist()), 3 if columns <= 8 else 2)
+    return found
+
+
+SETTING, REPORTING = half("setting", 1), half("reporting", 5)
+"""Constants are set on the first and reported on the second."""
+
+HALVES = {"setting": tuple(SETTING), "reporting": tuple(REPORTING)}
 
 
 def made(name: str) -> Task:
-    maker, rows, sizes, ways = SHAPES[name]
+    maker, rows, sizes, ways = (SHAPES | SETTING | REPORTING)[name]
     codes = maker(np.random.default_rng([*name.encode()]), rows, sizes)
     named = {f"c{place:02}": size for place, size in enumerate(sizes)}
     return Task(name=name, sizes=named, codes=codes, marginals=tuple(combinations(named, ways)))
