@@ -106,8 +106,8 @@ class RowFit:
     Sweeps over all attributes end when one brings little.
 
     Why: rows that are drawn have sampling error. A tree that holds few of the measured marginals makes rows that are
-    far from the answers, and one that holds more takes many times as long to fit. Row weights by iterative proportional fitting (Deming and Stephan 1940) must
-    be resampled, which loses most of their accuracy.
+    far from the answers, and one that holds more takes many times as long to fit. Row weights by iterative proportional
+    fitting (Deming and Stephan 1940) must be resampled, which loses most of their accuracy.
 
     shape: sizes of all attributes. wanted: tables over groups of attributes, of as many records as there are rows.
     fixed: regions that no record enters or leaves, so that public facts about them stay true.
@@ -120,8 +120,8 @@ class RowFit:
         (PrivSyn, many moves at once).
 
     >>> codes = np.zeros((4, 2), dtype=np.int64, order="F")
-    >>> RowFit(shape=(2, 2), wanted={(0, 1): np.array([[2.0, 0.0], [0.0, 2.0]])}).run(codes) > 0
-    True
+    >>> RowFit(shape=(2, 2), wanted={(0, 1): np.array([[2.0, 2.0], [0.0, 0.0]])}).run(codes)
+    2
     """
 
     shape: tuple[int, ...]

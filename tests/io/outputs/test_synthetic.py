@@ -31,7 +31,10 @@ class Unsampleable:
         return np.zeros(block.rows)
 
 
-def over(release, domain, tensor, blocks=(QueryBlock(name="records"),)):
+RECORDS = (QueryBlock(name="records"),)
+
+
+def over(release, domain, tensor, blocks=RECORDS):
     problem = replace(release.plan.problem, domain=domain, workload=Workload(blocks))
     return replace(release, plan=replace(release.plan, problem=problem), hypothesis=TinyHypothesis(tensor))
 
