@@ -35,8 +35,9 @@ class Contrasts(Dense):
     def of(size: int) -> Contrasts:
         """The contrasts of a column of at least two cells."""
         steps = np.arange(1, size)
-        rows = np.tril(np.ones((size - 1, size), dtype=np.int64)) - np.eye(size - 1, size, 1, dtype=np.int64) * (
-            steps[:, None]
+        rows = (
+            np.tril(np.ones((size - 1, size), dtype=np.int64))
+            - np.eye(size - 1, size, 1, dtype=np.int64) * (steps[:, None])
         )
         norms = np.sqrt(steps * (steps + 1.0))
         times = np.rint(FINENESS * norms[-1] / norms).astype(np.int64)

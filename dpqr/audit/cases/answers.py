@@ -44,6 +44,8 @@ ROWS = {
     "interaction": np.array([[55, -55, -55, 55, 0, 0], [32, -32, 32, -32, -64, 64]]),
 }
 """What every query counts of the four cells, written out; an interaction of the six cells of two columns."""
+
+
 def answer_cases() -> Iterator[Case]:
     """Laplace and Gaussian checks."""
     for relation, unit in UNITS.items():

@@ -132,9 +132,7 @@ class Interactions:
     def _error(self, split: Split) -> float:
         """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
         total = 0.0 if self.unit.rows_public else NOISE * split.total
-        squares = {
-            block.axes[0]: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles
-        }
+        squares = {block.axes[0]: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles}
         found = []
         for block in self.asked:
             own = self.errors.at(block, split.pairs[block.axes]) ** 2 if block.axes in split.pairs else 0.0
