@@ -6,6 +6,7 @@ on. The Kronecker product of the columns' contrasts asks the last part alone.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -92,4 +93,4 @@ def interaction_deviation(block: QueryBlock) -> float:
     for factor in block.factors:
         assert isinstance(factor.matrix, Contrasts)
         variance *= float((1.0 / factor.matrix.squares).mean())
-    return variance**0.5
+    return math.sqrt(variance)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).parent / "marginals")]
+sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
 from baselines import plain
 from regret import DEFAULT, Case
@@ -31,7 +31,6 @@ from dpqr.io.outputs.synthetic import synthesise
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
-
 
 FEW = 10
 """Records: rows are whole records, so they cannot follow answers that are off by fewer."""

@@ -6,6 +6,7 @@ Where columns have few cells, that is much of what a table is paid for.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -74,9 +75,9 @@ class Interactions:
 
     def _tables(self, direct: Shares) -> Split:
         """Tables hold the sums of their columns, which add to what is known of these."""
-        new = {block.axes: share for block, share in direct if len(block.axes) == 1}
+        new = {block.axes[0]: share for block, share in direct if len(block.axes) == 1}
         known = {
-            block.axes[0]: self.budget.combined(spent, new.get(block.axes, 0.0)) ** -2.0
+            block.axes[0]: self.budget.combined(spent, new.get(block.axes[0], 0.0)) ** -2.0
             for block, spent in zip(self.singles, self.spent, strict=True)
         }
         total = sum(share / block.cells for block, share in zip(self.singles, known.values(), strict=True))
@@ -142,7 +143,7 @@ class Interactions:
 
 def _part(block: QueryBlock) -> float:
     """Deviation of the last part of a marginal per cell, of noise of deviation 1 on each."""
-    return float(np.prod([1.0 - 1.0 / factor.matrix.cells for factor in block.factors])) ** 0.5
+    return math.sqrt(math.prod(1.0 - 1.0 / factor.matrix.cells for factor in block.factors))
 
 
 def _named(block: QueryBlock, names: Iterable[str]) -> QueryBlock:
