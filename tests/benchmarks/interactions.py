@@ -3,11 +3,11 @@
 python tests/benchmarks/interactions.py [--half setting|reporting] [--largest 5] [--columns 6] [--eps 0.1 1 10]
     [--delta 1e-9] [--runs 3] [--most 100000] [--tables NAME ...]
 
-Tables of a half whose columns have at most --largest values, of at least --columns columns and at most --most
-records, all pairs asked, by the schedule `marginals` with a search. Figures: mean over the pairs of the L1 distance from
-the true counts, over the true n, mean of the runs, if all last measurements are tables; the same where interactions are
-measured if they are expected to leave less error; their ratio; of how many runs the last measurements are interactions.
-The same seeds serve both.
+Tables of a half whose columns have at most --largest values, of at least --columns columns and at most --most records;
+all pairs are asked, by `--schedule marginals`, where it searches. Figures: mean over the pairs of the L1 distance from
+the true counts, over the true n, mean of the runs: if all last measurements are tables, and where interactions are
+measured if that is expected to leave less error; their ratio; in how many runs interactions were measured. The same
+seeds serve both.
 """
 
 from __future__ import annotations
