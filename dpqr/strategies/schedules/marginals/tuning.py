@@ -48,7 +48,7 @@ class Tuning:
     )  # of the last measurements, for columns apart
     apart_totals: tuple[float, ...] = (0.01, 0.04)  # of these, for the total
     apart_cells: int = 64  # of a column whose pairs are measured apart, at most
-    apart_deviation: float = 1.0  # of tables; below it, exact noise on whole records is less than sharing would save
+    apart_deviation: float = 0.7  # of tables; below it, noise on whole records is mostly zero, and tables are better
     work: int = 2**19  # scores of blocks that all choices compute together, at most
     weakest: float = 1e-3  # Dobrushin coefficient of a measured pair that showed no dependence
     least_passed: float = 0.2  # smallest part of a gap that a fit is assumed to show
