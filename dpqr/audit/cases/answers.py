@@ -41,7 +41,7 @@ ROWS = {
     "opposite": np.array([[-1, -1, 0, 0]]),
     "prefix": np.tril(np.ones((4, 4), dtype=np.int64)),
     "sum": np.array([[-3, 5, 1, 0]]),
-    "interaction": np.array([[55, -55, -55, 55, 0, 0], [32, -32, 32, -32, -64, 64]]),
+    "pair interaction": np.array([[55, -55, -55, 55, 0, 0], [32, -32, 32, -32, -64, 64]]),
 }
 """What every query counts of the four cells, written out; an interaction of the six cells of two columns."""
 
@@ -160,7 +160,7 @@ def noisy(answer: int, event: PrivacyEvent) -> Law:
 
 def pair_block() -> QueryBlock:
     """What two columns together add to what each of them does."""
-    return interaction(QueryBlock(name="", factors=(Factor.identity(0, 3), Factor.identity(1, 2))), "interaction")
+    return interaction(QueryBlock(name="", factors=(Factor.identity(0, 3), Factor.identity(1, 2))), "pair interaction")
 
 
 def block(kind: str) -> QueryBlock:
