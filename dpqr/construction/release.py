@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from dpqr.construction.assembled import assembled_answers
 from dpqr.construction.block_errors import BlockErrors
 from dpqr.construction.certificate import Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
@@ -152,7 +153,8 @@ def assemble(
     paid: Reservation | None = None,
 ) -> Release:
     """A release from public and released parts. Privacy: post-processing."""
-    measured, history = measured_answers(plan, outcome.transcript), outcome.transcript.measurements
+    transcript, history = outcome.transcript, outcome.transcript.measurements
+    measured = {**measured_answers(plan, transcript), **assembled_answers(plan, transcript)}
     shown = released(plan, outcome)
     prepare(shown, plan.problem.workload.blocks)
     summed = summed_answers(plan, history)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from dpqr.data.arrays import Axes, CodeArray, FloatArray
-from dpqr.data.facts import Region
 from dpqr.workload.block import QueryBlock
 
 
@@ -33,24 +32,6 @@ class Sampleable(Hypothesis, Protocol):
 
     def rows(self, count: int, seed: int) -> CodeArray:
         """Draw `count` synthetic records from the public `seed`; cell codes, shape (count, attributes)."""
-        ...
-
-
-@runtime_checkable
-class Settling(Sampleable, Protocol):
-    """A hypothesis whose answers are more accurate than its synthetic rows, which can be fitted to them."""
-
-    def settle(self, codes: CodeArray, groups: Sequence[Axes], fixed: Sequence[Region]) -> int:
-        """Change its rows, in place, so that their tables over the groups approximate its answers.
-
-        Args:
-            codes: rows of this hypothesis, shape (records, attributes).
-            groups: attributes of the tables.
-            fixed: regions that no record enters or leaves.
-
-        Returns:
-            Number of changed values.
-        """
         ...
 
 

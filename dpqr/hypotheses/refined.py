@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from dpqr.data.arrays import Axes, CodeArray, FloatArray, frozen
-from dpqr.data.facts import Region
 from dpqr.data.marginals import dense_marginal
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.hypotheses.factored.distribution import FactoredDistribution
-from dpqr.hypotheses.row_fit import RowFit, reach, reachable
 from dpqr.workload.block import QueryBlock
 
 KEPT = 2**24
@@ -42,8 +40,8 @@ class RefinedDistribution:
     """Answers come from `tables` where they refine the model, and from the model elsewhere.
 
     Every single answer is that of a distribution with the model's one-way marginals; answers from different tables need
-    not agree on shared attributes. Rows are drawn from the model and fitted by `settle`: a distribution over the whole
-    domain with all tables as marginals would not fit into memory, and need not exist.
+    not agree on shared attributes. Rows are drawn from the model: a distribution over the whole domain with all tables
+    as marginals would not fit into memory, and need not exist.
 
     >>> class NoTables:
     ...     def touches(self, axes):
@@ -114,15 +112,5 @@ class RefinedDistribution:
         return self.model.weights()
 
     def rows(self, count: int, seed: int) -> CodeArray:
-        """`count` synthetic records of the model, not yet settled."""
+        """Draw `count` synthetic records of the model."""
         return self.model.rows(count, seed)
-
-    def settle(self, codes: CodeArray, groups: Sequence[Axes], fixed: Sequence[Region]) -> int:
-        """See `Settling`; groups whose tables are too large are ignored."""
-        shape = self.model.shape
-        wanted = reachable(shape, groups)
-        if not len(codes) or not reach(shape, wanted, len(codes)):
-            return 0
-        self.prefetch(wanted)
-        tables = {axes: self.marginal(axes) * (len(codes) / self.total) for axes in wanted}
-        return RowFit(shape=shape, wanted=tables, fixed=fixed).run(codes)

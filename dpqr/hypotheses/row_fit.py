@@ -1,4 +1,4 @@
-"""RowFit: synthetic records fitted, one value at a time, to tables that their model does not represent."""
+"""RowFit: synthetic records fitted, one value at a time, to the tables of their hypothesis."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Face:
         """Return the face of a table over `axes` along `axis`. gap, wanted: shape = sizes of `axes`."""
         place = axes.index(axis)
         turned = np.moveaxis(gap, place, -1)
-        scale = 1.0 / (1.0 + np.sqrt(np.moveaxis(wanted, place, -1)) / 2.0)
+        scale = 1.0 / (1.0 + np.sqrt(np.moveaxis(wanted, place, -1)))
         return cls(axes=axes, place=place, sizes=turned.shape, gap=_flat(turned), scale=_flat(scale))
 
     @property
@@ -77,16 +77,19 @@ def _flat(table: FloatArray) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """shares: set by `python tests/benchmarks/marginals`; figures: tests/benchmarks/RESULTS.md, "Hypotheses".
-
-    The others are limits of time.
+    """share, least_gain: set by `python tests/benchmarks/marginals/rows.py --half set`; figures:
+    tests/benchmarks/RESULTS.md, "Synthetic rows". The others are limits of time.
     """
 
-    shares: tuple[float, ...] = (1.0, 0.5, 0.2)  # per sweep: of the records that the table of largest error needs moved
+    share: float = 0.5  # part of the records that the table of largest error needs moved, which a sweep may move
+    least_gain: float = 0.05  # part of the distance that a sweep must remove for another one to follow
+    sweeps: int = 12  # at most
     blocks: int = 32  # batches that records are moved in, at most
     least_block: int = 256  # records of such a batch, at least
-    work: int = 3 * 10**9  # cells that a sweep may visit, about two seconds' work: beyond, only the first records move
-    least_part: int = 16  # nothing moves if fewer than one of so many records could: the effect would be too small
+    work: int = (
+        10**9
+    )  # cells that a sweep may visit, less than a second's work: beyond, each sweep visits other records
+    least_part: int = 48  # nothing moves if a sweep would visit fewer than one of so many records
     largest_table: int = 2**16  # cells of a table that records are fitted to, at most
     overhead: int = 16  # cost of visiting one table for one record beside its cells, in cells
 
@@ -100,10 +103,11 @@ class RowFit:
 
     For each record of a batch, the gain of every other value of the attribute is summed over all tables; then the
     records of largest gain move. A gap within the sampling error of a count (its root) has less weight than a wide one.
+    Sweeps over all attributes end when one brings little.
 
-    Why: a tree that holds few of the measured marginals makes rows that are far from the answers, and one that holds
-    more takes many times as long to fit. Row weights by iterative proportional fitting (Deming and Stephan 1940) must
-    be resampled, which loses most of their accuracy.
+    Why: rows that are drawn have sampling error. A tree that holds few of the measured marginals makes rows that are
+    far from the answers, and one that holds more takes many times as long to fit. Row weights by iterative proportional
+    fitting (Deming and Stephan 1940) must be resampled, which loses most of their accuracy.
 
     shape: sizes of all attributes. wanted: tables over groups of attributes, of as many records as there are rows.
     fixed: regions that no record enters or leaves, so that public facts about them stay true.
@@ -114,6 +118,10 @@ class RowFit:
     References:
         Williamson, Birkin and Rees 1998 (moves that reduce the distance of synthetic populations); Zhang et al. 2021
         (PrivSyn, many moves at once).
+
+    >>> codes = np.zeros((4, 2), dtype=np.int64, order="F")
+    >>> RowFit(shape=(2, 2), wanted={(0, 1): np.array([[2.0, 2.0], [0.0, 0.0]])}).run(codes)
+    2
     """
 
     shape: tuple[int, ...]
@@ -133,25 +141,29 @@ class RowFit:
         if not visited:
             return 0
         gaps = {axes: table - self._counted(codes, axes) for axes, table in self.wanted.items()}
-        before, moved = _distance(gaps), codes[:visited].copy(order="F")
-        for share in TUNING.shares:
+        drawn, distance = codes.astype(np.min_scalar_type(max(self.shape))), _distance(gaps)
+        for sweep in range(TUNING.sweeps):
+            start = sweep * visited % len(codes)
+            part = codes[start : start + visited]
+            kept = part.copy(order="F")
             for axis in sorted({axis for axes in gaps for axis in axes}):
-                self._sweep(moved, axis, gaps, share)
-        if _distance(gaps) >= before:
-            return 0
-        changed = np.count_nonzero(moved != codes[:visited])
-        codes[:visited] = moved
-        return int(changed)
+                self._sweep(part, axis, gaps)
+            before, distance = distance, _distance(gaps)
+            if distance >= before:
+                part[:] = kept
+            if distance > (1.0 - TUNING.least_gain) * before:
+                break
+        return int(np.count_nonzero(codes != drawn))
 
     def _counted(self, codes: CodeArray, axes: Axes) -> FloatArray:
         sizes = [self.shape[axis] for axis in axes]
         places = _places(codes, axes, self.shape)
         return np.bincount(places, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
 
-    def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray], share: float) -> None:
+    def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray]) -> None:
         """Change values of one attribute, batch by batch; `codes` and `gaps` change in place."""
         faces = [Face.of(axes, axis, gaps[axes], self.wanted[axes]) for axes in gaps if axis in axes]
-        needed = min(share * max(face.apart for face in faces) / len(codes), 1.0)
+        needed = min(TUNING.share * max(face.apart for face in faces) / len(codes), 1.0)
         step = max(-(-len(codes) // TUNING.blocks), TUNING.least_block)
         for start in range(0, len(codes) if needed else 0, step):
             block = codes[start : start + step]
@@ -182,7 +194,7 @@ class RowFit:
 
 
 def reach(shape: tuple[int, ...], groups: Iterable[Axes], count: int) -> int:
-    """Return how many of `count` records can be fitted to tables over these groups; 0 if that is too few to matter.
+    """Return how many of `count` records a sweep can fit to tables over these groups; 0 if that is too few to matter.
 
     Args:
         shape: sizes of all attributes.

@@ -62,6 +62,7 @@ def refuted(case: Case, runs: int) -> bool:
         ("laplace-marginal-add-remove", "scale", Fraction(1, 2)),
         ("laplace-predicate-replace", "scale", Fraction(1, 2)),
         ("gaussian-marginal-add-remove", "variance", Fraction(1, 4)),
+        ("gaussian-interaction-add-remove", "variance", Fraction(1, 4)),
     ],
 )
 def test_half_the_noise(name, field, factor):

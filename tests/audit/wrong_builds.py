@@ -16,6 +16,7 @@ from dpqr.mechanisms.votes import ExponentialVotes
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
+from dpqr.workload.contrasts import Contrasts
 
 DRAWS = (
     (selection, "draw_exponential"),
@@ -71,6 +72,7 @@ def forgotten_factors() -> Iterator[Wrong]:
         yield Wrong(f"K in {scores.__name__}", lambda scores=scores: of_one_row(scores), ("*-person-*",))
     yield Wrong("K in noisy answers", of_one_row_answers, ("laplace-marginal-person",))
     yield Wrong("the 2 of replace", of_added_rows, ("laplace-*-replace", "gaussian-*-replace"))
+    yield Wrong("all rows but one of an interaction", of_one_contrast, ("*-interaction-add-remove",))
     yield Wrong("K in the count of rows left out", of_one_row_answers, ("laplace-left-out-*",))
 
 
@@ -132,6 +134,13 @@ def of_one_row(scores: type[BlockScores | QueryScores | BoxScores]) -> Iterator[
 def of_one_row_answers() -> Iterator[None]:
     sound = noisy_answers.answers_sensitivity
     with _answers(lambda blocks, norm, unit: sound(blocks, norm, replace(unit, column=None, rows=1))):
+        yield
+
+
+@contextmanager
+def of_one_contrast() -> Iterator[None]:
+    """A record moves every row but the last one; here its first alone."""
+    with patch.object(Contrasts, "column_norm", lambda self, power: int(self.coefficients[0, 0]) ** max(power, 1)):
         yield
 
 

@@ -89,9 +89,11 @@ class Case:
 
     @classmethod
     def of(cls, task: Task, family: str) -> Case:
-        shape = tuple(task.sizes.values())
+        """Of the table, the columns that some query asks about."""
         document = {"domain": task.sizes, "queries": FAMILIES[family](task.sizes)}
-        return cls(table=PublicTable.of(task.name, shape, task.codes), document=document)
+        domain, columns = read_documents(document, None).domain, list(task.sizes)
+        codes = task.codes[:, [columns.index(name) for name in domain.names]]
+        return cls(table=PublicTable.of(task.name, domain.shape, codes), document=document)
 
     def plan(self, epsilon: str, method: str) -> Plan | None:
         """None: the schedule has no plan."""
@@ -103,11 +105,15 @@ class Case:
         except DpqrError:
             return None
 
-    def errors(self, plan: Plan, runs: int) -> list[float]:
-        """Mean over the blocks of L1 / n, one figure a run."""
+    def errors(self, plan: Plan, runs: int) -> list[float] | None:
+        """Mean over the blocks of L1 / n, one figure a run; None: a run failed."""
         answers = np.array([block.rows for block in plan.problem.workload.blocks]) / reaches(plan)
         found = (simulated_errors(plan, self.table, SEED + run) for run in range(runs))
-        return [float((errors * answers).mean()) / self.table.records for errors in found]
+        try:
+            return [float((errors * answers).mean()) / self.table.records for errors in found]
+        except (DpqrError, MemoryError) as failure:
+            print(f"{self.table.name}, --schedule {plan.schedule.name} failed: {failure}", file=sys.stderr)
+            return None
 
 
 def compared(cell: Cell, task: Task, kept: Kept, methods: tuple[str, ...], runs: int) -> dict[str, float]:

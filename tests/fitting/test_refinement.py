@@ -44,19 +44,6 @@ def test_a_pair_within_a_wider_table_is_its_sum():
     assert found.marginal((1, 0)) == pytest.approx(found.marginal((0, 1, 2)).sum(axis=2).T)
 
 
-def test_rows_settle_to_the_answers():
-    pair = np.array([[40.0, 10.0, 10.0], [0.0, 30.0, 30.0]])
-    found = refined(model(), [observed((0, 1), pair, 0.01)])
-    codes = found.rows(2400, 3)
-    assert found.settle(codes, [(1, 0), (1, 2), (2,)], ()) > 0
-    counted = np.zeros(SIZES)
-    np.add.at(counted, tuple(codes.T), 0.05)
-    assert np.abs(counted.sum(axis=2) - pair).max() <= 3.0
-    assert np.abs(counted.sum(axis=0) - 10.0).max() <= 3.0
-    assert found.settle(found.rows(0, 3), [(0, 1)], ()) == 0
-    assert found.settle(found.rows(9, 3), [(0,)], ()) == 0
-
-
 def test_rows_are_the_models():
     found = refined(model(), [observed((0, 1), np.full(SIZES[:2], 20.0))])
     assert np.array_equal(found.rows(50, 3), model().rows(50, 3))

@@ -73,16 +73,17 @@ def test_a_column_of_one_value_stays():
     assert abs(int(codes[:, 1].sum()) - 200) <= 20
 
 
-def test_of_too_many_records_the_first_move(monkeypatch):
+def test_of_too_many_records_each_sweep_visits_others(monkeypatch):
     wanted = {(0, 1): LINKED}
     width = 9 + 2 * TUNING.overhead
     tables = TUNING.overhead * TUNING.blocks * 2 * 20
-    monkeypatch.setattr(row_fit, "TUNING", replace(TUNING, work=1000 * width + tables))
+    monkeypatch.setattr(row_fit, "TUNING", replace(TUNING, work=1000 * width + tables, sweeps=2))
     codes = moved(wanted)
     assert not np.array_equal(codes[:1000], CODES[:1000])
-    assert np.array_equal(codes[1000:], CODES[1000:])
+    assert not np.array_equal(codes[1000:2000], CODES[1000:2000])
+    assert np.array_equal(codes[2000:], CODES[2000:])
     assert off(codes, wanted) < off(CODES, wanted)
-    monkeypatch.setattr(row_fit, "TUNING", replace(TUNING, work=249 * width + tables))
+    monkeypatch.setattr(row_fit, "TUNING", replace(TUNING, work=83 * width + tables))
     assert reach(SHAPE, wanted, RECORDS) == 0
     assert np.array_equal(moved(wanted), CODES)
 
@@ -90,7 +91,7 @@ def test_of_too_many_records_the_first_move(monkeypatch):
 def test_reach_of_large_jobs():
     pairs = [(one, other) for other in range(14) for one in range(other)]
     assert reach((48,) * 14, pairs, 48_842) == 48_842
-    assert 200_000 < reach((48,) * 14, pairs, 10**6) < 400_000
+    assert 60_000 < reach((48,) * 14, pairs, 10**6) < 140_000
     every = [(one, other) for other in range(100) for one in range(other)]
     assert reach((10,) * 100, every, 10**6) == 0
     assert reach(SHAPE, [], RECORDS) == 0
@@ -120,7 +121,7 @@ def test_a_gain_is_what_one_record_takes_off_the_gap():
 def test_a_gap_within_the_spread_of_a_count_is_worth_less():
     gap, wanted = np.array([[1.0, 1.0, 100.0]]), np.array([[0.0, 10_000.0, 10_000.0]])
     more, _ = Face.of((0, 1), 1, gap, wanted).gains(1)
-    assert more[0] / FULL == pytest.approx([1.0, 1 / 51, 1.0], abs=1e-3)
+    assert more[0] / FULL == pytest.approx([1.0, 1 / 101, 1.0], abs=1e-3)
 
 
 @pytest.mark.parametrize("faces", [1, 14, 500, 5000])

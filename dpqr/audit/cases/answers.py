@@ -20,6 +20,7 @@ from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, Lef
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.schedules.dropped_count import DROPPED
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.contrasts import interaction
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
 
 SHAPE = (4,)
@@ -40,8 +41,9 @@ ROWS = {
     "opposite": np.array([[-1, -1, 0, 0]]),
     "prefix": np.tril(np.ones((4, 4), dtype=np.int64)),
     "sum": np.array([[-3, 5, 1, 0]]),
+    "pair interaction": np.array([[55, -55, -55, 55, 0, 0], [32, -32, 32, -32, -64, 64]]),
 }
-"""What every query counts of the four cells, written out."""
+"""What every query counts of the four cells, written out; an interaction of the six cells of two columns."""
 
 
 def answer_cases() -> Iterator[Case]:
@@ -54,6 +56,9 @@ def answer_cases() -> Iterator[Case]:
     yield gaussian_case("sum-add-remove", block("sum"), UNITS["add-remove"], Fraction(1, 4))
     yield laplace_case("marginal-strict", block("marginal"), UNITS["replace"], Fraction(1, 4))
     yield laplace_case("marginal-loose", block("marginal"), UNITS["add-remove"], Fraction(3))
+    for relation, unit in UNITS.items():
+        yield gaussian_case(f"interaction-{relation}", pair_block(), unit, Fraction(1, 4), shape=(3, 2))
+    yield laplace_case("interaction-add-remove", pair_block(), UNITS["add-remove"], Fraction(1), shape=(3, 2))
     yield laplace_case("marginal-person", block("marginal"), PERSON, Fraction(1))
     for relation in UNITS:
         unit = PrivacyUnit(neighbours=Neighbours(relation), column="person", rows=3)
@@ -79,10 +84,12 @@ def laplace_case(
     )
 
 
-def gaussian_case(name: str, asked: QueryBlock, unit: PrivacyUnit, rho: Fraction) -> Case:
+def gaussian_case(
+    name: str, asked: QueryBlock, unit: PrivacyUnit, rho: Fraction, shape: tuple[int, ...] = SHAPE
+) -> Case:
     """One Gaussian check of `asked` at a price in rho."""
     trial = Draws(mechanisms=(Gaussian().mechanism((asked,), unit, Price(rho=rho)),), delta=DELTA)
-    pair = worst_pair((asked,), SHAPE, unit, power=2)
+    pair = worst_pair((asked,), shape, unit, power=2)
     return Case(
         name=f"gaussian-{name}",
         what=f"Gaussian answers to a {asked.name}",
@@ -149,6 +156,11 @@ def noisy(answer: int, event: PrivacyEvent) -> Law:
     if isinstance(event, DiscreteGaussianEvent):
         return IntegerGaussian(answer=answer, variance=float(event.variance))
     raise UsageFault(f"an event of type {type(event).__name__} has no law here; write one in dpqr.audit.law")
+
+
+def pair_block() -> QueryBlock:
+    """What two columns together add to what each of them does."""
+    return interaction(QueryBlock(name="", factors=(Factor.identity(0, 3), Factor.identity(1, 2))), "pair interaction")
 
 
 def block(kind: str) -> QueryBlock:

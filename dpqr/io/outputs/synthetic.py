@@ -18,10 +18,12 @@ from dpqr.data.arrays import AnyArray, CodeArray, FloatArray, IntArray
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.errors import InfeasiblePlan
 from dpqr.hypotheses.factored.distribution import LARGEST_LISTING
-from dpqr.hypotheses.hypothesis import Sampleable, Settling
+from dpqr.hypotheses.hypothesis import Sampleable, prepare
+from dpqr.hypotheses.row_fit import RowFit, reach, reachable
 from dpqr.io.outputs.tidy import beside
 from dpqr.noise.public import public_generator
 from dpqr.strategies.plan import Plan
+from dpqr.workload.block import Factor, QueryBlock
 
 LARGEST = 2**60
 """Whole values below it are kept as integers."""
@@ -120,8 +122,8 @@ def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthet
 
     Args:
         release: a release over a distribution.
-        form: "rows": as many records as the hypothesis holds, one column an attribute, under its own name; those of a
-            hypothesis that answers better than its rows are moved towards the answers to the workload's blocks.
+        form: "rows": as many records as the hypothesis holds, one column an attribute, under its own name, moved
+            towards the answers to the workload's blocks.
             "cells": every cell of positive weight, with its `weight` in records.
         bins: what a bin carries. "title": its title; "midpoint": its public midpoint (a number, a date or a time);
             "sampled", for rows: a value drawn evenly from the bin by the public seed. With the last two the cells for
@@ -143,8 +145,8 @@ def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthet
     count = max(0, round(hypothesis.total))
     drawn = min(count, ROW_LIMIT)
     seed = release.plan.problem.seed
-    codes = hypothesis.rows(drawn, seed)
-    moved = _settle(release, codes)
+    codes = np.asfortranarray(hypothesis.rows(drawn, seed))
+    moved = _fit(release, hypothesis, codes)
     uniforms = public_generator(seed).spawn(1)[0].random
     columns = {
         attribute.name: _column(attribute, codes[:, axis], bins, uniforms)
@@ -155,17 +157,28 @@ def synthesise(release: Release, form: Form, bins: BinText = "title") -> Synthet
     return Synthetic(table=pa.table(columns), record=record)
 
 
-def _settle(release: Release, codes: CodeArray) -> float:
-    """Move rows nearer to the answers than they were drawn, in place; the part of the values that moved.
+def _fit(release: Release, hypothesis: Sampleable, codes: CodeArray) -> float:
+    """Move rows, in place, towards the answers about the workload's groups of attributes; the part of the values that
+    moved.
 
     Public facts stay as true as they were.
     """
-    hypothesis, problem = release.hypothesis, release.plan.problem
-    if not isinstance(hypothesis, Settling) or not codes.size:
+    problem = release.plan.problem
+    shape, facts = problem.domain.shape, problem.domain.facts
+    groups = reachable(shape, [block.axes for block in problem.workload.blocks])
+    if not reach(shape, groups, len(codes)):
         return 0.0
-    facts = problem.domain.facts
+    blocks = [
+        QueryBlock(name="", factors=tuple(Factor.identity(axis, shape[axis]) for axis in axes)) for axes in groups
+    ]
+    prepare(hypothesis, blocks)
+    share = len(codes) / hypothesis.total
+    wanted = {
+        axes: hypothesis.answer(block).reshape([shape[axis] for axis in axes]) * share
+        for axes, block in zip(groups, blocks, strict=True)
+    }
     fixed = (*facts.impossible, *(total.region for total in facts.totals))
-    return hypothesis.settle(codes, [block.axes for block in problem.workload.blocks], fixed) / codes.size
+    return RowFit(shape=shape, wanted=wanted, fixed=fixed).run(codes) / codes.size
 
 
 def _cells(release: Release, hypothesis: Sampleable, bins: BinText) -> Synthetic:

@@ -18,6 +18,7 @@ from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.set_aside import Around, set_aside, with_phases
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.contrasts import is_interaction
 
 DEFAULT_SHARES = {"rho": Fraction(1, 100), "epsilon": Fraction(1, 200)}
 """Of the budget, for error bars, where the user states none: either takes half a percent of noise."""
@@ -86,9 +87,9 @@ def leaves_unmeasured(plan: Plan) -> bool:
 
 def unmeasured(blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:
     """The blocks that no measurement answers: neither they themselves were measured, nor all of their rows, nor a
-    marginal over all of their attributes."""
+    marginal over all of their attributes, or its last part (`interaction`)."""
     names = {block.name for block in measured}
-    tables = {frozenset(block.axes) for block in measured if block.is_marginal}
+    tables = {frozenset(block.axes) for block in measured if block.is_marginal or is_interaction(block)}
     return tuple(block for block in blocks if not (_named(block, names) or _inside(block, tables)))
 
 

@@ -14,6 +14,7 @@ from dpqr.data.arrays import Axes, FloatArray, frozen
 from dpqr.errors import InfeasiblePlan
 from dpqr.fitting.descent import MEMORY
 from dpqr.fitting.evidence import Evidence, gather, lower_order, merged
+from dpqr.fitting.interactions import put_together
 from dpqr.fitting.maximum_entropy import MaximumEntropyFit
 from dpqr.fitting.refinement import Refinement, by_interaction
 from dpqr.hypotheses.dense import DenseDistribution
@@ -112,7 +113,7 @@ class MultiplicativeWeights:
         """The fit at the estimated total; below one record its shape is that of one record."""
         total = records_total(problem, history, _at_one_record(hypothesis))
         shape = problem.domain.shape
-        seen = gather(history, shape)
+        seen = put_together(gather(history, shape), max(total, 1.0))
         chosen, left = self._admitted(problem, seen)
         observed = merged([*chosen, *lower_order(left, 1)])
         found = self.fit.run(observed, shape, max(total, 1.0), hypothesis.potentials, problem.domain.facts)

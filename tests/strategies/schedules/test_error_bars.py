@@ -12,12 +12,13 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import StopTest
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.error_bars import WithErrorBars, leaves_unmeasured
+from dpqr.strategies.schedules.error_bars import WithErrorBars, leaves_unmeasured, unmeasured
 from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.contrasts import interaction
 from dpqr.workload.workload import Workload
 
 PAIRS = tuple(
@@ -138,3 +139,12 @@ def test_errors_are_planned_as_those_of_every_block(asked) -> None:
     plan = planned(**asked)
     (phase,) = plan.named("errors") or plan.named("bounds")
     assert {event.sensitivity for event, _ in phase.events} == {FINENESS * len(plan.problem.workload.blocks)}
+
+
+def test_a_block_is_measured_by_itself_its_rows_its_cells_or_its_interaction() -> None:
+    pair = PAIRS[0]
+    table = QueryBlock(name="cells", factors=pair.factors)
+    for measured in (pair, table, interaction(pair, "apart")):
+        assert unmeasured(PAIRS, [measured]) == PAIRS[1:]
+    assert unmeasured(PAIRS[:1], [pair.row(row) for row in range(pair.rows)]) == ()
+    assert unmeasured(PAIRS, [interaction(QueryBlock(name="", factors=pair.factors[:1]), "column")]) == PAIRS

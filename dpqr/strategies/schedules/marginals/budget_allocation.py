@@ -16,6 +16,7 @@ from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.sensitivity import Norm, sensitivity
 
 FINEST = 2**40
 """Shares are rounded down to this part of the whole."""
@@ -30,7 +31,7 @@ ROUNDING = 1.0 - 1e-9
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetAllocation:
     """whole: the budget in the accountant's currency, epsilon or rho. deviation: of a marginal measured with all of
-    it, if noise were continuous, in records.
+    it, if noise were continuous, in records. pure: whether noise is in proportion to L1 sensitivity, not to L2.
 
     A share x buys a deviation of deviation / sqrt(x) in rho and of deviation / x in epsilon: `power` is 1/2 or 1.
     """
@@ -38,6 +39,7 @@ class BudgetAllocation:
     whole: Fraction
     concentrated: bool
     deviation: float
+    pure: bool = False
 
     @classmethod
     def of(cls, roles: Roles, unit: PrivacyUnit, block: QueryBlock, whole: Price) -> BudgetAllocation:
@@ -45,7 +47,14 @@ class BudgetAllocation:
         figure = whole.rho if whole.rho is not None else whole.pure
         bare = cls(whole=figure, concentrated=concentrated, deviation=1.0)
         law = roles.check.law((block,), unit, bare.price(REFERENCE))
-        return cls(whole=figure, concentrated=concentrated, deviation=law.deviation * REFERENCE**bare.power)
+        deviation = law.deviation * REFERENCE**bare.power
+        return cls(whole=figure, concentrated=concentrated, deviation=deviation, pure=roles.check.pure)
+
+    def relative(self, block: QueryBlock, other: QueryBlock, unit: PrivacyUnit) -> float:
+        """Deviation of a block's noise over that of another one's at the same share."""
+        norm = Norm.L1 if self.pure else Norm.L2_SQUARED
+        moved, reference = (float(sensitivity((one,), norm, unit)) for one in (block, other))
+        return moved / reference if self.pure else (moved / reference) ** 0.5
 
     @property
     def power(self) -> float:

@@ -10,6 +10,7 @@ from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocati
 from dpqr.strategies.schedules.marginals.dependence_graph import DependenceGraph
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.gap import largest_gap, shown_gap
+from dpqr.strategies.schedules.marginals.interactions import Interactions
 from dpqr.strategies.schedules.marginals.stopping_rule import BatchEvidence
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.strategies.transcript import Round
@@ -152,7 +153,15 @@ class Search:
 
     def final(self, state: SearchState) -> list[tuple[QueryBlock, float]]:
         """The last measurements and their shares, `state` being where the search has ended."""
-        return self._last.split(state.explored, state.left)
+        apart = Interactions(
+            singles=self.singles,
+            spent=self.spent,
+            asked=self.asked,
+            errors=self.errors,
+            budget=self.budget,
+            unit=self.unit,
+        )
+        return apart.better(self._last.split(state.explored, state.left))
 
     def _reached(self, blocks: tuple[QueryBlock, ...], measured: tuple[QueryBlock, ...], left: float) -> float:
         return self._last.expected(blocks, measured, left) / self.records

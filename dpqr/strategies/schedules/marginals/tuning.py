@@ -36,6 +36,19 @@ class Tuning:
     wide_error: float = 0.12  # blocks wider than pairs are searched where measuring them all would leave less
     all_explored: float = 0.4  # part of the blocks after which it is asked whether all should be measured
     all_gap: float = 1.25  # all are measured where the gap is so many times the error that this would leave
+    apart_singles: tuple[float, ...] = (
+        0.05,
+        0.1,
+        0.15,
+        0.2,
+        0.3,
+        0.45,
+        0.6,
+        0.75,
+    )  # of the last measurements, for columns apart
+    apart_totals: tuple[float, ...] = (0.01, 0.04)  # of these, for the total
+    apart_cells: int = 64  # of a column whose pairs are measured apart, at most
+    apart_deviation: float = 0.7  # of tables; below it, noise on whole records is mostly zero, and tables are better
     work: int = 2**19  # scores of blocks that all choices compute together, at most
     weakest: float = 1e-3  # Dobrushin coefficient of a measured pair that showed no dependence
     least_passed: float = 0.2  # smallest part of a gap that a fit is assumed to show

@@ -1,0 +1,157 @@
+"""Last measurements of interactions: what pairs, single columns and all records together add, each measured apart.
+
+Why: the table of a pair holds the sums of both columns too, and so do the tables of all other pairs of these columns.
+Where columns have few cells, that is much of what a table is paid for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from dpqr.data.arrays import Axes
+from dpqr.data.unit import PrivacyUnit
+from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
+from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
+from dpqr.strategies.schedules.marginals.gap import NOISE
+from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.contrasts import interaction, interaction_deviation
+
+Shares = list[tuple[QueryBlock, float]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Split:
+    """One way to spend what is left. pairs, columns, total: deviations, per cell of what each of these adds, in
+    records."""
+
+    measured: Shares
+    pairs: Mapping[Axes, float]
+    columns: Mapping[int, float]
+    total: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Interactions:
+    """singles: one-way marginals by attribute; spent: shares of the budget that went to them before; asked: the
+    workload's blocks; errors: what noise leaves in all of them; unit: whose neighbours sensitivities are of."""
+
+    singles: Sequence[QueryBlock]
+    spent: Sequence[float]
+    asked: Sequence[QueryBlock]
+    errors: ExpectedError
+    budget: BudgetAllocation
+    unit: PrivacyUnit
+
+    def better(self, direct: Shares) -> Shares:
+        """The last measurements as tables, or interactions for the same budget where these leave less error.
+
+        Args:
+            direct: tables and their shares.
+        """
+        pairs = [(block, share) for block, share in direct if len(block.axes) > 1]
+        cells = {block.axes[0]: block.cells for block in self.singles}
+        small = (
+            block.is_marginal
+            and len(block.axes) == 2
+            and all(1 < cells.get(axis, 0) <= TUNING.apart_cells for axis in block.axes)
+            for block, _ in pairs
+        )
+        least = min((self.budget.deviation_at(share) for _, share in pairs), default=0.0)
+        if least < TUNING.apart_deviation or not all(small):
+            return direct
+        left = sum(share for _, share in direct)
+        splits = (self._apart(pairs, left, *parts) for parts in product(TUNING.apart_singles, self._totals))
+        return min((self._tables(direct), *splits), key=self._error).measured
+
+    @property
+    def _totals(self) -> Sequence[float]:
+        return (0.0,) if self.unit.rows_public else TUNING.apart_totals
+
+    def _tables(self, direct: Shares) -> Split:
+        """Tables hold the sums of their columns, which add to what is known of these."""
+        new = {block.axes[0]: share for block, share in direct if len(block.axes) == 1}
+        known = {
+            block.axes[0]: self.budget.combined(spent, new.get(block.axes[0], 0.0)) ** -2.0
+            for block, spent in zip(self.singles, self.spent, strict=True)
+        }
+        total = sum(share / block.cells for block, share in zip(self.singles, known.values(), strict=True))
+        pairs = {}
+        for block, share in ((block, share) for block, share in direct if len(block.axes) > 1):
+            deviation = self.budget.deviation_at(share)
+            pairs[block.axes] = deviation * _part(block)
+            total += deviation**-2.0 / block.cells
+            for factor in block.factors:
+                known[factor.axes[0]] += deviation**-2.0 * factor.matrix.cells / block.cells
+        return Split(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
+
+    def _apart(self, pairs: Shares, left: float, singles: float, total: float) -> Split:
+        """So much of what is left for columns and for the total; pairs in the ratio of their shares as tables."""
+        names = {block.name for block in self.asked}
+        blocks = [(block, _named(block, names)) for block, _ in pairs]
+        whole = sum(share for _, share in pairs)
+        shares = [left * (1.0 - singles - total) * share / whole for _, share in pairs]
+        used = [block for block in self.singles if any(block.axes[0] in pair.axes for pair, _ in pairs)]
+        loads = [sum(block.axes[0] in one.axes for one in self.asked) for block in used]
+        even = self.budget.deviation_at(left * singles / len(used))
+        costs = [load * self.errors.at(block, even) for load, block in zip(loads, used, strict=True)]
+        columns = [(block, _named(block, names)) for block in used]
+        parts = self.budget.split(left * singles, costs)
+        spent = dict(zip((block.axes[0] for block in self.singles), self.spent, strict=True))
+        known = {axis: self.budget.deviation_at(share) ** -2.0 for axis, share in spent.items()}
+        records = sum(known[block.axes[0]] / block.cells for block in self.singles)
+        for (block, apart), share in zip(columns, parts, strict=True):
+            known[block.axes[0]] += self._deviation(apart, share) ** -2.0
+        measured = [(apart, share) for (_, apart), share in zip((*columns, *blocks), (*parts, *shares), strict=True)]
+        if total:
+            everybody = QueryBlock(name=_free("records", names))
+            measured.insert(0, (everybody, left * total))
+            records += self._deviation(everybody, left * total) ** -2.0
+        return Split(
+            measured=measured,
+            pairs={
+                block.axes: self._deviation(apart, share) * _part(block)
+                for (block, apart), share in zip(blocks, shares, strict=True)
+            },
+            columns=self._of_columns(known),
+            total=records**-0.5,
+        )
+
+    def _deviation(self, apart: QueryBlock, share: float) -> float:
+        """Of a marginal's cells whose noise has the same part as that of an interaction at this share."""
+        noise = self.budget.deviation_at(share) * self.budget.relative(apart, self.singles[0], self.unit)
+        return noise * interaction_deviation(apart)
+
+    def _of_columns(self, known: Mapping[int, float]) -> dict[int, float]:
+        return {block.axes[0]: known[block.axes[0]] ** -0.5 * _part(block) for block in self.singles}
+
+    def _error(self, split: Split) -> float:
+        """Mean expected error of the asked blocks: errors of the parts are independent, so their squares add up."""
+        total = 0.0 if self.unit.rows_public else NOISE * split.total
+        squares = {block.axes[0]: self.errors.at(block, split.columns[block.axes[0]]) ** 2 for block in self.singles}
+        found = []
+        for block in self.asked:
+            own = self.errors.at(block, split.pairs[block.axes]) ** 2 if block.axes in split.pairs else 0.0
+            found.append((own + total**2 + sum(squares[axis] for axis in block.axes)) ** 0.5)
+        return float(np.mean(found))
+
+
+def _part(block: QueryBlock) -> float:
+    """Deviation of the last part of a marginal per cell, of noise of deviation 1 on each."""
+    return math.sqrt(math.prod(1.0 - 1.0 / factor.matrix.cells for factor in block.factors))
+
+
+def _named(block: QueryBlock, names: Iterable[str]) -> QueryBlock:
+    return interaction(block, _free(f"interaction({block.name})", names))
+
+
+def _free(name: str, names: Iterable[str]) -> str:
+    """A name that no query has, so that no measurement is mistaken for an answer."""
+    while name in names:
+        name += "'"
+    return name
