@@ -90,8 +90,8 @@ def _epsilon(event: PrivacyEvent) -> Fraction | None:
 
 
 def _alone(price: Price, epsilon: Fraction | None) -> str:
-    """The epsilon of one draw by itself, for a price that is counted in rho."""
-    return "" if price.rho is None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
+    """The epsilon of one draw by itself, for a price that is counted in rho or mu^2."""
+    return "" if price.epsilon is not None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
 
 
 def _stopping(plan: Plan, stop: StopTest, alpha: Fraction) -> Iterator[Fact]:

@@ -28,7 +28,7 @@ def unfit(accountant: Accountant, schedule: Planner) -> str | None:
         return None
     return (
         f"--schedule {schedule.name} sets prices by what it releases, which --accountant {accountant.name} does not "
-        "cover; choose --accountant basic or zcdp"
+        "cover; choose --accountant basic, zcdp or gdp"
     )
 
 
@@ -117,7 +117,7 @@ def _valid(budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> list[Rol
             if not check.pure and not accountant.concentrated:
                 reasons.append(
                     f"--check {check.name} is not pure, and --accountant {accountant.name} covers pure draws only; "
-                    "choose --check laplace or --accountant zcdp"
+                    "choose --check laplace, or --accountant zcdp or gdp"
                 )
                 continue
             combinations.append(
@@ -130,6 +130,7 @@ def _valid(budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> list[Rol
 
 def _favoured(accountant: Accountant, schedule: Planner, offered: Sequence[Distinguisher]) -> Distinguisher:
     """The schedule's own distinguisher; else the exponential mechanism where bounded range makes it cheaper
-    (rho = eps^2 / 8 against eps^2 / 2), and permute-and-flip, which is never worse at the same eps, elsewhere."""
+    (rho = eps^2 / 8 against eps^2 / 2, or half the epsilon in mu^2), and permute-and-flip, which is never worse at the
+    same eps, elsewhere."""
     favourite = schedule.distinguisher or ("exponential" if accountant.concentrated else "permute-and-flip")
     return next((one for one in offered if one.name == favourite), offered[0])
