@@ -65,7 +65,7 @@ class RoundedGaussian:
 
     @property
     def mean_size(self) -> float:
-        """Sum over k >= 0 of Pr[|draw| > k]; beyond SUMMED_VARIANCE Euler's and Maclaurin's s sqrt(2 / pi) (1 - 1 / 24 v)."""
+        """Sum of Pr[|draw| > k], k >= 0; beyond SUMMED_VARIANCE Euler and Maclaurin's s sqrt(2 / pi) (1 - 1 / 24 v)."""
         if self.variance > SUMMED_VARIANCE:
             return sqrt(2 * self.variance / pi) * (1 - 1 / (24 * float(self.variance)))
         return float(np.exp(self._log_tails()).sum())

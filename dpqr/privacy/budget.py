@@ -15,7 +15,7 @@ from math import isqrt
 from typing import final
 
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.privacy.conversions import pure_of_rho, pure_of_squared_mu, squared_mu_of_ranged
+from dpqr.privacy.conversions import pure_of_squared_mu, squared_mu_of_ranged
 from dpqr.privacy.events import MuSumEvent, PrivacyEvent, PureSumEvent, RhoSumEvent
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
@@ -149,10 +149,10 @@ class Price:
 
     @property
     def pure(self) -> Fraction:
-        """Epsilon of any eps-DP mechanism (`rho_of_pure`, `squared_mu_of_pure`)."""
+        """Epsilon of any eps-DP mechanism (rho = eps^2 / 2; `squared_mu_of_pure`)."""
         if self.epsilon is not None:
             return self.epsilon
-        return pure_of_rho(self.rho) if self.rho is not None else pure_of_squared_mu(self.figure)
+        return root_below(2 * self.rho) if self.rho is not None else pure_of_squared_mu(self.figure)
 
     @property
     def bounded_range(self) -> Fraction:

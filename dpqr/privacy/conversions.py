@@ -1,8 +1,7 @@
-"""Conversions: what a draw of pure epsilon costs in rho and in squared mu, and what either buys. Costs are rounded up.
+"""Conversions: what a pure draw and a draw of bounded range cost in mu^2, rounded up, and what a mu^2 buys.
 
-Zero-concentrated and Gaussian differential privacy both add up squares of epsilons, nearly. Their tight constants for a
-pure draw differ: a small epsilon costs rho = epsilon^2 / 2 and squared mu = pi epsilon^2 / 2. Gaussian noise has
-rho = mu^2 / 2.
+A small epsilon costs mu^2 = pi epsilon^2 / 2 and rho = epsilon^2 / 2, where Gaussian noise has rho = mu^2 / 2: so under
+Gaussian DP a choice costs pi / 2 times as much beside the noise as under zCDP.
 """
 
 from __future__ import annotations
@@ -16,47 +15,6 @@ from dpqr.privacy.accountants.numerics import decimal, density, rounded_down, ro
 CACHED = 1024
 _STEPS = 100
 _SETTLED = Decimal("1e-45")
-_LESS = 1 - Fraction(1, 10**9)
-
-
-@lru_cache(maxsize=CACHED)
-def rho_of_pure(epsilon: Fraction) -> Fraction:
-    """Return the least rho for which every epsilon-DP draw is rho-zCDP, epsilon tanh(epsilon / 2), rounded up.
-
-    Proof. Randomised response dominates every epsilon-DP draw (Kairouz, Oh and Viswanath 2015, Theorem 3.1), so its
-    Renyi divergences are the largest. With u = (a - 1/2) epsilon and v = epsilon / 2 the one of order a is
-    (ln cosh u - ln cosh v) / (a - 1), and a (a - 1) = (u^2 - v^2) / epsilon^2. As a function of w = u^2, ln cosh
-    sqrt(w) is concave, for its derivative tanh(sqrt(w)) / (2 sqrt(w)) falls; so it lies below its tangent at v^2: ln
-    cosh u - ln cosh v <= (u^2 - v^2) tanh(v) / (2 v) = a (a - 1) epsilon tanh(epsilon / 2). Equality as a comes to 1.
-
-    >>> round(float(rho_of_pure(Fraction(1))), 4)
-    0.4622
-    """
-    if not epsilon:
-        return epsilon
-    with sixty_digits():
-        return rounded_up(_rho(decimal(epsilon)))
-
-
-@lru_cache(maxsize=CACHED)
-def pure_of_rho(rho: Fraction) -> Fraction:
-    """Return the epsilon that a rho above 0 buys in any epsilon-DP draw, rounded down: the inverse of `rho_of_pure`.
-
-    Newton's steps, which need no proof: what is returned was tried.
-    """
-    with sixty_digits():
-        wanted = decimal(rho)
-        epsilon = (2 * wanted).sqrt() + wanted
-        for _ in range(_STEPS):
-            half = _tanh(epsilon / 2)
-            step = (_rho(epsilon) - wanted) / (half + epsilon * (1 - half * half) / 2)
-            if abs(step) < _SETTLED * epsilon:
-                break
-            epsilon = max(epsilon - step, epsilon / 2)
-        found = rounded_down(epsilon)
-    while rho_of_pure(found) > rho:
-        found *= _LESS
-    return found
 
 
 @lru_cache(maxsize=CACHED)
@@ -119,16 +77,6 @@ def squared_mu_of_ranged(epsilon: Fraction) -> Fraction:
     0 and then falls to 0: it is above 0 in between.
     """
     return squared_mu_of_pure(epsilon / 2)
-
-
-def _rho(epsilon: Decimal) -> Decimal:
-    return epsilon * _tanh(epsilon / 2)
-
-
-def _tanh(x: Decimal) -> Decimal:
-    """tanh x for x > 0, within a relative 10^-40 from 10^-19 on."""
-    grown = (2 * x).exp()
-    return (grown - 1) / (grown + 1)
 
 
 def _log_one_and_power(x: Decimal) -> Decimal:

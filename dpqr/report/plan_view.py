@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from dpqr.construction.forecast import closed_mean
 from dpqr.construction.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.report.wording import DIGITS, Fact, amount, bytes_words, counted, facts, plain, price_words, seconds_words
@@ -138,6 +139,9 @@ def _means(plan: Plan) -> Iterator[Fact]:
         yield "", theorem
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
+    if roles.accountant.name == "gdp":
+        beside = ZeroConcentrated().epsilon(plan.events, plan.budget.delta) or plan.epsilon
+        yield "", f"zcdp would prove eps {upward_text(beside, DIGITS)} for the same draws"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
 
 

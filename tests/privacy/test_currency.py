@@ -34,7 +34,7 @@ def test_gaussian_noise_is_not_to_be_had_for_epsilon():
 
 @pytest.mark.parametrize("name", ["advanced", "optimal", "pld", "", "rho"])
 def test_only_filters_are_charged_for_life(name):
-    assert set(CURRENCIES) == {"basic", "zcdp"}
+    assert set(CURRENCIES) == {"basic", "zcdp", "gdp"}
     with pytest.raises(UsageFault, match="basic"):
         currency(name)
 

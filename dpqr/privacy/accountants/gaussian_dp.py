@@ -20,9 +20,11 @@ UNIT = "mu^2"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianDP:
-    """Draws that are mu_i-GDP each are mu-GDP together, mu^2 = sum of mu_i^2 (Dong, Roth and Su 2019, Corollary 3.3),
-    and mu-GDP is (epsilon, delta)-DP exactly where the Gaussian mechanism of that mu is (their Corollary 2.13; Balle
-    and Wang 2018, Theorem 8); also as a filter (Smith and Thakurta 2022).
+    """Draws that are mu_i-GDP each are mu-GDP together, mu^2 the sum of mu_i^2 (Dong, Roth and Su 2019, Corollary 3.3);
+    also as a filter (Smith and Thakurta 2022).
+
+    mu-GDP is (epsilon, delta)-DP exactly where the Gaussian mechanism of that mu is (Corollary 2.13 there; Balle and
+    Wang 2018, Theorem 8).
 
     Privacy:
         mu-GDP: whoever tells two neighbours apart by the release errs at least as often, at either error, as whoever
