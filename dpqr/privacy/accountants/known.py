@@ -14,17 +14,14 @@ from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution, installed
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 
-_ALL: tuple[Accountant, ...] = (
-    Basic(),
-    Advanced(),
-    Optimal(),
-    ZeroConcentrated(),
-    GaussianDP(),
-    PrivacyLossDistribution(),
-)
-ACCOUNTANTS: Mapping[str, Accountant] = MappingProxyType({accountant.name: accountant for accountant in _ALL})
 
-PREDICTING: Mapping[str, Accountant] = MappingProxyType({**ACCOUNTANTS, "analytic": Analytic()})
+def _named(*accountants: Accountant) -> Mapping[str, Accountant]:
+    return MappingProxyType({accountant.name: accountant for accountant in accountants})
+
+
+_FIRST = (Basic(), Advanced(), Optimal(), ZeroConcentrated())
+ACCOUNTANTS = _named(*_FIRST, GaussianDP(), PrivacyLossDistribution())
+PREDICTING = _named(*_FIRST, PrivacyLossDistribution(), Analytic(), GaussianDP())
 """Accountants of predictions and released functions."""
 
 

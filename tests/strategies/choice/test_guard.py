@@ -62,7 +62,9 @@ def test_a_filter_charges_an_adaptive_schedule_beyond_its_plan(name):
 
 @pytest.mark.parametrize("name", ["advanced", "optimal", "pld"])
 def test_every_other_theorem_is_refused_by_its_type(name):
-    with pytest.raises(BudgetRefused, match=f"--accountant {name} does not cover; choose --accountant basic, zcdp or gdp"):
+    with pytest.raises(
+        BudgetRefused, match=f"--accountant {name} does not cover; choose --accountant basic, zcdp or gdp"
+    ):
         guarded(plan(ACCOUNTANTS[name], adaptive=True))
 
 
