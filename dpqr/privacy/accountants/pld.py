@@ -30,9 +30,6 @@ from dpqr.privacy.events import Composition
 
 FINENESS = 10
 """Steps of the grid in the smallest epsilon; 5 would do."""
-FINEST = 40
-"""The same for FEW draws, whose losses the grid rounds up by more, beside what they add up to."""
-FEW = 100
 COARSEST = 5
 MOST_CELLS = 2**21
 TRUNCATED = 2.0**-40
@@ -78,15 +75,15 @@ class LossSum:
         return math.inf if exponent > 500 else whole * math.exp(exponent) * RELATIVE
 
 
-def grid_step(epsilons: list[Fraction], exact: Fraction, fineness: int | None = None) -> float:
+def grid_step(epsilons: list[Fraction], exact: Fraction) -> float:
     """Return a step that divides `exact`, one of the epsilons (but for a float's rounding up), and the smallest epsilon
-    at least `fineness` times; None: FINENESS.
+    at least FINENESS times.
 
     Raises:
         ArithmeticError: the step is coarser than a fifth of the smallest epsilon.
     """
     smallest = min(epsilons)
-    parts = math.ceil(exact / smallest * (fineness or FINENESS))
+    parts = math.ceil(exact / smallest * FINENESS)
     step = math.nextafter(float(exact / parts), math.inf)
     if not 0 < COARSEST * Fraction(step) <= smallest:
         raise ArithmeticError("the grid of losses is coarser than a fifth of the smallest epsilon")
@@ -269,7 +266,4 @@ def _curve(pairs: Counter[Pair], delta: Fraction) -> LossSum | None:
         return None
     epsilons = [pair.epsilon for pair in paid]
     ranged = [pair.epsilon for pair in paid if isinstance(pair, RangedPair)]
-    fine = (FINEST,) if sum(paid.values()) <= FEW else ()
-    steps = (grid_step(epsilons, min(ranged or epsilons), fineness) for fineness in (*fine, FINENESS))
-    sums = (summed(paid, step, float(delta)) for step in steps)
-    return next((found for found in sums if found is not None), None)
+    return summed(paid, grid_step(epsilons, min(ranged or epsilons)), float(delta))

@@ -5,8 +5,16 @@ from faults.fault import planted_in
 FAULTS = (
     *planted_in(
         "privacy/conversions.py",
-        ("return rounded_up(4 * place * place)", "return rounded_up(2 * place * place)", "a pure draw costs half its mu^2"),
-        ("return squared_mu_of_pure(epsilon / 2)", "return squared_mu_of_pure(epsilon / 4)", "a choice costs a quarter"),
+        (
+            "return rounded_up(4 * place * place)",
+            "return rounded_up(2 * place * place)",
+            "a pure draw costs half",
+        ),
+        (
+            "return squared_mu_of_pure(epsilon / 2)",
+            "return squared_mu_of_pure(epsilon / 4)",
+            "a choice is too cheap",
+        ),
         (
             "place = decimal(squared_mu).sqrt() / 2",
             "place = decimal(squared_mu).sqrt()",
@@ -59,9 +67,5 @@ FAULTS = (
             "return RoundedGaussianEvent(squared_sensitivity=1, variance=law.variance)",
             "rounded noise is billed for one count",
         ),
-    ),
-    *planted_in(
-        "privacy/accountants/pld.py",
-        ("<= FEW else ()", ">= FEW else ()", "few draws get the coarse grid"),
     ),
 )

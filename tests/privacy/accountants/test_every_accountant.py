@@ -57,12 +57,7 @@ def portions_for(accountant, counts):
 
 def plan_of(prices, portions, stretch=Fraction(1)):
     """A selection and a measurement at the prices, all prices multiplied by `stretch`."""
-    grown = [
-        replace(price, **{name: getattr(price, name) * stretch})
-        for price in prices
-        for name in ("epsilon", "rho")
-        if getattr(price, name) is not None
-    ]
+    grown = [price.times(stretch) for price in prices]
     select = ExponentialEvent(epsilon=grown[0].bounded_range)
     measure = DiscreteLaplaceEvent(sensitivity=3, scale=3 / grown[1].pure)
     return ((select, portions[0].count), (measure, portions[1].count))
@@ -106,7 +101,7 @@ def test_the_price_is_exact_and_of_one_kind(accountant, budget):
     for price in prices:
         figure = price.figure
         assert type(figure) is Fraction
-        assert (price.rho is None) != (price.epsilon is None)
+        assert price == Price(**{price.currency: figure})
 
 
 @pytest.mark.parametrize("counts", COUNTS, ids=str)
