@@ -21,6 +21,7 @@ from dpqr.mechanisms.noisy_answers import (
 )
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
+from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent
 from dpqr.privacy.gate import Mechanism
@@ -139,7 +140,8 @@ class Laplace:
 class Gaussian:
     """Gaussian noise of variance (squared L2 sensitivity of the blocks together) / (2 rho), rho being mu^2 / 2.
 
-    At a price in rho it is the discrete law, at one in mu^2 the rounded normal one, which has the exact curve. Its
+    At a price in rho it is the discrete law, at one in mu^2 the rounded normal one, which has the exact curve (and a
+    variance of at least 1/64, which may cost less than the price). Its
     tails are lighter than Laplace's.
 
     >>> Gaussian().event((QueryBlock(name="records"),), PrivacyUnit(), Price(rho=Fraction(1, 32))).variance
@@ -161,6 +163,7 @@ class Gaussian:
         asked = tuple(blocks)
         squared = answers_sensitivity(asked, Norm.L2_SQUARED, unit)
         variance, rounded = squared / (2 * price.concentrated), price.squared_mu is not None
+        variance = max(variance, SMALLEST_VARIANCE) if rounded else variance
         return GaussianAnswers(blocks=asked, unit=unit, variance=variance, rounded=rounded)
 
     def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianLaw:

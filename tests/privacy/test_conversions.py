@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit, ndtri
 from scipy.stats import norm
 
-from dpqr.privacy.conversions import pure_of_squared_mu, squared_mu_of_pure, squared_mu_of_ranged
+from dpqr.privacy.conversions import LARGE, SMALLEST, pure_of_squared_mu, squared_mu_of_pure, squared_mu_of_ranged
 
 EPSILONS = [
     Fraction(1, 10**9),
@@ -39,8 +39,11 @@ def test_what_a_price_buys_costs_no_more(epsilon):
     assert squared_mu_of_pure(bought * (1 + Fraction(1, 10**13))) > epsilon
 
 
-def test_nothing_costs_nothing():
+def test_nothing_costs_nothing_and_no_epsilon_is_too_small_or_too_large():
     assert squared_mu_of_pure(Fraction(0)) == squared_mu_of_ranged(Fraction(0)) == 0
+    assert 0 < squared_mu_of_pure(Fraction(1, 10**80)) == squared_mu_of_pure(SMALLEST) < Fraction(1, 10**39)
+    assert squared_mu_of_pure(Fraction(10**80)) == 8 * 10**80
+    assert Fraction(99, 100) < squared_mu_of_pure(Fraction(LARGE)) / (8 * LARGE) < 1
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 3.0, 10.0])
