@@ -141,8 +141,7 @@ class Gaussian:
     """Gaussian noise of variance (squared L2 sensitivity of the blocks together) / (2 rho), rho being mu^2 / 2.
 
     At a price in rho it is the discrete law, at one in mu^2 the rounded normal one, which has the exact curve (and a
-    variance of at least 1/64, which may cost less than the price). Its
-    tails are lighter than Laplace's.
+    variance of at least 1/64, which may cost less than the price). Its tails are lighter than Laplace's.
 
     >>> Gaussian().event((QueryBlock(name="records"),), PrivacyUnit(), Price(rho=Fraction(1, 32))).variance
     Fraction(16, 1)

@@ -57,7 +57,8 @@ class GaussianDP:
 
     def cut(self, budget: PrivacyBudget, portions: Sequence[Portion]) -> tuple[Price, ...]:
         """Shares of the largest mu^2 that the budget covers."""
-        unit = largest_squared_mu(budget) / weigh(self, budget, portions)
+        whole = weigh(self, budget, portions)
+        unit = largest_squared_mu(budget) / whole
         return tuple(Price(squared_mu=unit * portion.share) for portion in portions)
 
     def epsilon(self, events: Composition, delta: Fraction) -> Fraction | None:

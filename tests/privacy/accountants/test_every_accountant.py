@@ -14,6 +14,7 @@ from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
     PermuteAndFlipEvent,
+    RoundedGaussianEvent,
 )
 
 BUDGETS = [
@@ -196,8 +197,9 @@ def test_unknown_events_are_refused(accountant, budget):
         accountant.guard(budget, ((Stranger(), 1),))
 
 
-def test_gaussian_noise_is_covered_by_rho_only(accountant, budget):
-    gaussian = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(10**25))
+def test_gaussian_noise_is_covered_by_rho_and_mu_only(accountant, budget):
+    kind = RoundedGaussianEvent if accountant.name == "gdp" else DiscreteGaussianEvent
+    gaussian = kind(squared_sensitivity=1, variance=Fraction(10**25))
     covered = accountant.epsilon(((gaussian, 1),), budget.delta) is not None
     assert covered == accountant.concentrated
     guard = accountant.guard(budget, ())
