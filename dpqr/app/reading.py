@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from dpqr.app.budget import configured_ledger
-from dpqr.app.requests import LedgerRequest
+from dpqr.app.requests import LedgerRequest, PlanRequest
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain, failing_attributes
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
+from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.ledger import DEFAULT
 from dpqr.privacy.policy import Policy, resolved, uncovered_bits
 
 _DEFAULTS = Limits()
+SQUARED = ("zcdp", "gdp")
+"""The accountants of budgets in rho and in mu^2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +67,15 @@ def count_column(source: TableSource, payer: LedgerRequest | None) -> str | None
     if payer is None or source.count_column is not None:
         return source.count_column
     return _policy(payer).counts
+
+
+def charging(request: PlanRequest, payer: LedgerRequest | None) -> str | None:
+    """The accountant that the request names; else the one of a budget that adds up rho or mu^2, for a plan of another
+    may cost more there than one of its own for the same epsilon and delta."""
+    if payer is None or request.accountant or PrivacyBudget.parse(request.epsilon, request.delta).pure:
+        return request.accountant
+    charged = configured_ledger(payer.ledger, payer.anchor).account(payer.dataset).terms.accountant
+    return charged if charged in SQUARED else None
 
 
 def _policy(payer: LedgerRequest) -> Policy:

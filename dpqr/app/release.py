@@ -16,7 +16,7 @@ from dpqr.app.machine import require_resources, resources
 from dpqr.app.paid_run import PaidRun, is_published, paid_run
 from dpqr.app.planning import plan_with_documents
 from dpqr.app.public_request import public_inputs
-from dpqr.app.reading import Reading, count_column, reading
+from dpqr.app.reading import Reading, charging, count_column, reading
 from dpqr.app.rehearse import rehearsed_rows, rehearsed_table, require_rehearsable
 from dpqr.app.requests import LedgerRequest, OutputRequest, ReleaseRequest
 from dpqr.construction.costs import Costs, priced_phases
@@ -74,6 +74,8 @@ def planned(request: ReleaseRequest) -> Plan:
 def checked_plan(request: ReleaseRequest) -> tuple[Plan, Reading]:
     """The plan of a request, which is the locked one where it names one, and how the table is read."""
     asked = replace(request.plan, counts=count_column(request.source, request.payer))
+    if request.locked is None:
+        asked = replace(asked, accountant=charging(asked, request.payer))
     plan, document = plan_with_documents(asked)
     if request.output.synthetic:
         require_sampleable(plan, request.output.synthetic)

@@ -212,7 +212,7 @@ class ModelRequest:
 class BudgetRequest:
     """A budget for life, as its owner asks for it.
 
-    accountant: basic or zcdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
+    accountant: basic, zcdp or gdp; None: zcdp where there is a delta, else basic. With a delta, basic adds up pairs of
     epsilon and delta. cap, cap_delta: epsilon and delta of the largest release. unit: column that names persons, whose
     budget it then is; None: of rows. policy: how the table is read; its count column makes it a budget of records.
     reason: why it is opened, and by whom.

@@ -27,7 +27,7 @@ OWN_OPTIONS = {
 }
 """The schedules that an option belongs to. With another one it is refused: ignored, it would mislead."""
 
-FILTERS = ("basic", "zcdp")
+FILTERS = ("basic", "zcdp", "gdp")
 """The accountants under which prices may depend on what was released."""
 
 UNFILTERED = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}

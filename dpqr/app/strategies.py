@@ -30,6 +30,7 @@ SUMMARIES = {
     "advanced": "epsilons of a fixed schedule add up like random steps, at the price of a delta",
     "optimal": "the exact privacy curve of equal pure draws",
     "zcdp": "rhos add up, and one conversion at the end gives epsilon at delta",
+    "gdp": "squares of mu add up, and the exact curve of Gaussian noise gives epsilon at delta",
     "pld": "the losses of a fixed schedule added up as random variables, nearly without slack",
 }
 """What each of the house's strategies is."""
@@ -56,6 +57,7 @@ USES = {
     "advanced": "for many draws with a delta, unequal ones too",
     "optimal": "for many equal, pure draws with a delta",
     "zcdp": "for many draws with a delta, Gaussian ones too",
+    "gdp": "for Gaussian noise with a delta, where choices take little of the budget",
     "pld": "for a schedule fixed in advance, with a delta: the tightest sum of unlike draws",
 }
 """What each built-in strategy is for."""

@@ -20,6 +20,7 @@ from dpqr.privacy.events import (
     Draw,
     ExponentialEvent,
     LeftOutEvent,
+    MuSumEvent,
     PermuteAndFlipEvent,
     PureSumEvent,
     RhoSumEvent,
@@ -140,6 +141,8 @@ def rho_of(event: Draw) -> float:
             return float(event.epsilon**2 / 8)
         case RhoSumEvent():
             return float(event.rho)
+        case MuSumEvent():
+            return float(event.squared_mu / 2)
     return epsilon_of(event) ** 2 / 2
 
 

@@ -20,6 +20,7 @@ from dpqr.audit.cases.answers import answer_cases
 from dpqr.audit.cases.block_errors import error_cases
 from dpqr.audit.cases.choices import choice_cases
 from dpqr.audit.cases.files import file_cases
+from dpqr.audit.cases.filters import filter_cases
 from dpqr.audit.cases.left_out import left_out_cases
 from dpqr.audit.cases.predictions import predict_cases
 from dpqr.audit.cases.releases import release_cases
@@ -109,7 +110,7 @@ class Audit:
 def known_cases() -> dict[str, Attacked]:
     """Every case by its name, in the order in which they are shown."""
     releases = [*release_cases(), *partition_cases(), *schedule_cases(), *search_cases()]
-    drawn = [*choice_cases(), *answer_cases(), *left_out_cases(), *error_cases()]
+    drawn = [*choice_cases(), *answer_cases(), *left_out_cases(), *error_cases(), *filter_cases()]
     found: list[Attacked] = [*drawn, *releases, *predict_cases(), *file_cases()]
     return {case.name: case for case in found}
 

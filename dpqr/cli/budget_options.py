@@ -84,7 +84,9 @@ class Amount:
 
 def amount(command: Decorated) -> Decorated:
     """--eps, --delta, --accounting and the caps, as `amount`."""
-    adds = "What adds up: basic (epsilon, or epsilon and delta) or zcdp (rho). [zcdp with a delta, else basic]"
+    adds = (
+        "What adds up: basic (epsilon, or epsilon and delta) zcdp (rho) or gdp (mu^2). [zcdp with a delta, else basic]"
+    )
     return added(
         gathered(Amount, "amount")(command),
         click.option("--eps", metavar="E", required=True, help="Epsilon of all releases together."),

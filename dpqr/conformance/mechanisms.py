@@ -106,8 +106,8 @@ def _units() -> Iterator[PrivacyUnit]:
 def _attacked(draws: Draws, tables: Pair, unit: PrivacyUnit, price: Price) -> Iterator[str]:
     """What is charged against the price, and what is lost against what is charged."""
     ((event, _),) = draws.events
-    allowed = price.epsilon if price.epsilon is not None else price.rho
-    if allowed is not None and draws.cost(event) > allowed:
+    allowed = price.figure
+    if draws.cost(event) > allowed:
         yield f"price: {float(draws.cost(event)):.4g} is charged where {float(allowed):.4g} may be"
     case = Case(name="conformance", what="", pair=tables, trial=draws)
     one, two = (case.outcomes(side, RUNS, SystemNoise()) for side in (0, 1))

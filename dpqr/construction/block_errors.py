@@ -117,7 +117,7 @@ def measured_errors(draws: Draws, plan: Plan, released: Hypothesis, transcript: 
     price, draw = phase.price, partial(_drawn, draws, plan, released, phase.price)
     if phase.noun == "errors":
         return _of_sums(draw(_groups(missed, released.total, price)))
-    if price.rho is not None:
+    if price.epsilon is None:
         return _of_sums(draw(tuple((block,) for block in blocks)))
     ranked = _ranked(blocks, missed)
     left = len(blocks) - len(missed)
@@ -144,7 +144,7 @@ def _groups(blocks: tuple[QueryBlock, ...], records: float, price: Price) -> Gro
     that of a mean is sqrt(2) G / epsilon, or sqrt(G / (2 rho)).
     """
     within = TUNING.noise * max(records, 1.0)
-    most = 2 * float(price.rho) * within**2 if price.rho is not None else float(price.pure) * within / 2**0.5
+    most = float(price.pure) * within / 2**0.5 if price.epsilon else 2 * float(price.concentrated) * within**2
     return _parts(_ranked(blocks), int(min(most, len(blocks))))
 
 

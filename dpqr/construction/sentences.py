@@ -95,7 +95,7 @@ def dropped_warning(release: Release) -> str | None:
 def choice_words(plan: Plan) -> str:
     """Why this accountant charges the run; "asked for" where it is the user who says so."""
     if "accountant" in plan.asked:
-        return "asked for by --accountant"
+        return "asked for by --accountant" + (" or by the budget" if plan.roles.accountant.concentrated else "")
     if plan.budget.pure:
         return "the one theorem that holds without a delta"
     given = " and ".join(f"--{role}" for role in sorted(plan.asked))

@@ -12,13 +12,21 @@ import numpy as np
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
-from dpqr.mechanisms.noisy_answers import RECORDS, refuse_beyond, refuse_noise
+from dpqr.mechanisms.noisy_answers import (
+    RECORDS,
+    GaussianEvent,
+    GaussianLaw,
+    gaussian_event,
+    gaussian_law,
+    refuse_beyond,
+    refuse_noise,
+    refuse_variance,
+)
 from dpqr.mechanisms.scores import largest_total
-from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.budget import Price
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 from dpqr.workload.stacking import all_answers, stacked
@@ -155,11 +163,12 @@ class LaplaceErrors:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GaussianErrors:
-    """`errors` plus independent discrete Gaussian noise of one variance.
+    """`errors` plus independent discrete Gaussian noise of one variance, or rounded normal noise.
 
     Privacy:
         The integers move by at most s^2 = sum of squares of `errors.changes` in squared L2 (`GroupErrors`), so the draw
-        is s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14.
+        is s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14; rounded, it is (s /
+        sqrt(variance))-GDP too (`RoundedGaussian`).
 
     >>> everybody = QueryBlock(name="all")
     >>> errors = GroupErrors(groups=((everybody,),), expected=np.array([5]), unit=PrivacyUnit())
@@ -169,18 +178,18 @@ class GaussianErrors:
 
     errors: GroupErrors
     variance: Fraction
+    rounded: bool = False
 
     def __post_init__(self) -> None:
-        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+        refuse_variance(self.variance, rounded=self.rounded)
 
     @property
-    def law(self) -> DiscreteGaussian:
-        return DiscreteGaussian(self.variance)
+    def law(self) -> GaussianLaw:
+        return gaussian_law(self.variance, rounded=self.rounded)
 
     @property
-    def event(self) -> DiscreteGaussianEvent:
-        squared = sum(change * change for change in self.errors.changes)
-        return DiscreteGaussianEvent(squared_sensitivity=squared, variance=self.variance)
+    def event(self) -> GaussianEvent:
+        return gaussian_event(self.law, sum(change * change for change in self.errors.changes))
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
         errors = self.errors.evaluate(value)
@@ -188,12 +197,14 @@ class GaussianErrors:
 
 
 def noisy_errors(errors: GroupErrors, price: Price) -> LaplaceErrors | GaussianErrors:
-    """The draw that costs `price`: Gaussian noise where it is counted in rho, Laplace noise where in pure epsilon.
+    """The draw that costs `price`: Gaussian noise where it is counted in rho (discrete) or in mu^2 (rounded), Laplace
+    noise where in pure epsilon.
 
     Raises:
         InfeasiblePlan: the price does not buy this noise.
     """
-    if price.rho is None:
+    if price.epsilon is not None:
         return LaplaceErrors(errors=errors, scale=Fraction(sum(errors.changes)) / price.pure)
     squared = sum(change * change for change in errors.changes)
-    return GaussianErrors(errors=errors, variance=Fraction(squared) / (2 * price.rho))
+    variance = Fraction(squared) / (2 * price.concentrated)
+    return GaussianErrors(errors=errors, variance=variance, rounded=price.squared_mu is not None)

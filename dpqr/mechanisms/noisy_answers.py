@@ -20,8 +20,9 @@ from dpqr.errors import BudgetRefused, InfeasiblePlan
 from dpqr.noise.discrete_gaussian import LARGEST_VARIANCE, DiscreteGaussian
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
+from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent
+from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, LeftOutEvent, RoundedGaussianEvent
 from dpqr.privacy.gate import Mechanism
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
@@ -112,9 +113,10 @@ class LaplaceAnswers:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianAnswers:
-    """Answers of `blocks` together, each plus discrete Gaussian noise Pr[k] proportional to exp(-k^2 / (2 variance)).
+    """Answers of `blocks` together, each plus discrete Gaussian noise Pr[k] proportional to exp(-k^2 / (2 variance)),
+    or rounded normal noise of that variance.
 
-    variance: in squared units of the blocks' grids. records: declared cap on the number of records.
+    variance: in squared units of the blocks' grids. rounded: which law. records: declared cap on the number of records.
 
     >>> count = QueryBlock(name="all")
     >>> GaussianAnswers(blocks=(count,), unit=PrivacyUnit(), variance=Fraction(9)).event
@@ -130,30 +132,52 @@ class GaussianAnswers:
         the largest squared distance of two columns, a dropped record's zeros among them (a marginal 2). Renyi
         divergences of order a between neighbours are at most a s^2 / (2 variance), so the draw is
         s^2 / (2 variance)-zCDP: Canonne, Kamath and Steinke 2020, Theorem 14. It is not pure DP, and no curve of the
-        continuous Gaussian is claimed for it. Arithmetic: exact.
+        continuous Gaussian is claimed for the discrete law. Integers plus rounded normal noise are integers plus normal
+        noise, rounded: so the rounded law is (s / sqrt(variance))-GDP too (`RoundedGaussian`; Dong, Roth and Su 2019,
+        Theorem 2.7). Arithmetic: exact.
     """
 
     blocks: tuple[QueryBlock, ...]
     unit: PrivacyUnit
     variance: Fraction
+    rounded: bool = False
     records: int = RECORDS
 
     def __post_init__(self) -> None:
         _refuse_overflow(self.blocks, self.records)
-        refuse_noise(self.variance, LARGEST_VARIANCE, "a variance of")
+        refuse_variance(self.variance, rounded=self.rounded)
 
     @property
-    def law(self) -> DiscreteGaussian:
-        return DiscreteGaussian(self.variance)
+    def law(self) -> GaussianLaw:
+        return gaussian_law(self.variance, rounded=self.rounded)
 
     @property
-    def event(self) -> DiscreteGaussianEvent:
-        return DiscreteGaussianEvent(
-            squared_sensitivity=answers_sensitivity(self.blocks, Norm.L2_SQUARED, self.unit), variance=self.variance
-        )
+    def event(self) -> GaussianEvent:
+        return gaussian_event(self.law, answers_sensitivity(self.blocks, Norm.L2_SQUARED, self.unit))
 
     def sample(self, value: Counts, noise: NoiseSource) -> Measurement:
         return _measured(self.blocks, self.law, value, noise)
+
+
+GaussianLaw = DiscreteGaussian | RoundedGaussian
+GaussianEvent = DiscreteGaussianEvent | RoundedGaussianEvent
+
+
+def refuse_variance(variance: Fraction, *, rounded: bool) -> None:
+    """Raise InfeasiblePlan for Gaussian noise that cannot be drawn exactly."""
+    refuse_noise(variance, LARGEST_VARIANCE, "a variance of", SMALLEST_VARIANCE if rounded else Fraction(0))
+
+
+def gaussian_law(variance: Fraction, *, rounded: bool) -> GaussianLaw:
+    """Return the law of integer Gaussian noise: rounded normal, or discrete."""
+    return RoundedGaussian(variance) if rounded else DiscreteGaussian(variance)
+
+
+def gaussian_event(law: GaussianLaw, squared: int) -> GaussianEvent:
+    """Return the event of independent draws of one law on integers of that squared L2 sensitivity."""
+    if isinstance(law, RoundedGaussian):
+        return RoundedGaussianEvent(squared_sensitivity=squared, variance=law.variance)
+    return DiscreteGaussianEvent(squared_sensitivity=squared, variance=law.variance)
 
 
 def answers_sensitivity(blocks: tuple[QueryBlock, ...], norm: Norm, unit: PrivacyUnit) -> int:

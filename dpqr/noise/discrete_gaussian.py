@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil, erfc, exp, isqrt, log, pi, sqrt
 from typing import final
 
@@ -22,8 +22,8 @@ SUMMED_VARIANCE = 1 << 16
 """Up to this variance the public figures are summed term by term; beyond, bounds that are sharp there serve."""
 
 _LEAST_BETA = 1e-290
-_REACH = 40
-_MARGIN = 1 + 2.0**-20
+REACH = 40
+MARGIN = 1 + 2.0**-20
 
 
 @final
@@ -77,12 +77,12 @@ class DiscreteGaussian:
         Pr[|draw| > k] <= erfc((k + 1/2) / sqrt(2 v)) if k + 1/2 >= sqrt(v); below, f falls and k serves for k + 1/2.
         Both are raised by 2^-20 for the arithmetic, to the safe side.
         """
-        _check_beta(beta)
+        check_beta(beta)
         if self.variance > SUMMED_VARIANCE:
-            reach = ceil(_REACH * sqrt(self.variance))
+            reach = ceil(REACH * sqrt(self.variance))
             return bisect_left(range(reach), True, key=lambda k: self._tail_bound(k) <= beta)
         weights = self._weights()
-        beyond = np.cumsum(weights[::-1])[::-1] * 2 / (1 + 2 * weights.sum()) * _MARGIN
+        beyond = np.cumsum(weights[::-1])[::-1] * 2 / (1 + 2 * weights.sum()) * MARGIN
         return int(np.count_nonzero(beyond > beta))
 
     def sum_tail(self, draws: int, beta: float) -> float:
@@ -93,13 +93,13 @@ class DiscreteGaussian:
         least sqrt(2 pi v), so Pr[|draw| >= k + 1] <= Pr[|N| >= k]; and E exp(t |N|) =
         exp(t^2 v / 2) erfc(-t sqrt(v / 2)). The alternative is the union bound over the draws.
         """
-        _check_beta(beta)
+        check_beta(beta)
         if draws == 0 or beta >= 1:
             return 0.0
         together = float(draws * self.tail(beta / draws))
-        limit = 2 * _REACH / sqrt(self.variance) + 2 / float(self.variance)
+        limit = 2 * REACH / sqrt(self.variance) + 2 / float(self.variance)
         if self.variance > SUMMED_VARIANCE:
-            return min(together, draws + chernoff(self._normal_log_moment, limit, draws, beta))
+            return min(together, draws + chernoff(partial(normal_log_moment, self.variance), limit, draws, beta))
         return min(together, chernoff(self._log_moment, limit, draws, beta))
 
     def weighted_tail(self, beta: float) -> float:
@@ -109,8 +109,8 @@ class DiscreteGaussian:
         centred sum is the largest (its Fourier coefficients are positive), so E exp(t k) <= exp(t^2 v / 2); products
         over independent draws and Chernoff's bound on both sides give the figure.
         """
-        _check_beta(beta)
-        return sqrt(2 * float(self.variance) * log(2 / min(beta, 1.0))) * _MARGIN
+        check_beta(beta)
+        return sqrt(2 * float(self.variance) * log(2 / min(beta, 1.0))) * MARGIN
 
     def sample(self, count: int, noise: NoiseSource) -> IntArray:
         """`count` exact independent draws, int64, shape (count,).
@@ -130,25 +130,21 @@ class DiscreteGaussian:
 
     def _weights(self) -> FloatArray:
         """exp(-k^2 / (2 v)) for k = 1 .. reach; what is left out is below 1e-300 of the whole."""
-        sizes = np.arange(1, ceil(_REACH * sqrt(self.variance)) + 2, dtype=np.float64)
+        sizes = np.arange(1, ceil(REACH * sqrt(self.variance)) + 2, dtype=np.float64)
         return np.exp(sizes**2 / (-2 * float(self.variance)))
 
     def _tail_bound(self, k: int) -> float:
         deviation = sqrt(self.variance)
         start = k + 0.5 if k + 0.5 >= deviation else float(k)
-        return erfc(start / (sqrt(2) * deviation)) * _MARGIN
+        return erfc(start / (sqrt(2) * deviation)) * MARGIN
 
     def _log_moment(self, point: float) -> float:
         variance = float(self.variance)
-        sizes = np.arange(1, ceil(point * variance + _REACH * sqrt(variance)) + 2, dtype=np.float64)
+        sizes = np.arange(1, ceil(point * variance + REACH * sqrt(variance)) + 2, dtype=np.float64)
         exponents = point * sizes - sizes**2 / (2 * variance)
         peak = max(0.0, float(exponents.max()))
         grown = exp(-peak) + 2 * float(np.exp(exponents - peak).sum())
         return peak + log(grown) - log(1 + 2 * float(self._weights().sum()))
-
-    def _normal_log_moment(self, point: float) -> float:
-        step = point * sqrt(self.variance)
-        return step * step / 2 + log(erfc(-step / sqrt(2)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,6 +186,13 @@ def _envelope(variance: Fraction) -> Envelope:
     )
 
 
-def _check_beta(beta: float) -> None:
+def normal_log_moment(variance: Fraction, point: float) -> float:
+    """Return ln E exp(point |N|) for a normal N of mean 0."""
+    step = point * sqrt(variance)
+    return step * step / 2 + log(erfc(-step / sqrt(2)))
+
+
+def check_beta(beta: float) -> None:
+    """Raise ValueError for a probability that no tail is computed for."""
     if not beta >= _LEAST_BETA:
-        raise ValueError("a tail of discrete Gaussian noise needs a probability beta of at least 1e-290")
+        raise ValueError("a tail of Gaussian noise needs a probability beta of at least 1e-290")

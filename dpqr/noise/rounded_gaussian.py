@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
-from math import isqrt, pi, sqrt
+from functools import lru_cache, partial
+from math import ceil, erfc, expm1, isqrt, log, pi, sqrt
 from typing import final
 
 import numpy as np
 
-from dpqr.data.arrays import IntArray, WordArray
+from dpqr.data.arrays import FloatArray, IntArray, WordArray
 from dpqr.noise.bits import Bracket, LazyUniform, bernoulli_below, cells_below, kept_draws
+from dpqr.noise.discrete_gaussian import MARGIN, REACH, SUMMED_VARIANCE, check_beta, normal_log_moment
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.exp_bounds import exp_bracket
+from dpqr.noise.law import chernoff
 from dpqr.noise.source import NoiseSource
 
 SMALLEST_VARIANCE = Fraction(1, 64)
@@ -56,11 +59,52 @@ class RoundedGaussian:
         By Poisson summation the second moment is v + 1/12 + sum over m >= 1 of
         4 (-1)^m (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v).
         """
-        variance = float(self.variance)
-        orders = np.arange(1, int(sqrt(_VANISHING / (2 * pi**2 * variance))) + 1, dtype=np.float64)
-        waves = (variance + 1 / (2 * pi * orders) ** 2) * np.exp(-2 * (pi * orders) ** 2 * variance)
+        orders, waves = self._waves()
         signs = 1 - 2 * (orders % 2)
-        return sqrt(variance + 1 / 12 + 4 * float((signs * waves).sum()))
+        return sqrt(float(self.variance) + 1 / 12 + 4 * float((signs * waves).sum()))
+
+    @property
+    def mean_size(self) -> float:
+        """Sum of Pr[|draw| > k], k >= 0; beyond SUMMED_VARIANCE Euler and Maclaurin's s sqrt(2 / pi) (1 - 1 / 24 v)."""
+        if self.variance > SUMMED_VARIANCE:
+            return sqrt(2 * self.variance / pi) * (1 - 1 / (24 * float(self.variance)))
+        return float(np.exp(self._log_tails()).sum())
+
+    def tail(self, beta: float) -> int:
+        """Return the smallest k >= 0 with Pr[|draw| > k] = erfc((k + 1/2) / (s sqrt 2)) <= beta (1e-290 <= beta), the
+        figure being raised by 2^-20 for the arithmetic."""
+        check_beta(beta)
+        narrow = 1 / sqrt(2 * self.variance)
+        sizes = range(ceil(REACH * sqrt(self.variance)) + 1)
+        return bisect_left(sizes, True, key=lambda k: erfc((k + 0.5) * narrow) * MARGIN <= beta)
+
+    def sum_tail(self, draws: int, beta: float) -> float:
+        """Chernoff's bound (`chernoff`) for a sum of |draw|, or draws * tail(beta / draws) where that is smaller.
+
+        Up to SUMMED_VARIANCE, E exp(t |draw|) is summed. Beyond, |draw| is at most |N| + 1/2 for the normal N.
+        """
+        check_beta(beta)
+        if draws == 0 or beta >= 1:
+            return 0.0
+        together = float(draws * self.tail(beta / draws))
+        limit = 2 * REACH / sqrt(self.variance) + 2 / float(self.variance)
+        if self.variance > SUMMED_VARIANCE:
+            return min(together, draws / 2 + chernoff(partial(normal_log_moment, self.variance), limit, draws, beta))
+        return min(together, chernoff(self._log_moment, limit, draws, beta))
+
+    def weighted_tail(self, beta: float) -> float:
+        """sqrt(2 w log(2 / beta)) with w = v + 1/12 + sum over m >= 1 of 4 (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v).
+
+        *Proof.* The draw's law is the density of N + U, U uniform on [-1/2, 1/2], at the integers. By Poisson summation
+        E exp(t k) is the sum over all integers m of F(t + 2 pi i m), F(z) = exp(v z^2 / 2) sinh(z / 2) / (z / 2). At
+        m = 0 it is at most exp(t^2 (v + 1/12) / 2). m and -m together are exp(v t^2 / 2) sinh(t / 2) times at most
+        exp(-2 pi^2 m^2 v) 2 ((t / 2) |cos x| + pi m |sin x|) / (t^2 / 4 + pi^2 m^2), x = 2 pi m v t, and |sin x| <= x:
+        at most (2 / t) t^2 exp(-2 pi^2 m^2 v) (1 / (2 pi^2 m^2) + 2 v). So E exp(t k) <= exp(t^2 (v + 1/12) / 2) (1 +
+        t^2 (w - v - 1/12) / 2) <= exp(t^2 w / 2); products over independent draws and Chernoff's bound on both sides.
+        """
+        check_beta(beta)
+        width = float(self.variance) + 1 / 12 + 4 * float(self._waves()[1].sum())
+        return sqrt(2 * width * log(2 / min(beta, 1.0))) * MARGIN
 
     def sample(self, count: int, noise: NoiseSource) -> IntArray:
         """`count` exact independent draws, int64, shape (count,).
@@ -71,6 +115,28 @@ class RoundedGaussian:
         kept is normal, and k is that place rounded. About three in four are kept where s is large.
         """
         return kept_draws(count, lambda proposals: self._propose(proposals, noise))
+
+    def _waves(self) -> tuple[FloatArray, FloatArray]:
+        """m = 1, 2, .. and (v + 1 / (4 pi^2 m^2)) exp(-2 pi^2 m^2 v)."""
+        variance = float(self.variance)
+        orders = np.arange(1, int(sqrt(_VANISHING / (2 * pi**2 * variance))) + 1, dtype=np.float64)
+        return orders, (variance + 1 / (2 * pi * orders) ** 2) * np.exp(-2 * (pi * orders) ** 2 * variance)
+
+    def _log_tails(self, point: float = 0.0) -> FloatArray:
+        """ln Pr[|draw| > k] for k = 0 .. reach of exp(point |draw|); what is left out is below 1e-300 of the whole."""
+        from scipy.special import log_ndtr
+
+        reach = ceil(point * float(self.variance) + REACH * sqrt(self.variance)) + 1
+        tails: FloatArray = log(2) + log_ndtr(-(np.arange(reach) + 0.5) / sqrt(self.variance))
+        return tails
+
+    def _log_moment(self, point: float) -> float:
+        """ln E exp(t |draw|) = ln(1 + (e^t - 1) sum over k of e^(t k) Pr[|draw| > k]), by parts."""
+        tails = self._log_tails(point)
+        exponents = tails + point * np.arange(tails.size)
+        peak = float(exponents.max())
+        grown = log(expm1(point)) + peak + log(float(np.exp(exponents - peak).sum()))
+        return float(np.logaddexp(0.0, grown))
 
     def _propose(self, count: int, noise: NoiseSource) -> IntArray:
         cells = _cells(self.variance)

@@ -204,4 +204,4 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
 
 def count_check(price: Price) -> Laplace | Gaussian:
     """The check that a price buys a count of records with."""
-    return Laplace() if price.rho is None else Gaussian()
+    return Laplace() if price.epsilon is not None else Gaussian()

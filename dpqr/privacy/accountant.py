@@ -56,7 +56,8 @@ class Accountant(Protocol):
 
     @property
     def concentrated(self) -> bool:
-        """Whether it counts in rho, and so covers Gaussian noise and has a price of its own for bounded range."""
+        """Whether it counts in rho or mu^2, and so covers Gaussian noise and has a price of its own for bounded
+        range."""
         ...
 
     def refusal(self, budget: PrivacyBudget) -> str | None:
@@ -78,7 +79,7 @@ class Accountant(Protocol):
     def guard(self, budget: PrivacyBudget, planned: Composition) -> PrivacyFilter:
         """Return a filter that admits the planned events.
 
-        A theorem that is a filter (sums of epsilon or rho) admits anything else within the budget too; one for a
+        A theorem that is a filter (sums of epsilon, rho or mu^2) admits anything else within the budget too; one for a
         schedule fixed in advance admits the planned events only, or cheaper ones of the same kind in their place.
 
         Raises:
@@ -91,8 +92,9 @@ class Accountant(Protocol):
 class FilterAccountant(Accountant, Protocol):
     """A theorem that stays true where the price of each draw depends on what was released before.
 
-    Sums of epsilon and of rho do (Rogers, Roth, Ullman and Vadhan 2016; Feldman and Zrnic 2021; Whitehouse, Ramdas,
-    Rogers and Wu 2023). Theorems for a schedule fixed in advance have no `filter`, and so cannot be asked for one.
+    Sums of epsilon, of rho and of mu^2 do (Rogers, Roth, Ullman and Vadhan 2016; Feldman and Zrnic 2021; Whitehouse,
+    Ramdas, Rogers and Wu 2023; Smith and Thakurta 2022). Theorems for a schedule fixed in advance have no `filter`, and
+    so cannot be asked for one.
     """
 
     def filter(self, budget: PrivacyBudget) -> PrivacyFilter:

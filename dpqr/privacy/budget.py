@@ -15,7 +15,8 @@ from math import isqrt
 from typing import final
 
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.privacy.events import PrivacyEvent, PureSumEvent, RhoSumEvent
+from dpqr.privacy.conversions import pure_of_squared_mu, squared_mu_of_ranged
+from dpqr.privacy.events import MuSumEvent, PrivacyEvent, PureSumEvent, RhoSumEvent
 
 SMALLEST_EPSILON = Fraction(1, 10**9)
 LARGEST_EPSILON = Fraction(1000)
@@ -95,62 +96,87 @@ ROOT_BITS = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Price:
-    """The price of one draw: either pure epsilon or zero-concentrated rho, exact and positive.
+    """The price of one draw: pure epsilon, zero-concentrated rho, or mu^2 of Gaussian DP; exact and positive.
 
     A draw reads the parameter that its own law needs; that parameter costs at most this price.
 
-    >>> Price(rho=Fraction(1, 2)).bounded_range, Price(rho=Fraction(1, 2)).pure
-    (Fraction(2, 1), Fraction(1, 1))
+    >>> Price(rho=Fraction(1, 2)).bounded_range, Price(squared_mu=Fraction(1, 2)).concentrated
+    (Fraction(2, 1), Fraction(1, 4))
 
     Raises:
-        InfeasiblePlan: neither or both figures are set, or rho is asked of a pure price.
+        InfeasiblePlan: none or several figures are set, or rho is asked of a pure price.
     """
 
     epsilon: Fraction | None = None
     rho: Fraction | None = None
+    squared_mu: Fraction | None = None
 
     def __post_init__(self) -> None:
-        stated = [figure for figure in (self.epsilon, self.rho) if figure is not None]
+        stated = [figure for figure in (self.epsilon, self.rho, self.squared_mu) if figure is not None]
         if len(stated) != 1 or not isinstance(stated[0], Fraction) or stated[0] <= 0:
-            raise InfeasiblePlan("a price is one exact positive fraction, of epsilon or of rho")
+            raise InfeasiblePlan("a price is one exact positive fraction, of epsilon, of rho or of squared mu")
+
+    @property
+    def currency(self) -> str:
+        """The name of the figure that is set."""
+        return next(name for name in ("epsilon", "rho", "squared_mu") if getattr(self, name) is not None)
+
+    @property
+    def figure(self) -> Fraction:
+        """The one that is set."""
+        return next(one for one in (self.epsilon, self.rho, self.squared_mu) if one is not None)
+
+    def of(self, figure: Fraction) -> Price:
+        """Return another price in the same currency."""
+        return Price(**{self.currency: figure})
 
     def times(self, factor: Fraction) -> Price:
         """So many times this price; factor: above 0."""
-        if self.epsilon is not None:
-            return Price(epsilon=self.epsilon * factor)
-        return Price(rho=self.concentrated * factor)
+        return self.of(self.figure * factor)
 
     def plus(self, other: Price) -> Price:
         """Return the sum. InfeasiblePlan for prices in two currencies."""
-        if self.epsilon is not None and other.epsilon is not None:
-            return Price(epsilon=self.epsilon + other.epsilon)
-        if self.rho is not None and other.rho is not None:
-            return Price(rho=self.rho + other.rho)
-        raise InfeasiblePlan("prices in epsilon and in rho do not add up")
+        if self.currency != other.currency:
+            raise InfeasiblePlan("prices in epsilon, in rho and in squared mu do not add up")
+        return self.of(self.figure + other.figure)
 
     @property
     def event(self) -> PrivacyEvent:
         """The event of any number of draws whose sum a filter limits to this price."""
-        return PureSumEvent(epsilon=self.epsilon) if self.epsilon is not None else RhoSumEvent(rho=self.concentrated)
+        if self.epsilon is not None:
+            return PureSumEvent(epsilon=self.epsilon)
+        return RhoSumEvent(rho=self.rho) if self.rho is not None else MuSumEvent(squared_mu=self.figure)
 
     @property
     def pure(self) -> Fraction:
-        """Epsilon of any eps-DP mechanism (rho = eps^2 / 2)."""
-        return self.epsilon if self.epsilon is not None else root_below(2 * self.concentrated)
+        """Epsilon of any eps-DP mechanism (rho = eps^2 / 2; `squared_mu_of_pure`)."""
+        if self.epsilon is not None:
+            return self.epsilon
+        return root_below(2 * self.rho) if self.rho is not None else pure_of_squared_mu(self.figure)
 
     @property
     def bounded_range(self) -> Fraction:
-        """Epsilon of the exponential mechanism (rho = eps^2 / 8, Cesar and Rogers 2021)."""
-        return self.epsilon if self.epsilon is not None else root_below(8 * self.concentrated)
+        """Epsilon of the exponential mechanism (rho = eps^2 / 8, Cesar and Rogers 2021; `squared_mu_of_ranged`)."""
+        if self.epsilon is not None:
+            return self.epsilon
+        return root_below(8 * self.rho) if self.rho is not None else 2 * self.pure
 
     @property
     def concentrated(self) -> Fraction:
-        """rho of Gaussian noise; a price in pure epsilon buys none."""
-        if self.rho is None:
+        """rho of Gaussian noise, mu^2 / 2; a price in pure epsilon buys none."""
+        if self.epsilon is not None:
             raise InfeasiblePlan(
                 "a price in pure epsilon buys no Gaussian noise; use the zcdp accountant, or the laplace check"
             )
-        return self.rho
+        return self.rho if self.rho is not None else self.figure / 2
+
+    def part(self, epsilon: float) -> float:
+        """How much of this price an exponential mechanism of `epsilon` costs, to six digits: a forecast."""
+        if self.epsilon is not None:
+            return epsilon / float(self.epsilon)
+        if self.rho is not None:
+            return epsilon**2 / 8 / float(self.rho)
+        return float(squared_mu_of_ranged(Fraction(f"{epsilon:.6g}")) / self.figure)
 
 
 def root_below(value: Fraction) -> Fraction:
@@ -173,7 +199,7 @@ NOTHING = Fraction(0)
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Cost:
-    """The cost of a run: an exact amount of epsilon or rho, and an exact delta where the budget counts deltas.
+    """The cost of a run: an exact amount of epsilon, rho or mu^2, and an exact delta where the budget counts deltas.
 
     The order is partial: one cost is at most another if both figures are. So there is no `<`; what does not fit is
     `not cost <= limit`. A bare number is that amount without a delta.

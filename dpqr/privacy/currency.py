@@ -11,6 +11,13 @@ from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
+from dpqr.privacy.accountants.gaussian_dp import (
+    UNIT,
+    converted_mu,
+    largest_squared_mu,
+    require_mu,
+    total_squared_mu,
+)
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import converted, largest_rho, total_rho
 from dpqr.privacy.budget import PURE, SMALLEST_EPSILON, Cost, Pricing, PrivacyBudget, downward_text, upward_text
@@ -26,8 +33,8 @@ class Currency(Protocol):
     Privacy:
         Only sums that are filters are here: however later requests depend on earlier releases, the limit covers the
         whole history (Rogers, Roth, Ullman and Vadhan 2016 for epsilon, and for pairs of epsilon and delta; Feldman and
-        Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho). Advanced, optimal and PLD composition price a
-        schedule that is fixed in advance, which the life of a dataset is not.
+        Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho; Smith and Thakurta 2022 for mu^2). Advanced, optimal
+        and PLD composition price a schedule that is fixed in advance, which the life of a dataset is not.
     """
 
     @property
@@ -82,15 +89,18 @@ class Currency(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SumCurrency:
-    """One figure, "epsilon" or "rho", that adds up over all draws of all runs.
+    """One figure, "epsilon", "rho" or "mu^2", that adds up over all draws of all runs.
 
-    cost: of one draw. total: of the draws of one run. Both exact; BudgetRefused where there is none.
+    cost: of one draw. total: of the draws of one run. Both exact or rounded up; BudgetRefused where there is none.
+    largest: of a budget with a delta. converted: epsilon of an amount at a delta. Neither is asked of epsilon.
     """
 
     accountant: str
     name: str
     cost: Callable[[PrivacyEvent], Fraction]
     total: Callable[[Composition], Fraction]
+    largest: Callable[[PrivacyBudget], Fraction]
+    converted: Callable[[Fraction, Fraction], Fraction]
 
     def price(self, events: Composition, pricing: Pricing = PURE) -> Cost:
         return Cost(self.total(events))
@@ -108,16 +118,17 @@ class SumCurrency:
             return Cost(budget.epsilon)
         if budget.pure:
             raise UsageFault(
-                "the zcdp accountant needs a delta above 0 for the whole life; add --delta, for example 1e-9"
+                f"the {self.accountant} accountant needs a delta above 0 for the whole life; add --delta, for example "
+                "1e-9"
             )
-        return Cost(largest_rho(budget))
+        return Cost(self.largest(budget))
 
     def covers(self, budget: PrivacyBudget, limit: Cost) -> bool:
         if limit.delta:
             return False
         if self.name == "epsilon":
             return limit <= budget.epsilon
-        return converted(limit.amount, budget.delta) <= budget.epsilon
+        return self.converted(limit.amount, budget.delta) <= budget.epsilon
 
     def proves(self, cost: Cost, price: Cost) -> bool:
         return price <= cost
@@ -125,7 +136,7 @@ class SumCurrency:
     def epsilon(self, spent: Cost, delta: Fraction) -> Fraction | None:
         if self.name == "epsilon" or not spent:
             return spent.amount
-        return converted(spent.amount, delta) if delta else None
+        return self.converted(spent.amount, delta) if delta else None
 
     def request(self, largest: Cost, delta: Fraction) -> str | None:
         epsilon = self.largest_epsilon(largest.amount, delta)
@@ -138,7 +149,8 @@ class SumCurrency:
 
     def largest_epsilon(self, left: Fraction, delta: Fraction) -> Fraction | None:
         """Return the largest --eps, of six digits, of a run that this accountant plans at cost `left` or less."""
-        found = Fraction(upward_text(left if self.name == "epsilon" else _converted(left, delta), DIGITS))
+        start = left if self.name == "epsilon" or not left else self.converted(left, delta)
+        found = Fraction(upward_text(start, DIGITS))
         while found >= SMALLEST_EPSILON:
             if self._whole(found, delta) <= left:
                 return found
@@ -153,7 +165,7 @@ class SumCurrency:
 
     def _whole(self, epsilon: Fraction, delta: Fraction) -> Fraction:
         """Return the largest cost of a run of that epsilon."""
-        return epsilon if self.name == "epsilon" else largest_rho(PrivacyBudget(epsilon, delta))
+        return epsilon if self.name == "epsilon" else self.largest(PrivacyBudget(epsilon, delta))
 
 
 def _total_epsilon(events: Composition) -> Fraction:
@@ -166,13 +178,31 @@ def _total_epsilon(events: Composition) -> Fraction:
     return found
 
 
-def _converted(rho: Fraction, delta: Fraction) -> Fraction:
-    return converted(rho, delta) if rho else Fraction(0)
-
-
-EPSILON = SumCurrency(accountant="basic", name="epsilon", cost=require_pure, total=_total_epsilon)
-RHO = SumCurrency(accountant="zcdp", name="rho", cost=concentrated_rho, total=total_rho)
-CURRENCIES = {"basic": EPSILON, "zcdp": RHO}
+EPSILON = SumCurrency(
+    accountant="basic",
+    name="epsilon",
+    cost=require_pure,
+    total=_total_epsilon,
+    largest=lambda budget: budget.epsilon,
+    converted=lambda epsilon, _: epsilon,
+)
+RHO = SumCurrency(
+    accountant="zcdp",
+    name="rho",
+    cost=concentrated_rho,
+    total=total_rho,
+    largest=largest_rho,
+    converted=converted,
+)
+SQUARED_MU = SumCurrency(
+    accountant="gdp",
+    name=UNIT,
+    cost=require_mu,
+    total=total_squared_mu,
+    largest=largest_squared_mu,
+    converted=converted_mu,
+)
+CURRENCIES = {"basic": EPSILON, "zcdp": RHO, "gdp": SQUARED_MU}
 
 
 def currency(accountant: str, *, pure: bool = True) -> Currency:
@@ -188,6 +218,7 @@ def currency(accountant: str, *, pure: bool = True) -> Currency:
     if accountant not in CURRENCIES:
         raise UsageFault(
             f"--accounting {accountant}: a budget for life is charged by basic (epsilon, or with --delta epsilon and "
-            "delta) or zcdp (rho, with --delta); the other theorems cover only a schedule that is fixed in advance"
+            "delta), zcdp (rho, with --delta) or gdp (mu^2, with --delta); the other theorems cover only a schedule "
+            "that is fixed in advance"
         )
     return PAIR if accountant == "basic" and not pure else CURRENCIES[accountant]

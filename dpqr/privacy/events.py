@@ -128,6 +128,20 @@ class RhoSumEvent:
         _require(self.rho, Fraction, positive=False, name="the rho of a sum event")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MuSumEvent:
+    """Any number of adaptively priced draws, each mu_i-GDP, whose mu_i^2 a filter limits to `squared_mu` in sum.
+
+    >>> MuSumEvent(squared_mu=Fraction(1, 4)).squared_mu
+    Fraction(1, 4)
+    """
+
+    squared_mu: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.squared_mu, Fraction, positive=False, name="the squared mu of a sum event")
+
+
 Draw = (
     DiscreteLaplaceEvent
     | DiscreteGaussianEvent
@@ -136,6 +150,7 @@ Draw = (
     | PermuteAndFlipEvent
     | PureSumEvent
     | RhoSumEvent
+    | MuSumEvent
 )
 
 

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.accountants.filters import PlanFilter, SumFilter, require_pure
+from dpqr.privacy.accountants.gaussian_dp import UNIT, require_mu, total_squared_mu
 from dpqr.privacy.accountants.losses import concentrated_rho
 from dpqr.privacy.accountants.zcdp import total_rho
 from dpqr.privacy.budget import PURE, SMALLEST_DELTA, SMALLEST_EPSILON, Cost, Pricing, PrivacyBudget, downward_text
@@ -33,9 +34,9 @@ class PairCurrency:
         filter (Rogers, Roth, Ullman and Vadhan 2016).
 
         The pairs that the filter adds up must be fixed before the mechanism runs. So a settlement refunds nothing of a
-        run that zcdp, advanced, optimal, analytic or pld proves: its pair is a statement of the run as one mechanism.
-        It bounds no likelihood ratio path by path, and implies no smaller pair for the paths on which the run has
-        stopped early. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
+        run that zcdp, gdp, advanced, optimal, analytic or pld proves: its pair is a statement of the run as one
+        mechanism. It bounds no likelihood ratio path by path, and implies no smaller pair for the paths on which the
+        run has stopped early. A run that basic composition proves is a sequence of pure draws. Each draw is a mechanism
         (eps_ij, 0) of its own, whose epsilon is fixed before it is made, so the filter's unit may be the draw: draws
         that were not made were never spent, and are refunded. A run without any draw costs nothing under any
         accountant.
@@ -69,6 +70,8 @@ class PairCurrency:
             return SumFilter(limit=paid.amount, cost=require_pure, unit="epsilon")
         if pricing.accountant == "zcdp":
             return SumFilter(limit=total_rho(events), cost=concentrated_rho, unit="rho")
+        if pricing.accountant == "gdp":
+            return SumFilter(limit=total_squared_mu(events), cost=require_mu, unit=UNIT)
         return PlanFilter(planned=events)
 
     def limit(self, budget: PrivacyBudget) -> Cost:

@@ -12,6 +12,7 @@ from rich.console import RenderableType
 from dpqr.construction.forecast import closed_mean
 from dpqr.construction.resources import Resources
 from dpqr.construction.sentences import choice_words, dropped_words, errors_words, guarantee, parallel_words
+from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 from dpqr.privacy.budget import Price, upward_text
 from dpqr.privacy.events import ExponentialEvent, PermuteAndFlipEvent, PrivacyEvent
 from dpqr.privacy.reason import Reason
@@ -102,8 +103,8 @@ def _epsilon(event: PrivacyEvent) -> Fraction | None:
 
 
 def _alone(price: Price, epsilon: Fraction | None) -> str:
-    """The epsilon of one draw by itself, for a price that is counted in rho."""
-    return "" if price.rho is None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
+    """The epsilon of one draw by itself, for a price that is counted in rho or mu^2."""
+    return "" if price.epsilon is not None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
 
 
 def _stopping(plan: Plan, stop: StopTest, alpha: Fraction) -> Iterator[Fact]:
@@ -150,6 +151,9 @@ def _means(plan: Plan) -> Iterator[Fact]:
         yield "", theorem
     proved = upward_text(plan.epsilon, DIGITS)
     yield "", f"it proves eps {proved} for this plan, within the budget's eps {upward_text(plan.budget.epsilon)}"
+    if roles.accountant.name == "gdp":
+        beside = ZeroConcentrated().epsilon(plan.events, plan.budget.delta) or plan.epsilon
+        yield "", f"zcdp would prove eps {upward_text(beside, DIGITS)} for the same draws"
     yield "Strategies", f"{roles.distinguisher.name} selection, {roles.check.name} noise, {roles.update.name} update"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import reduce
 
 from dpqr.construction.release import Release
@@ -100,11 +101,8 @@ def _cost(plan: Plan, phase: Phase, noun: str) -> str:
     if count == 1:
         return f"1 {noun}, {price_words(price)}"
     each = f"{counted(count, noun)}, each {price_words(price)}"
-    if price.rho is not None:
-        return f"{each}, together {price_words(Price(rho=price.rho * count))}"
-    if price.epsilon is not None and plan.roles.accountant.name == "basic":
-        return f"{each}, together {price_words(Price(epsilon=price.epsilon * count))}"
-    return each
+    adds_up = price.epsilon is None or plan.roles.accountant.name == "basic"
+    return f"{each}, together {price_words(price.times(Fraction(count)))}" if adds_up else each
 
 
 def _total(release: Release) -> Iterator[Fact]:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 DIGITS = 4
+CURRENCIES = {"epsilon": "eps", "rho": "rho", "squared_mu": "mu^2"}
 UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
@@ -20,10 +21,8 @@ def plain(text: str) -> str:
 
 
 def price_words(price: Price) -> str:
-    """What one draw costs, rounded up: "eps 0.0134" or "rho 2.5e-05"."""
-    if price.epsilon is not None:
-        return f"eps {upward_text(price.epsilon, DIGITS)}"
-    return f"rho {upward_text(price.rho, DIGITS)}" if price.rho is not None else "nothing"
+    """What one draw costs, rounded up: "eps 0.0134", "rho 2.5e-05" or "mu^2 5e-05"."""
+    return f"{CURRENCIES[price.currency]} {upward_text(price.figure, DIGITS)}"
 
 
 def amount(value: float) -> str:

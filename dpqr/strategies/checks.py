@@ -12,12 +12,18 @@ import numpy as np
 from dpqr.data.histogram import Counts
 from dpqr.data.unit import PrivacyUnit
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.mechanisms.noisy_answers import GaussianAnswers, LaplaceAnswers, answers_sensitivity
-from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.mechanisms.noisy_answers import (
+    GaussianAnswers,
+    GaussianEvent,
+    GaussianLaw,
+    LaplaceAnswers,
+    answers_sensitivity,
+)
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.law import NoiseLaw
+from dpqr.noise.rounded_gaussian import SMALLEST_VARIANCE
 from dpqr.privacy.budget import Price
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, PrivacyEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent
 from dpqr.privacy.gate import Mechanism
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm
@@ -132,15 +138,16 @@ class Laplace:
 @final
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gaussian:
-    """Discrete Gaussian noise of variance (squared L2 sensitivity of the blocks together) / (2 rho).
+    """Gaussian noise of variance (squared L2 sensitivity of the blocks together) / (2 rho), rho being mu^2 / 2.
 
-    Its tails are lighter than Laplace's; accountants that count in rho price it.
+    At a price in rho it is the discrete law, at one in mu^2 the rounded normal one, which has the exact curve (and a
+    variance of at least 1/64, which may cost less than the price). Its tails are lighter than Laplace's.
 
     >>> Gaussian().event((QueryBlock(name="records"),), PrivacyUnit(), Price(rho=Fraction(1, 32))).variance
     Fraction(16, 1)
 
     References:
-        Canonne, Kamath and Steinke 2020, Theorem 4.
+        Canonne, Kamath and Steinke 2020, Theorem 4; Balle and Wang 2018, Theorem 8.
     """
 
     @property
@@ -154,12 +161,14 @@ class Gaussian:
     def mechanism(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianAnswers:
         asked = tuple(blocks)
         squared = answers_sensitivity(asked, Norm.L2_SQUARED, unit)
-        return GaussianAnswers(blocks=asked, unit=unit, variance=squared / (2 * price.concentrated))
+        variance, rounded = squared / (2 * price.concentrated), price.squared_mu is not None
+        variance = max(variance, SMALLEST_VARIANCE) if rounded else variance
+        return GaussianAnswers(blocks=asked, unit=unit, variance=variance, rounded=rounded)
 
-    def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteGaussian:
+    def law(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianLaw:
         return self.mechanism(blocks, unit, price).law
 
-    def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> DiscreteGaussianEvent:
+    def event(self, blocks: Sequence[QueryBlock], unit: PrivacyUnit, price: Price) -> GaussianEvent:
         return self.mechanism(blocks, unit, price).event
 
     def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:

@@ -8,6 +8,7 @@ accountant then charges the whole run.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,9 @@ from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 
+CHOICE = math.pi / 2
+"""What a small choice costs in mu^2 / 2, beside its rho (`dpqr.privacy.conversions`)."""
+
 
 def unfit(accountant: Accountant, schedule: Planner) -> str | None:
     """Why this theorem may not charge a run of this schedule, or None."""
@@ -28,7 +32,7 @@ def unfit(accountant: Accountant, schedule: Planner) -> str | None:
         return None
     return (
         f"--schedule {schedule.name} sets prices by what it releases, which --accountant {accountant.name} does not "
-        "cover; choose --accountant basic or zcdp"
+        "cover; choose --accountant basic, zcdp or gdp"
     )
 
 
@@ -95,7 +99,22 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
     covered = [plan for plan in plans if plan.epsilon <= budget.epsilon]
     if not covered:
         raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
-    return min(covered, key=lambda plan: plan.noise)
+    return min(covered, key=_noise)
+
+
+def _noise(plan: Plan) -> float:
+    """The plan's noise; under Gaussian DP as if the measurements paid for choices as sharp as under zCDP.
+
+    Why: a choice costs CHOICE times as much beside the same noise, and a plan keeps the shares.
+    """
+    if plan.roles.accountant.name != "gdp":
+        return plan.noise
+    draws = [phase for phase in plan.phases if phase.noun != "search"]
+    whole, choices = (
+        math.fsum(float(phase.price.figure) * phase.count for phase in drawn)
+        for drawn in (draws, [phase for phase in draws if phase.noun == "selection"])
+    )
+    return plan.noise * math.sqrt(1 + (CHOICE - 1) * choices / whole) if choices else plan.noise
 
 
 def _valid(budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> list[Roles]:
@@ -117,7 +136,7 @@ def _valid(budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> list[Rol
             if not check.pure and not accountant.concentrated:
                 reasons.append(
                     f"--check {check.name} is not pure, and --accountant {accountant.name} covers pure draws only; "
-                    "choose --check laplace or --accountant zcdp"
+                    "choose --check laplace, or --accountant zcdp or gdp"
                 )
                 continue
             combinations.append(
@@ -130,6 +149,7 @@ def _valid(budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> list[Rol
 
 def _favoured(accountant: Accountant, schedule: Planner, offered: Sequence[Distinguisher]) -> Distinguisher:
     """The schedule's own distinguisher; else the exponential mechanism where bounded range makes it cheaper
-    (rho = eps^2 / 8 against eps^2 / 2), and permute-and-flip, which is never worse at the same eps, elsewhere."""
+    (rho = eps^2 / 8 against eps^2 / 2, or half the epsilon in mu^2), and permute-and-flip, which is never worse at the
+    same eps, elsewhere."""
     favourite = schedule.distinguisher or ("exponential" if accountant.concentrated else "permute-and-flip")
     return next((one for one in offered if one.name == favourite), offered[0])

@@ -58,6 +58,7 @@ ACCOUNTANTS = Registry(
         "advanced": "dpqr.privacy.accountants.advanced:Advanced",
         "optimal": "dpqr.privacy.accountants.optimal:Optimal",
         "zcdp": "dpqr.privacy.accountants.zcdp:ZeroConcentrated",
+        "gdp": "dpqr.privacy.accountants.gaussian_dp:GaussianDP",
         "pld": "dpqr.privacy.accountants.pld:PrivacyLossDistribution",
     },
     on_request=("pld",),

@@ -34,7 +34,7 @@ def test_a_sound_record(evidence):
     assert "its sha256 is right" in record(evidence)
     assert files(evidence) == "2 files have the hashes that the record states"
     assert "and cost epsilon 1 together; the plan proves 1" in events(evidence)
-    assert "give the stated epsilon under basic, advanced, optimal, zcdp, pld" in prices(evidence)
+    assert "give the stated epsilon under basic, advanced, optimal, zcdp, gdp, pld" in prices(evidence)
 
 
 def test_a_file_of_another_hash(evidence):
@@ -83,7 +83,7 @@ def test_which_prices_are_believed(evidence, accountant, stated, version, passes
 
 def test_an_accountant_that_is_not_here_is_named(evidence, monkeypatch):
     monkeypatch.setattr(checks_of_record, "prices_today", lambda events, delta: {"basic": Fraction(1)})
-    assert "under basic; not advanced, optimal, zcdp, pld, which is not installed here" in prices(evidence)
+    assert "under basic; not advanced, optimal, zcdp, gdp, pld, which is not installed here" in prices(evidence)
 
 
 @pytest.mark.parametrize(

@@ -99,6 +99,11 @@ def test_without_a_directory_nothing_is_kept_and_all_is_paid(place):
         ({"epsilon": "5"}, {"epsilon": "1"}),
         ({"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"}, {"epsilon": "1"}),
         ({"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"}, {"epsilon": "1", "delta": "1e-9"}),
+        (
+            {"epsilon": "5", "delta": "1e-6", "accountant": "zcdp"},
+            {"epsilon": "1", "delta": "1e-9", "accountant": "gdp"},
+        ),
+        ({"epsilon": "5", "delta": "1e-6", "accountant": "gdp"}, {"epsilon": "1", "delta": "1e-9"}),
         ({"epsilon": "90"}, {"epsilon": "1", "delta": "1e-9", "accountant": "optimal"}),
         ({"epsilon": "90"}, {"epsilon": "1", "delta": "1e-9", "accountant": "advanced", "count_dropped": None}),
         ({"epsilon": "5"}, {"epsilon": "1", "count_dropped": "0.1"}),

@@ -184,3 +184,49 @@ def test_a_bracket_holds_for_every_place_that_its_bits_leave_open(size, guard, e
         for end in (0, 1):
             truth = exp_minus(cells.exponent(size, Fraction(start + end, 1 << (64 + guard))))
             assert low <= mpmath.ldexp(truth, 64) <= high
+
+
+FIGURED = [Fraction(1, 64), Fraction(1, 4), Fraction(2), Fraction(90)]
+
+
+@pytest.mark.parametrize("variance", FIGURED)
+def test_the_other_figures_are_those_of_the_law(variance):
+    reach = int(12 * sqrt(variance)) + 3
+    masses, sizes = law(variance, reach), np.abs(np.arange(-reach, reach + 1))
+    noise = RoundedGaussian(variance)
+    assert noise.mean_size == pytest.approx(float(masses @ sizes), rel=1e-9)
+    for beta in (0.3, 1e-3, 1e-12):
+        beyond = [float(masses[sizes > k].sum()) for k in (noise.tail(beta) - 1, noise.tail(beta))]
+        assert beyond[1] <= beta < beyond[0] * (1 + 1e-5) or noise.tail(beta) == 0
+    for point in np.array([0.1, 1.0, 3.0]) / max(1, sqrt(variance)):
+        exact = float(np.log(masses @ np.exp(point * sizes)))
+        assert noise._log_moment(point) == pytest.approx(exact, rel=1e-6)
+
+
+@pytest.mark.parametrize("variance", FIGURED)
+@pytest.mark.parametrize("point", [0.05, 0.7, 4.0])
+def test_a_weighted_sum_is_no_wider_than_its_bound_says(variance, point):
+    """E exp(t k) <= exp(t^2 w / 2), by which the bound follows; and w is near the law's own variance from 1 on."""
+    point /= max(1, sqrt(variance))
+    reach = int(12 * sqrt(variance)) + 3
+    exact = np.log(law(variance, reach) @ np.exp(point * np.arange(-reach, reach + 1)))
+    width = RoundedGaussian(variance).weighted_tail(0.5) ** 2 / (2 * np.log(4))
+    assert exact <= point**2 * width / 2
+    if variance >= 1:
+        assert width == pytest.approx(RoundedGaussian(variance).deviation ** 2, rel=1e-4)
+
+
+def test_figures_of_large_variances_meet_the_sums_of_small_ones(monkeypatch):
+    noise = RoundedGaussian(Fraction(3000))
+    summed = noise.mean_size, noise.sum_tail(50, 1e-3)
+    monkeypatch.setattr(rounded_gaussian, "SUMMED_VARIANCE", 0)
+    assert noise.mean_size == pytest.approx(summed[0], rel=1e-6)
+    assert summed[1] <= noise.sum_tail(50, 1e-3) <= summed[1] * 1.02
+
+
+@pytest.mark.parametrize("draws", [1, 40])
+def test_sums_of_sizes_stay_within_their_tail(draws):
+    noise = RoundedGaussian(Fraction(2))
+    sums = np.abs(noise.sample(4000 * draws, SeededNoise(44))).reshape(4000, draws).sum(axis=1)
+    assert (sums > noise.sum_tail(draws, 0.05)).mean() < 0.08
+    assert noise.sum_tail(0, 0.05) == 0

@@ -4,9 +4,17 @@ import pytest
 
 from dpqr.errors import BudgetRefused, UsageFault
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
-from dpqr.privacy.budget import Cost, PrivacyBudget
+from dpqr.privacy.budget import Cost, Pricing, PrivacyBudget
 from dpqr.privacy.currency import CURRENCIES, currency
-from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
+from dpqr.privacy.events import (
+    DiscreteGaussianEvent,
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    MuSumEvent,
+    PermuteAndFlipEvent,
+    RhoSumEvent,
+)
+from dpqr.privacy.pair_currency import PAIR
 
 HALF = Fraction(1, 2)
 DELTA = Fraction(1, 10**9)
@@ -34,7 +42,7 @@ def test_gaussian_noise_is_not_to_be_had_for_epsilon():
 
 @pytest.mark.parametrize("name", ["advanced", "optimal", "pld", "", "rho"])
 def test_only_filters_are_charged_for_life(name):
-    assert set(CURRENCIES) == {"basic", "zcdp"}
+    assert set(CURRENCIES) == {"basic", "zcdp", "gdp"}
     with pytest.raises(UsageFault, match="basic"):
         currency(name)
 
@@ -43,6 +51,26 @@ def test_the_limit_in_rho_stays_within_the_budget():
     budget = PrivacyBudget(Fraction(2), DELTA)
     limit = currency("zcdp").limit(budget).amount
     assert converted(limit, DELTA) <= 2 < converted(limit * Fraction(1001, 1000), DELTA)
+
+
+def test_the_limit_in_mu_stays_within_the_budget_and_is_what_a_run_of_it_takes():
+    budget, money = PrivacyBudget(Fraction(2), DELTA), currency("gdp")
+    limit = money.limit(budget).amount
+    assert money.covers(budget, Cost(limit))
+    assert not money.covers(budget, Cost(limit * Fraction(1001, 1000)))
+    assert money.largest_epsilon(limit, DELTA) == 2
+    assert money.request(Cost(limit), DELTA) == "--eps 2 --delta 1e-9 --accountant gdp"
+    assert money.words(Cost(HALF), lambda value, digits: str(value)) == "mu^2 1/2"
+
+
+def test_a_run_in_mu_is_paid_from_rho_and_from_pairs_and_one_in_rho_is_not_paid_from_mu():
+    run = ((MuSumEvent(squared_mu=HALF), 1),)
+    proved = PAIR.price(run, Pricing(accountant="gdp", delta=DELTA))
+    assert currency("zcdp").price(run) == HALF / 2
+    assert proved.amount == currency("gdp").epsilon(Cost(HALF), DELTA)
+    PAIR.guard(proved, run, Pricing(accountant="gdp", delta=DELTA)).charge(run[0][0])
+    with pytest.raises(BudgetRefused, match="accountant gdp"):
+        currency("gdp").price(((RhoSumEvent(rho=HALF), 1),))
 
 
 def test_delta_is_asked_where_it_is_needed_and_only_there():
@@ -90,7 +118,7 @@ def test_a_guard_admits_what_was_paid_and_no_more():
 GAUSSIAN = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100))
 
 
-@pytest.mark.parametrize("name", ["basic", "zcdp"])
+@pytest.mark.parametrize("name", ["basic", "zcdp", "gdp"])
 def test_a_run_that_stopped_early_pays_for_what_it_drew(name):
     money = currency(name)
     paid = money.price(EVENTS)
@@ -110,7 +138,7 @@ def test_a_budget_covers_the_rho_that_is_converted_and_no_sum_with_a_delta():
     assert not currency("basic").covers(PrivacyBudget(Fraction(2)), Cost(Fraction(1), DELTA))
 
 
-@pytest.mark.parametrize("name", ["basic", "zcdp"])
+@pytest.mark.parametrize("name", ["basic", "zcdp", "gdp"])
 def test_a_recorded_cost_proves_itself_and_what_is_cheaper(name):
     money, cost = currency(name), Cost(HALF)
     assert money.proves(cost, cost)
@@ -121,6 +149,7 @@ def test_a_recorded_cost_proves_itself_and_what_is_cheaper(name):
 def test_what_was_spent_is_shown_as_an_epsilon_that_is_proved():
     assert currency("basic").epsilon(Cost(HALF), DELTA) == HALF
     assert currency("zcdp").epsilon(Cost(HALF), DELTA) == converted(HALF, DELTA) > HALF
+    assert currency("gdp").epsilon(Cost(2 * HALF), DELTA) < converted(HALF, DELTA)
     assert currency("zcdp").epsilon(Cost(HALF), Fraction(0)) is None
     assert currency("zcdp").epsilon(Cost(), Fraction(0)) == 0
     assert currency("zcdp").price(((GAUSSIAN, 3),)) == Fraction(3, 200)

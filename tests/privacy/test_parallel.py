@@ -64,7 +64,7 @@ def test_what_a_theorem_does_not_cover_it_does_not_cover_in_a_group(accountant) 
 @every_accountant
 @pytest.mark.parametrize("repeated", [out(laplace(1)), laplace(1)], ids=["left out", "kept"])
 def test_a_guard_admits_both_groups_and_neither_twice(accountant, repeated) -> None:
-    guard = accountant.guard(PrivacyBudget(Fraction(6), DELTA), ((out(laplace(1)), 1), (laplace(1), 1)))
+    guard = accountant.guard(PrivacyBudget(Fraction(8), DELTA), ((out(laplace(1)), 1), (laplace(1), 1)))
     guard.charge(out(laplace(1)))
     guard.charge(laplace(1))
 

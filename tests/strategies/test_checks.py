@@ -9,6 +9,7 @@ from support.fakes import Says, measured
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.budget import Price
+from dpqr.privacy.events import RoundedGaussianEvent
 from dpqr.strategies.checks import Gaussian, Laplace, gap
 from dpqr.strategies.known import CHECKS
 from dpqr.workload.block import Factor, QueryBlock
@@ -113,3 +114,9 @@ def test_plans_read_the_mechanisms_own_law_and_event(check) -> None:
 def test_the_loop_stops_strictly_below_the_threshold(check, value, stops) -> None:
     assert check.satisfied(measured((TOTAL, [value])), Says({"total": 64.0}), Fraction(6)) is stops
     assert check.satisfied(measured((TOTAL, [70])), Says({"total": 64.0}), 6 + Fraction(1, 10**30))
+
+
+def test_a_price_in_mu_buys_rounded_noise_and_never_less_than_can_be_drawn() -> None:
+    for figure, variance in ((Fraction(1, 4), Fraction(4)), (Fraction(1000), Fraction(1, 64))):
+        event = Gaussian().event((TOTAL,), ADD_REMOVE, Price(squared_mu=figure))
+        assert event == RoundedGaussianEvent(squared_sensitivity=1, variance=variance)

@@ -39,7 +39,7 @@ def error_case(name: str, groups: Groups, unit: PrivacyUnit, price: Price, *, la
     pair = _pair(unit)
     known = FINENESS * np.concatenate([block.answer(pair[0]) for group in groups for block in group])
     errors = GroupErrors(groups=groups, expected=known, unit=unit, largest=largest)
-    trial = Draws(mechanisms=(noisy_errors(errors, price),), delta=DELTA if price.rho is not None else Fraction(0))
+    trial = Draws(mechanisms=(noisy_errors(errors, price),), delta=Fraction(0) if price.epsilon is not None else DELTA)
     what = f"noisy L1 errors of {len(groups)} groups of blocks"
     laws = (
         _laws(trial, [0] * len(groups)),

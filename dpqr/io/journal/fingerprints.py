@@ -269,7 +269,9 @@ def _array(array: AnyArray) -> dict[str, Any]:
 
 
 def _price(price: Price | None) -> dict[str, Any] | None:
-    return None if price is None else {"epsilon": _exact(price.epsilon), "rho": _exact(price.rho)}
+    if price is None:
+        return None
+    return {"epsilon": _exact(price.epsilon), "rho": _exact(price.rho), price.currency: _exact(price.figure)}
 
 
 def _rule(rule: Rule | None) -> str | None:

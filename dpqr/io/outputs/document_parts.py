@@ -55,9 +55,7 @@ def price_part(price: Price | None) -> dict[str, Any] | None:
     """What one draw may cost, in its accountant's currency; None where nothing is drawn."""
     if price is None:
         return None
-    if price.epsilon is not None:
-        return {"epsilon": rational(price.epsilon)}
-    return {"rho": None if price.rho is None else rational(price.rho)}
+    return {price.currency: rational(price.figure)}
 
 
 def events_part(events: Composition) -> list[dict[str, Any]]:

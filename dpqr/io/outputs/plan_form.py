@@ -36,6 +36,7 @@ class Event(Part, frozen=True, kw_only=True):
     variance: Rational | UnsetType = UNSET
     epsilon: Rational | UnsetType = UNSET
     rho: Rational | UnsetType = UNSET
+    squared_mu: Rational | UnsetType = UNSET
 
 
 class Law(Part, frozen=True, kw_only=True):

@@ -52,8 +52,8 @@ class SumFilter:
     Privacy:
         Costs and their number may be chosen adaptively: pure epsilons bound the likelihood ratio of every whole path,
         and on no path do they pass the limit (Rogers, Roth, Ullman and Vadhan 2016); for rho see Feldman and Zrnic 2021
-        and Whitehouse, Ramdas, Rogers and Wu 2023. Either group stays within the limit on every path, and a pair of
-        neighbours differs in one group alone (`in_parallel`).
+        and Whitehouse, Ramdas, Rogers and Wu 2023, for mu^2 `GaussianDP`. Either group stays within the limit on every
+        path, and a pair of neighbours differs in one group alone (`in_parallel`).
 
     >>> from dpqr.privacy.events import ExponentialEvent
     >>> guard = SumFilter(limit=Fraction(1), cost=require_pure, unit="epsilon")
@@ -136,7 +136,7 @@ class PlanFilter:
         return BudgetRefused(
             f"a draw asks {unit} {upward_text(asked, SHOWN)}, which the plan lacks: of {planned} planned draws "
             f"of its kind {planned - left} are spent and {left} left{dearest}; "
-            "plan more draws, or use a filter (basic, zcdp)"
+            "plan more draws, or use a filter (basic, zcdp, gdp)"
         )
 
 

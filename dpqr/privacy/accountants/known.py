@@ -9,15 +9,20 @@ from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.advanced import Advanced
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP
 from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.pld import PrivacyLossDistribution, installed
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
 
-_ALL: tuple[Accountant, ...] = (Basic(), Advanced(), Optimal(), ZeroConcentrated(), PrivacyLossDistribution())
-ACCOUNTANTS: Mapping[str, Accountant] = MappingProxyType({accountant.name: accountant for accountant in _ALL})
 
-PREDICTING: Mapping[str, Accountant] = MappingProxyType({**ACCOUNTANTS, "analytic": Analytic()})
-"""Accountants of predictions and released functions, which alone draw rounded Gaussian noise."""
+def _named(*accountants: Accountant) -> Mapping[str, Accountant]:
+    return MappingProxyType({accountant.name: accountant for accountant in accountants})
+
+
+_FIRST = (Basic(), Advanced(), Optimal(), ZeroConcentrated())
+ACCOUNTANTS = _named(*_FIRST, GaussianDP(), PrivacyLossDistribution())
+PREDICTING = _named(*_FIRST, PrivacyLossDistribution(), Analytic(), GaussianDP())
+"""Accountants of predictions and released functions."""
 
 
 def available(accountants: Mapping[str, Accountant] = ACCOUNTANTS) -> Mapping[str, Accountant]:

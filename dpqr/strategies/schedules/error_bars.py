@@ -105,7 +105,7 @@ def _inside(block: QueryBlock, tables: set[frozenset[int]]) -> bool:
 def _bounds(problem: Problem, price: Price) -> Phase:
     """In rho one draw of every block's error. In epsilon two at half the price: of sums, and of the largest of groups,
     for a vector's noise there grows with the number of blocks."""
-    count = 1 if price.rho is not None else 2
+    count = 2 if price.epsilon is not None else 1
     each = price.times(Fraction(1, count))
     return Phase(noun="bounds", count=count, price=each, events=((_event(problem, each), count),))
 

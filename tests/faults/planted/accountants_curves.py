@@ -24,7 +24,7 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "privacy/accountants/analytic.py",
+        "privacy/accountants/numerics.py",
         ("return 1 - upper_tail(-x)", "return upper_tail(-x)", "the left tail is taken for the right"),
         ("LEVELS = 120", "LEVELS = 20", "the fraction of the tail ends early"),
         ('NEGLIGIBLE = Decimal("1e-62")', 'NEGLIGIBLE = Decimal("1e-20")', "the series of the tail ends early"),

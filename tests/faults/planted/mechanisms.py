@@ -110,8 +110,8 @@ FAULTS = (
             "groups move one by one",
         ),
         (
-            "squared = sum(change * change for change in self.errors.changes)",
-            "squared = max(self.errors.changes)",
+            "gaussian_event(self.law, sum(change * change for change in self.errors.changes))",
+            "gaussian_event(self.law, max(self.errors.changes))",
             "squares",
         ),
         ("Norm.L1", "Norm.LARGEST", "a block moves like one answer"),
@@ -137,8 +137,8 @@ FAULTS = (
             "the largest answer in the place of their sum",
         ),
         (
-            "squared_sensitivity=answers_sensitivity(self.blocks, Norm.L2_SQUARED, self.unit)",
-            "squared_sensitivity=answers_sensitivity(self.blocks, Norm.L1, self.unit)",
+            "answers_sensitivity(self.blocks, Norm.L2_SQUARED, self.unit)",
+            "answers_sensitivity(self.blocks, Norm.L1, self.unit)",
             "squares are forgotten",
         ),
         (
@@ -178,8 +178,8 @@ FAULTS = (
             "0.9 of the stated scale is drawn",
         ),
         (
-            "return DiscreteGaussian(self.variance)",
-            "return DiscreteGaussian(self.variance * Fraction(9, 10))",
+            "else DiscreteGaussian(variance)",
+            "else DiscreteGaussian(variance * Fraction(9, 10))",
             "0.9 of the stated variance is drawn",
         ),
     ),

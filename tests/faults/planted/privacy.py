@@ -56,12 +56,16 @@ FAULTS = (
             "a limit with a delta is covered by a sum of one figure",
         ),
         (
-            "return converted(limit.amount, budget.delta) <= budget.epsilon",
+            "return self.converted(limit.amount, budget.delta) <= budget.epsilon",
             "return limit.amount <= budget.epsilon",
             "a limit of rho is not converted before it is compared",
         ),
         ("return price <= cost", "return cost <= price", "a recorded cost may lie below its price"),
-        ("return converted(spent.amount, delta) if delta else None", "return spent.amount", "rho is shown as epsilon"),
+        (
+            "return self.converted(spent.amount, delta) if delta else None",
+            "return spent.amount",
+            "rho is shown as epsilon",
+        ),
         ("if self._whole(found, delta) <= left:", "if found <= left:", "a largest request that does not fit"),
         (
             'return PAIR if accountant == "basic" and not pure else CURRENCIES[accountant]',
@@ -74,8 +78,8 @@ FAULTS = (
             "a draw without a pure epsilon is free",
         ),
         (
-            'CURRENCIES = {"basic": EPSILON, "zcdp": RHO}',
-            'CURRENCIES = {"basic": EPSILON, "zcdp": EPSILON}',
+            'CURRENCIES = {"basic": EPSILON, "zcdp": RHO, "gdp": SQUARED_MU}',
+            'CURRENCIES = {"basic": EPSILON, "zcdp": EPSILON, "gdp": SQUARED_MU}',
             "a zcdp budget counts epsilons",
         ),
     ),
@@ -224,18 +228,18 @@ FAULTS = (
     *planted_in(
         "privacy/budget.py",
         (
-            "root_below(2 * self.concentrated)",
-            "root_below(4 * self.concentrated)",
+            "root_below(2 * self.rho)",
+            "root_below(4 * self.rho)",
             "a rho buys sqrt(2) times the epsilon",
         ),
-        ("root_below(8 * self.concentrated)", "root_below(16 * self.concentrated)", "a rho buys too steep a selection"),
+        ("root_below(8 * self.rho)", "root_below(16 * self.rho)", "a rho buys too steep a selection"),
         (
             "return Fraction(isqrt(scaled), 1 << (shift // 2))",
             "return Fraction(isqrt(scaled) + 1, 1 << (shift // 2))",
             "a root is rounded up",
         ),
         ("if len(stated) != 1 or", "if not stated or", "a price may be of both currencies"),
-        ("return Price(rho=self.rho + other.rho)", "return Price(rho=self.rho)", "prices of rho do not add up"),
+        ("return self.of(self.figure + other.figure)", "return self.of(self.figure)", "prices do not add up"),
     ),
     *planted_in(
         "privacy/sealed.py",

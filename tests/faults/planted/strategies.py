@@ -3,7 +3,7 @@
 from faults.fault import planted_in
 
 _STOP = {
-    law: f"""Discrete{law.title()}Event:
+    law: f"""{law.title()}Event:
         return self.mechanism(blocks, unit, price).event
 
     def satisfied(self, measured: Measurement, hypothesis: Hypothesis, threshold: Fraction) -> bool:

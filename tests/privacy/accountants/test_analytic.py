@@ -8,8 +8,8 @@ import pytest
 
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.accountant import Portion
-from dpqr.privacy.accountants.analytic import LEVELS, SPLIT, Analytic, _mills, curve, most_rho, smallest, upper_tail
-from dpqr.privacy.accountants.numerics import sixty_digits
+from dpqr.privacy.accountants.analytic import Analytic, curve, most_rho, smallest
+from dpqr.privacy.accountants.numerics import LEVELS, SPLIT, _mills, sixty_digits, upper_tail
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated, converted, largest_rho
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.privacy.events import DiscreteGaussianEvent, DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent

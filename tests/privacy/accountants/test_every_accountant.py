@@ -15,6 +15,7 @@ from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
     PermuteAndFlipEvent,
+    RoundedGaussianEvent,
 )
 
 BUDGETS = [
@@ -64,12 +65,7 @@ def cut(accountant, budget, counts):
 
 def plan_of(prices, portions, stretch=Fraction(1)):
     """A selection and a measurement at the prices, all prices multiplied by `stretch`."""
-    grown = [
-        replace(price, **{name: getattr(price, name) * stretch})
-        for price in prices
-        for name in ("epsilon", "rho")
-        if getattr(price, name) is not None
-    ]
+    grown = [price.times(stretch) for price in prices]
     select = ExponentialEvent(epsilon=grown[0].bounded_range)
     measure = DiscreteLaplaceEvent(sensitivity=3, scale=3 / grown[1].pure)
     return ((select, portions[0].count), (measure, portions[1].count))
@@ -111,9 +107,9 @@ def test_a_larger_delta_never_costs_more(accountant):
 def test_the_price_is_exact_and_of_one_kind(accountant, budget):
     prices = cut(accountant, budget, (2, 2))
     for price in prices:
-        figure = price.rho if accountant.concentrated else price.epsilon
+        figure = price.figure
         assert type(figure) is Fraction
-        assert (price.rho is None) != (price.epsilon is None)
+        assert price == Price(**{price.currency: figure})
 
 
 @pytest.mark.parametrize("counts", COUNTS, ids=str)
@@ -127,7 +123,7 @@ def test_what_was_cut_stays_within_the_budget_and_nearly_fills_it(accountant, bu
 
 def test_prices_stand_in_the_ratio_of_the_shares(accountant, budget):
     portions = portions_for(accountant, (7, 5))
-    first, second = (price.rho or price.epsilon for price in cut(accountant, budget, (7, 5)))
+    first, second = (price.figure for price in cut(accountant, budget, (7, 5)))
     assert second / first == portions[1].share / portions[0].share
 
 
@@ -208,8 +204,9 @@ def test_unknown_events_are_refused(accountant, budget):
         accountant.guard(budget, ((Stranger(), 1),))
 
 
-def test_gaussian_noise_is_covered_by_rho_only(accountant, budget):
-    gaussian = DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(10**25))
+def test_gaussian_noise_is_covered_by_rho_and_mu_only(accountant, budget):
+    kind = RoundedGaussianEvent if accountant.name == "gdp" else DiscreteGaussianEvent
+    gaussian = kind(squared_sensitivity=1, variance=Fraction(10**25))
     covered = accountant.epsilon(((gaussian, 1),), budget.delta) is not None
     assert covered == accountant.concentrated
     guard = accountant.guard(budget, ())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pytest
@@ -11,13 +11,14 @@ from support.small_universes import marginal, problem
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.privacy.accountants.advanced import Advanced
 from dpqr.privacy.accountants.basic import Basic
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP
 from dpqr.privacy.accountants.optimal import Optimal
 from dpqr.privacy.accountants.zcdp import ZeroConcentrated
-from dpqr.privacy.budget import PrivacyBudget
+from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.distinguishers import Exponential, PermuteAndFlip
-from dpqr.strategies.plan import BlockForecast, Plan
+from dpqr.strategies.plan import BlockForecast, Phase, Plan
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -158,3 +159,21 @@ def test_the_same_wishes_give_the_same_plan():
     plans = [least_noise(PROBLEM, APPROXIMATE, Rounds(rounds=2), wishes()) for _ in range(2)]
     assert plans[0].events == plans[1].events
     assert chosen(plans[0]) == chosen(plans[1])
+
+
+@pytest.mark.parametrize(("part", "name"), [("0.1", "gdp"), ("0.4", "zcdp")])
+def test_noise_that_choices_pay_for_is_no_gain(part, name):
+    """A tenth less variance under gdp is worth it while choices, pi / 2 times as dear there, take little."""
+
+    @dataclass(frozen=True, kw_only=True)
+    class Cut(Told):
+        def plan(self, problem, budget, roles):
+            parts = Fraction(part), 1 - Fraction(part)
+            plan, gaussian = super().plan(problem, budget, roles), roles.accountant.name == "gdp"
+            shares = [Price(**{"squared_mu" if gaussian else "rho": share}) for share in parts]
+            nouns = ("selection", "measurement")
+            phases = tuple(Phase(noun=noun, count=1, price=price) for noun, price in zip(nouns, shares, strict=True))
+            return replace(plan, phases=phases)
+
+    told = Cut(noise={("zcdp", "gaussian"): 1.0, ("gdp", "gaussian"): 0.95})
+    assert chosen(least_noise(PROBLEM, APPROXIMATE, told, wishes((ZeroConcentrated(), GaussianDP()))))[0] == name

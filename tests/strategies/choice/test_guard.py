@@ -47,14 +47,14 @@ def wishes(*names):
     )
 
 
-@pytest.mark.parametrize("name", ["basic", "advanced", "optimal", "zcdp"])
+@pytest.mark.parametrize("name", ["basic", "advanced", "optimal", "zcdp", "gdp"])
 def test_a_fixed_schedule_is_guarded_by_its_plan(name):
     guard = guarded(plan(ACCOUNTANTS[name], adaptive=False))
     assert isinstance(guard, SumFilter if isinstance(ACCOUNTANTS[name], FilterAccountant) else PlanFilter)
     assert unfit(ACCOUNTANTS[name], Annealed(adaptive=False)) is None
 
 
-@pytest.mark.parametrize("name", ["basic", "zcdp"])
+@pytest.mark.parametrize("name", ["basic", "zcdp", "gdp"])
 def test_a_filter_charges_an_adaptive_schedule_beyond_its_plan(name):
     guard = guarded(plan(ACCOUNTANTS[name], adaptive=True))
     assert [guard.charge(DRAW) for _ in range(20)] == list(range(20))
@@ -62,7 +62,9 @@ def test_a_filter_charges_an_adaptive_schedule_beyond_its_plan(name):
 
 @pytest.mark.parametrize("name", ["advanced", "optimal", "pld"])
 def test_every_other_theorem_is_refused_by_its_type(name):
-    with pytest.raises(BudgetRefused, match=f"--accountant {name} does not cover; choose --accountant basic or zcdp"):
+    with pytest.raises(
+        BudgetRefused, match=f"--accountant {name} does not cover; choose --accountant basic, zcdp or gdp"
+    ):
         guarded(plan(ACCOUNTANTS[name], adaptive=True))
 
 

@@ -30,25 +30,26 @@ ROUNDING = 1.0 - 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BudgetAllocation:
-    """whole: the budget in the accountant's currency, epsilon or rho. deviation: of a marginal measured with all of
-    it, if noise were continuous, in records. pure: whether noise is in proportion to L1 sensitivity, not to L2.
+    """whole: the budget in the accountant's currency, epsilon, rho or mu^2. deviation: of a marginal measured with all
+    of it, if noise were continuous, in records. pure: whether noise is in proportion to L1 sensitivity, not to L2.
 
-    A share x buys a deviation of deviation / sqrt(x) in rho and of deviation / x in epsilon: `power` is 1/2 or 1.
+    A share x buys a deviation of deviation / sqrt(x) in rho or mu^2 and of deviation / x in epsilon: `power` is 1/2 or
+    1.
     """
 
-    whole: Fraction
-    concentrated: bool
+    whole: Price
     deviation: float
     pure: bool = False
 
     @classmethod
     def of(cls, roles: Roles, unit: PrivacyUnit, block: QueryBlock, whole: Price) -> BudgetAllocation:
-        concentrated = whole.rho is not None
-        figure = whole.rho if whole.rho is not None else whole.pure
-        bare = cls(whole=figure, concentrated=concentrated, deviation=1.0)
+        bare = cls(whole=whole, deviation=1.0)
         law = roles.check.law((block,), unit, bare.price(REFERENCE))
-        deviation = law.deviation * REFERENCE**bare.power
-        return cls(whole=figure, concentrated=concentrated, deviation=deviation, pure=roles.check.pure)
+        return cls(whole=whole, deviation=law.deviation * REFERENCE**bare.power, pure=roles.check.pure)
+
+    @property
+    def concentrated(self) -> bool:
+        return self.whole.epsilon is None
 
     def relative(self, block: QueryBlock, other: QueryBlock, unit: PrivacyUnit) -> float:
         """Deviation of a block's noise over that of another one's at the same share."""
@@ -62,8 +63,7 @@ class BudgetAllocation:
 
     def price(self, share: float) -> Price:
         """At most `share` of the whole."""
-        figure = self.whole * max(1, int(share * FINEST)) / FINEST
-        return Price(rho=figure) if self.concentrated else Price(epsilon=figure)
+        return self.whole.times(Fraction(max(1, int(share * FINEST)), FINEST))
 
     def deviation_at(self, share: float) -> float:
         """Standard deviation of a marginal measured at this share, in records."""
@@ -80,8 +80,7 @@ class BudgetAllocation:
 
     def selection(self, temperature: float) -> float:
         """The share of a selection whose odds fall e-fold where scores (of sensitivity 1) differ by `temperature`."""
-        epsilon = 2.0 / temperature
-        return epsilon**2 / 8 / float(self.whole) if self.concentrated else epsilon / float(self.whole)
+        return self.whole.part(2.0 / temperature)
 
     def split(self, share: float, costs: Sequence[float], spent: Sequence[float] = ()) -> list[float]:
         """Shares of `share` that minimise sum cost times deviation: in the ratio cost^(1 / (1 + power)).

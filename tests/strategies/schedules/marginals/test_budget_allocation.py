@@ -8,12 +8,13 @@ from itertools import combinations, pairwise
 import numpy as np
 import pytest
 
+from dpqr.privacy.budget import Price
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation, LastMeasurements
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.workload.block import Factor, QueryBlock
 
-RHO = BudgetAllocation(whole=Fraction(1), concentrated=True, deviation=1.0)
-PURE = BudgetAllocation(whole=Fraction(1), concentrated=False, deviation=1.0)
+RHO = BudgetAllocation(whole=Price(rho=Fraction(1)), deviation=1.0)
+PURE = BudgetAllocation(whole=Price(epsilon=Fraction(1)), deviation=1.0)
 
 
 @pytest.mark.parametrize("budget", [RHO, PURE], ids=["rho", "epsilon"])
@@ -63,7 +64,7 @@ COUNTS = {axis: np.full(size, 1000.0 / size) for axis, size in enumerate(SIZES)}
 
 def last(spent: tuple[float, ...] = (0.0,) * 4, asked: tuple[QueryBlock, ...] = PAIRS) -> LastMeasurements:
     errors = ExpectedError.of((*SINGLES, *PAIRS), COUNTS)
-    budget = BudgetAllocation(whole=Fraction(1, 2), concentrated=True, deviation=1.0)
+    budget = BudgetAllocation(whole=Price(rho=Fraction(1, 2)), deviation=1.0)
     return LastMeasurements(singles=SINGLES, spent=spent, asked=asked, errors=errors, budget=budget)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dpqr.data.unit import PrivacyUnit
+from dpqr.privacy.budget import Price
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.search import Search, SearchState
@@ -44,7 +45,9 @@ def exploration(concentrated: bool, dearer: float = 1.0) -> Search:
     """At about epsilon 1; dearer: times as much noise."""
     pairs = HUB + OTHERS
     deviation = dearer * (6.0 if concentrated else 2.0)
-    budget = BudgetAllocation(whole=Fraction(1), concentrated=concentrated, deviation=deviation)
+    budget = BudgetAllocation(
+        whole=Price(rho=Fraction(1)) if concentrated else Price(epsilon=Fraction(1)), deviation=deviation
+    )
     errors = ExpectedError.of((*pairs, *SINGLES), COUNTS)
     spent = (0.1 / COLUMNS,) * COLUMNS
     return Search(

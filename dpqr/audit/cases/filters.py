@@ -1,0 +1,108 @@
+"""Filters: an adversary chooses each next draw, and its price, by all that was released, until the filter refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.audit.case import Case, Shown, numbers, records
+from dpqr.audit.claim import Claim
+from dpqr.data.arrays import IntArray
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import BudgetRefused
+from dpqr.mechanisms.noisy_answers import GaussianAnswers
+from dpqr.mechanisms.selection import ExponentialChoice
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountant import FilterAccountant, Portion
+from dpqr.privacy.accountants.gaussian_dp import GaussianDP
+from dpqr.privacy.accountants.zcdp import total_rho
+from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.privacy.events import MuSumEvent
+from dpqr.privacy.gate import measure
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.checks import Gaussian
+from dpqr.workload.block import QueryBlock
+
+BUDGET = PrivacyBudget(Fraction(3, 2), Fraction(1, 10))
+EVERYBODY = QueryBlock(name="records")
+STEPS = 64
+"""A run's log-likelihood ratio is shown in so many parts of 1."""
+MOST = 32
+SMALLEST = Fraction(1, 64)
+WORK = 4
+"""Runs of other cases in the time of one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opposed:
+    """Two scores that one record moves in opposite directions, so that the odds of a choice move by all of epsilon."""
+
+    def __len__(self) -> int:
+        return 2
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return 1
+
+    def evaluate(self, counts: Counts) -> IntArray:
+        (found,) = EVERYBODY.answer(counts)
+        return np.array([found, 1 - found])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Adversary:
+    """He asks whether there is a record: a count with Gaussian noise where he is ahead, a choice where he is behind.
+
+    accountant: whose filter he faces. whole: mu^2 of the budget. What a run shows is the logarithm of its likelihood
+    ratio (of a count: before it is rounded), by which he also chooses. A price that is refused is halved twice.
+    """
+
+    accountant: FilterAccountant
+    whole: Fraction
+
+    @property
+    def claim(self) -> Claim:
+        spent = ((MuSumEvent(squared_mu=self.whole), 1),)
+        return replace(Claim.proved(GaussianDP(), spent, BUDGET.delta), rho=total_rho(spent))
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        guard, seen, part = self.accountant.filter(BUDGET), 0.0, Fraction(1)
+        for _ in range(MOST):
+            try:
+                if seen > 0:
+                    counted = _count(part * self.whole / 4)
+                    (found,) = numbers(measure(database, counted, accountant=guard, noise=noise).value)
+                    seen += (found - 0.5) / float(counted.variance)
+                else:
+                    choice = _choice(part * self.whole / 8)
+                    chosen = measure(database, choice, accountant=guard, noise=noise).value
+                    seen += float(choice.epsilon) * (0.5 - chosen)
+            except BudgetRefused:
+                part /= 4
+                if part < SMALLEST:
+                    break
+        return (), (round(STEPS * seen),), ()
+
+
+def _count(squared_mu: Fraction) -> GaussianAnswers:
+    return Gaussian().mechanism((EVERYBODY,), PrivacyUnit(), Price(squared_mu=squared_mu))
+
+
+def _choice(squared_mu: Fraction) -> ExponentialChoice:
+    return ExponentialChoice(scores=Opposed(), unit=PrivacyUnit(), epsilon=Price(squared_mu=squared_mu).bounded_range)
+
+
+def filter_cases() -> Iterator[Case]:
+    """The filter of squares of mu."""
+    accountant = GaussianDP()
+    whole = accountant.cut(BUDGET, [Portion(share=Fraction(1), count=1)])[0].figure
+    yield Case(
+        name="filter-gdp",
+        what="draws whose kinds and prices follow what was released, under the filter of Gaussian DP",
+        pair=(records((1,), {}), records((1,), {(0,): 1})),
+        trial=Adversary(accountant=accountant, whole=whole),
+        work=WORK,
+    )
