@@ -31,7 +31,7 @@ from dpqr.workload.workload import Measurement, rounded
 class Tuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
-    most: int = 4  # refits
+    most: int = 3  # refits
     fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
     work: int = 3 * 2**18  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
