@@ -45,9 +45,7 @@ def kept_view(receipt: Sequence[Fact], asked: Sequence[Asked]) -> RenderableType
     return Group(facts(receipt), Text(""), table)
 
 
-def shown_view(
-    block: AnsweredBlock, form: Form, rows: int, bound: tuple[float, float] | None = None
-) -> RenderableType:
+def shown_view(block: AnsweredBlock, form: Form, rows: int, bound: tuple[float, float] | None = None) -> RenderableType:
     """One block of answers. bound: on its L1 error, in records, and its probability; None: there is none. Raises:
     UsageFault where this form cannot show it."""
     return Group(heading(block), *_bound_words(bound), FORMS[form](block, rows))

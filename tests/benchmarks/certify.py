@@ -31,7 +31,7 @@ from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "marginals")]
+sys.path.insert(0, str(Path(__file__).parent))
 from adult import OTHERS, SIZES
 from error_bars import made, released
 
