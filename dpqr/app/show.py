@@ -41,6 +41,15 @@ def show_answers(place: str, query: str) -> AnsweredBlock:
     return read_answers(found, query)
 
 
+def show_bound(place: str, name: str) -> tuple[float, float] | None:
+    """The proved bound on a block's L1 error, in records, and its probability; None: none was bought. Raises: as
+    `show`."""
+    bounds = show(place).record.get("bounds") or {"blocks": ()}
+    found = (each["records"] for each in bounds["blocks"] if each["name"] == name)
+    records = next(found, None)
+    return None if records is None else (float(records), float(bounds["confidence"]))
+
+
 def _found(place: str) -> ReleaseFiles | dict[str, Any]:
     around = release_around(place)
     record = None if around else prediction_record(place)

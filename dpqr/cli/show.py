@@ -72,7 +72,7 @@ def _receipt(release: str, *, as_json: bool, color: bool) -> None:
 
 
 def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json: bool, color: bool) -> None:
-    from dpqr.app.show import show_answers
+    from dpqr.app.show import show_answers, show_bound
     from dpqr.cli.streams import paged, product_json, rendered
     from dpqr.io.outputs.read_answers import block_records
     from dpqr.report.show_view import shown_view
@@ -81,4 +81,4 @@ def _answers(release: str, query: str, form: Form, rows: int | None, *, as_json:
     if as_json:
         product_json(block_records(block.first(rows or block.rows)))
         return
-    paged(rendered(shown_view(block, form, rows or block.rows), sys.stdout, color))
+    paged(rendered(shown_view(block, form, rows or block.rows, show_bound(release, block.name)), sys.stdout, color))

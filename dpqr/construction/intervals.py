@@ -2,15 +2,17 @@
 
 | basis      | lower, upper                                                                                    |
 |------------|-------------------------------------------------------------------------------------------------|
-| `measured` | around the last unbiased draw; proved, over the noise (`dpqr.construction.noisy`), or around    |
+| measured   | around the last unbiased draw; proved, over the noise (`dpqr.construction.noisy`), or around    |
 |            | the sum of a measured table's cells, where that is no wider (`dpqr.construction.summed`)        |
-| `estimate` | estimate +- 1.96 errors; estimated, from refits with new noise (`dpqr.construction.refits`)     |
+| estimate   | estimate +- 1.96 errors; estimated, from refits with new noise (`dpqr.construction.refits`)     |
+| certified  | estimate +- the certificate's bound, where there is neither; proved, over the noise             |
 
-Each holds by itself. They do not hold jointly.
+Each holds by itself. They do not hold jointly, but for the certified ones.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,8 +24,8 @@ from dpqr.data.arrays import FloatArray
 BasisArray = NDArray[np.int8]
 """Places in BASES, or NO_BASIS."""
 
-BASES = ("measured", "estimate")
-MEASURED, ESTIMATE, NO_BASIS = 0, 1, -1
+BASES = ("measured", "estimate", "certified")
+MEASURED, ESTIMATE, CERTIFIED, NO_BASIS = 0, 1, 2, -1
 FACTOR = 1.96
 """Errors in half an estimated interval: 95% of a normal distribution."""
 
@@ -42,19 +44,21 @@ class Intervals:
     basis: BasisArray
 
     @classmethod
-    def of(cls, estimate: FloatArray, error: FloatArray, noisy: Noisy) -> Intervals:
+    def of(cls, estimate: FloatArray, error: FloatArray, noisy: Noisy, bound: float = math.nan) -> Intervals:
         """The proved interval where there is one, else the estimated one.
 
         Args:
             estimate: answers of the final hypothesis, in records.
             error: their estimated root mean square errors, in records; NaN where none is known.
             noisy: the last unbiased draws of the same queries.
+            bound: what no estimate is off by more than, at LEVEL at least, in records; NaN: none is known.
         """
         measured, estimated = ~np.isnan(noisy.margin), ~np.isnan(error)
         if measured.all():
             return cls(lower=noisy.lower, upper=noisy.upper, basis=np.full(estimate.shape, MEASURED, dtype=np.int8))
-        basis = np.where(measured, MEASURED, np.where(estimated, ESTIMATE, NO_BASIS)).astype(np.int8)
-        margin = FACTOR * error
+        other = NO_BASIS if math.isnan(bound) else CERTIFIED
+        basis = np.where(measured, MEASURED, np.where(estimated, ESTIMATE, other)).astype(np.int8)
+        margin = np.where(estimated, FACTOR * error, bound)
         lower, upper = estimate - margin, estimate + margin
         if measured.any():
             lower, upper = np.where(measured, noisy.lower, lower), np.where(measured, noisy.upper, upper)

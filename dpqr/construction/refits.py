@@ -31,11 +31,11 @@ from dpqr.workload.workload import Measurement, rounded
 class Tuning:
     """Set by `python tests/benchmarks/error_bars.py`; figures: tests/benchmarks/RESULTS.md."""
 
-    most: int = 6  # refits
+    most: int = 3  # refits
     fewest: int = 1  # refits of a large workload: many answers of a size make up for few refits
-    work: int = 3 * 2**19  # answers that all refits give and measure together, about
+    work: int = 3 * 2**18  # answers that all refits give and measure together, about
     block: int = 100  # answers that take as long as the least block
-    own: int = 5  # refits from which an answer's own error is looked at beside that of its size
+    own: int = 2  # refits from which an answer's own error is looked at beside that of its size
     doubt: float = 2.0  # deviations by which residuals exceed the refits' before that counts
     rows: int = 2**18  # synthetic rows, at most; more records are hardly rougher than the hypothesis
 
@@ -52,8 +52,8 @@ Answered = Callable[[QueryBlock], FloatArray]
 class RefitError:
     """Of one block, in records (or the summed column's unit).
 
-    each: root mean square error of every answer, shape (rows,); where there are enough refits the larger of its own and
-    that of the block's answers of similar size. total: mean L1 error of the block.
+    each: root mean square error of every answer, shape (rows,): that of the block's answers of similar size, raised
+    where they are few; where there are enough refits, its own if that is larger. total: mean L1 error of the block.
     """
 
     each: FloatArray
@@ -200,8 +200,23 @@ def _refitted(plan: Plan, hypothesis: Any, history: Sequence[Measurement]) -> Hy
 
 
 def _larger(squares: FloatArray, counts: FloatArray, refits: int) -> FloatArray:
-    """The root of the larger of each answer's own mean square, and the mean of those of its size, by powers of two."""
+    """The root of the larger of each answer's own mean square, and the mean of those of its size, by powers of two.
+
+    The mean over few squares is itself uncertain, so it is raised as a normal interval of estimated deviation is
+    (Student 1908), with as many degrees of freedom as squares.
+    """
     sizes = np.log2(1.0 + np.abs(counts)).astype(np.int64)
-    alike = (np.bincount(sizes, squares) / np.maximum(np.bincount(sizes), 1))[sizes]
-    found: FloatArray = np.sqrt(np.maximum(squares, alike) if refits >= TUNING.own else alike)
+    cells = np.bincount(sizes)
+    alike = np.bincount(sizes, squares) / np.maximum(cells, 1) * _student(np.maximum(cells, 1) * refits) ** 2
+    found: FloatArray = np.sqrt(np.maximum(squares, alike[sizes]) if refits >= TUNING.own else alike[sizes])
+    return found
+
+
+def _student(freedom: IntArray) -> FloatArray:
+    """Student's quantile .975 over the normal one, for these degrees of freedom; two terms of its expansion.
+
+    >>> _student(np.array([4, 1000])).round(2).tolist()
+    [1.39, 1.0]
+    """
+    found: FloatArray = 1.0 + 1.21 / freedom + 1.44 / freedom**2
     return found

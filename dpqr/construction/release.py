@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -10,14 +11,14 @@ import numpy as np
 
 from dpqr.construction.assembled import assembled_answers
 from dpqr.construction.block_errors import BlockErrors
-from dpqr.construction.certificate import Certificate, ErrorBounds, certify, error_bounds
+from dpqr.construction.certificate import SLACK, Certificate, ErrorBounds, certify, error_bounds
 from dpqr.construction.costs import Costs
 from dpqr.construction.distances import at_least_distance, is_known, known_error
 from dpqr.construction.dropped import DroppedCount
 from dpqr.construction.error_bars import ErrorBars, error_bars
 from dpqr.construction.intervals import FACTOR, Intervals
 from dpqr.construction.loop import Outcome, released
-from dpqr.construction.noisy import Noisy, measured_answers, unbiased_answers
+from dpqr.construction.noisy import LEVEL, Noisy, measured_answers, unbiased_answers
 from dpqr.construction.soundness import require_answers
 from dpqr.construction.summed import narrower, summed_answers
 from dpqr.data.arrays import FloatArray
@@ -37,17 +38,19 @@ class BlockAnswers:
 
     estimate: the final hypothesis' answers. error: their estimated root mean square errors; NaN where none is known.
     noisy: the last unbiased noisy answers (the estimates themselves, where these are unbiased with a known spread),
-    with their noise and intervals; NaN where nothing was measured.
+    with their noise and intervals; NaN where nothing was measured. bound: the certificate's, on every estimate of the
+    release, where it holds at LEVEL at least; else NaN.
     """
 
     block: QueryBlock
     estimate: FloatArray
     error: FloatArray
     noisy: Noisy
+    bound: float = math.nan
 
     @property
     def intervals(self) -> Intervals:
-        return Intervals.of(self.estimate, self.error, self.noisy)
+        return Intervals.of(self.estimate, self.error, self.noisy, self.bound)
 
     @property
     def known_error(self) -> FloatArray:
@@ -165,13 +168,15 @@ def assemble(
     unknown = [each for each in answers if np.isnan(each.error).any()]
     known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
     bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known)
-    answers = tuple(each.with_error(bars.each, summed) for each in answers)
+    certificate = certify(plan, outcome)
+    bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
+    answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
     return Release(
         plan=plan,
         answers=answers,
         hypothesis=shown,
         transcript=outcome.transcript,
-        certificate=certify(plan, outcome),
+        certificate=certificate,
         spent=spent,
         trust=_trust(plan, outcome, private=private),
         private=private,

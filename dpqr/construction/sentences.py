@@ -23,6 +23,10 @@ INTERVALS = (
     "the noise of this run, each single pair. Where it is estimate, they are the estimate and 1.96 of its estimated "
     "errors to either side, which no theorem covers. They do not hold jointly: of many intervals some will miss."
 )
+CERTIFIED = (
+    "Where basis is certified, lower and upper are the estimate and the certificate's bound to either side, and hold "
+    "jointly, with the certificate's probability."
+)
 
 SOURCES = {
     "bought": "rest on noisy L1 errors that were bought too",
@@ -149,8 +153,13 @@ def certainty(release: Release) -> str:
         )
     return (
         "No certificate: the loop ended without meeting its stop test, so no bound on the error of all answers was "
-        "bought."
+        f"bought. {bars_words(release.bars)}"
     )
+
+
+def interval_words(release: Release) -> str:
+    """What the intervals of a release promise."""
+    return INTERVALS if release.certificate is None else f"{INTERVALS} {CERTIFIED}"
 
 
 def bars_words(bars: ErrorBars) -> str:

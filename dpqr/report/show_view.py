@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpqr.construction.answered import AnsweredBlock
+from dpqr.privacy.budget import downward_text, upward_text
 from dpqr.report.answers_view import add_texts, block_view, heading, plain_table
 from dpqr.report.bars import bars_view
 from dpqr.report.curve import curve_view
@@ -43,6 +45,15 @@ def kept_view(receipt: Sequence[Fact], asked: Sequence[Asked]) -> RenderableType
     return Group(facts(receipt), Text(""), table)
 
 
-def shown_view(block: AnsweredBlock, form: Form, rows: int) -> RenderableType:
-    """One block of answers. Raises: UsageFault where this form cannot show it."""
-    return Group(heading(block), FORMS[form](block, rows))
+def shown_view(block: AnsweredBlock, form: Form, rows: int, bound: tuple[float, float] | None = None) -> RenderableType:
+    """One block of answers. bound: on its L1 error, in records, and its probability; None: there is none. Raises:
+    UsageFault where this form cannot show it."""
+    return Group(heading(block), *_bound_words(bound), FORMS[form](block, rows))
+
+
+def _bound_words(bound: tuple[float, float] | None) -> list[Text]:
+    if bound is None:
+        return []
+    records, confidence = bound
+    most, probability = upward_text(Fraction(records), 4), downward_text(Fraction(str(confidence)), 9)
+    return [Text(f"L1 error of all its estimates: at most {most}, with probability at least {probability}")]

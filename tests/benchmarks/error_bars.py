@@ -6,7 +6,9 @@ python tests/benchmarks/error_bars.py [--half report] [--tables 68] [--eps 0.1 1
 Releases of marginals of made-up tables; of Adult's 91 pairs where --data is given. The tables come from public seeds,
 in two halves that share none: constants were set on `constants`, RESULTS.md shows `report`. One line an epsilon:
 
-measured    part of the proved intervals that hold the true answer; nominal .95 (discrete noise: a little more)
+measured    part of the proved intervals that hold the true answer; nominal .95
+law         the same by the law of the integer noise itself: exact coverage of these intervals, without any draw
+least       exact coverage of the shortest intervals of whole records, centred at the draw, that cover .95 at least
 estimate    part of estimate +- 1.96 errors that hold it, over all answers; over those of unmeasured blocks (left out);
             and by size of the estimate
 worst       coverage of estimate +- 1.96 errors that all but a twentieth of the blocks of ten answers and more exceed
@@ -22,6 +24,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, pairwise
 from pathlib import Path
 
@@ -39,12 +42,14 @@ from dpqr.construction.draws import Draws
 from dpqr.construction.loop import iterative_construction
 from dpqr.construction.release import Release, assemble
 from dpqr.data.histogram import SparseHistogram
+from dpqr.noise.discrete_gaussian import DiscreteGaussian
+from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
 
 MAKERS: tuple[Table, ...] = (independent, classes, skewed, chain)
-CLASSES = (0, 10, 50, 500, np.inf)
+CLASSES = (0, 0.05, 10, 50, 500, np.inf)
 """Bounds of the sizes of estimates."""
 FEWEST = 10
 """Answers of a block whose coverage is looked at by itself."""
@@ -58,7 +63,8 @@ class Quiet:
 @dataclass
 class Found:
     """One release: of every answer whether its bar holds, its size, error, the oracle's error, its block's number,
-    whether the block was left out, and whether the proved interval holds; CPU seconds of the run and of the bars."""
+    whether the block was left out, and whether the proved interval holds; CPU seconds of the run and of the bars; mean
+    coverage of proved intervals by the noise law, and of the shortest ones."""
 
     covered: np.ndarray
     size: np.ndarray
@@ -69,6 +75,8 @@ class Found:
     proved: np.ndarray
     run: float
     bars: float
+    law: float
+    least: float
 
 
 def made(number: int) -> Task:
@@ -116,7 +124,40 @@ def looked_at(task: Task, eps: str, delta: str, more: dict[str, str]) -> Found:
         proved = np.where(np.isnan(noisy.margin), np.nan, (noisy.lower <= truth) & (truth <= noisy.upper))
         same = np.full(len(off), number), np.full(len(off), name in left)
         parts.append((off <= 1.96 * error, np.abs(answers.estimate), error, oracle, *same, proved))
-    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)), run, bars)
+    return Found(*(np.concatenate(part) for part in zip(*parts, strict=True)), run, bars, *by_law(release))
+
+
+def by_law(release: Release) -> tuple[float, float]:
+    """`law` and `least` of a release, over the answers that have a proved interval."""
+    laws, found = {one.law for one in release.transcript.measurements}, []
+    for answers in release.answers:
+        known = ~np.isnan(answers.noisy.margin)
+        scale, deviations = float(answers.block.scale), answers.noisy.deviation[known]
+        for margin, deviation in set(zip(answers.noisy.margin[known].tolist(), deviations.tolist(), strict=True)):
+            number = int((answers.noisy.margin[known] == margin).sum())
+            law, draws = summands(deviation / scale, laws)
+            held = coverage(law, draws)
+            found.append((held[min(int(margin / scale), len(held) - 1)], held[np.argmax(held >= 0.95)], number))
+    law, least, numbers = np.array(found or [(np.nan, np.nan, 1.0)]).T
+    return float(np.average(law, weights=numbers)), float(np.average(least, weights=numbers))
+
+
+def summands(deviation: float, laws: set[NoiseLaw]) -> tuple[NoiseLaw, int]:
+    """The law, and the number of its draws whose sum has this deviation."""
+    ratios = {law: (deviation / law.deviation) ** 2 for law in laws}
+    law = min(ratios, key=lambda law: (abs(ratios[law] - max(1, round(ratios[law]))), ratios[law]))
+    return law, max(1, round(ratios[law]))
+
+
+@lru_cache(maxsize=4096)
+def coverage(law: NoiseLaw, draws: int) -> np.ndarray:
+    """Pr[|sum of independent draws| <= t], t = 0, 1, ...; by powers of the law's Fourier transform."""
+    cells = 2 ** int(np.ceil(np.log2(40 * law.deviation * draws**0.5 + 64)))
+    sizes = np.minimum(np.arange(cells), cells - np.arange(cells)).astype(float)
+    gaussian = isinstance(law, DiscreteGaussian)
+    odds = np.exp(-np.minimum(sizes**2 / (2 * float(law.variance)) if gaussian else sizes / float(law.scale), 700))
+    sums = np.fft.irfft(np.fft.rfft(odds / odds.sum()) ** draws, cells)[: cells // 2]
+    return np.cumsum(np.concatenate([sums[:1], 2 * sums[1:]]))
 
 
 def mean(values: np.ndarray) -> float:
@@ -139,6 +180,8 @@ def line(name: str, releases: list[Found]) -> str:
     ]
     figures = (
         mean(np.array([mean(one.proved) for one in releases])),
+        mean(np.array([one.law for one in releases])),
+        mean(np.array([one.least for one in releases])),
         mean(np.array([mean(one.covered.astype(float)) for one in releases])),
         mean(np.array([mean(one.covered[one.left].astype(float)) for one in releases])),
         *by_size,
@@ -169,7 +212,7 @@ def main() -> None:
     given = parser.parse_args()
     more = {"error_bars": given.error_bars} if given.error_bars else {}
     sizes = [f"{low:g}-{high:g}" for low, high in pairwise(CLASSES)]
-    names = ("measured", "estimate", "left out", *sizes, "worst", "width", "lost", "CPU")
+    names = ("measured", "law", "least", "estimate", "left out", *sizes, "worst", "width", "lost", "CPU")
     print(f"{'':<22} {'n':>4} " + " ".join(f"{name:>8}" for name in names))
     for eps in given.eps:
         releases = [looked_at(task, eps, given.delta, more) for task in tasks(given)]

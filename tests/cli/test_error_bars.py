@@ -42,6 +42,9 @@ def test_a_record_holds_the_bounds_and_the_screen_the_first_of_them(pairs) -> No
     assert record["bounds"]["fraction"] is None
     assert all(math.isfinite(bound["records"]) for bound in record["bounds"]["blocks"])
     assert [draw["of"] for draw in record["errors"]["draws"]] == ["sum", "largest"]
+    shown = pairs.run("show", "release", "--query", "marginal(sex,age)")
+    assert "at most" in shown.out.splitlines()[1]
+    assert "with probability at least 0.9" in shown.out.splitlines()[1]
     said = " ".join(ended.err.split())
     assert "Certificate: with probability at least 0.9, over the noise of this run, the mean L1 error of the 3" in said
     assert "Errors" in " ".join(line[0] for line in record["receipt"])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dpqr.construction.intervals import ESTIMATE, MEASURED, NO_BASIS, Intervals
+from dpqr.construction.intervals import CERTIFIED, ESTIMATE, MEASURED, NO_BASIS, Intervals
 from dpqr.construction.noisy import Noisy
 
 ESTIMATES = np.array([10.0, 20.0, 30.0])
@@ -25,3 +25,9 @@ def test_where_all_are_proved_no_error_is_asked_for():
     found = Intervals.of(ESTIMATES, np.full(3, np.nan), noisy([4.0] * 3))
     assert (found.basis == MEASURED).all()
     assert (found.lower == 1.0).all()
+
+
+def test_a_certificate_bounds_what_has_no_other_interval():
+    found = Intervals.of(ESTIMATES, np.array([np.nan, 2.0, np.nan]), noisy([4.0, np.nan, np.nan]), bound=7.0)
+    assert found.basis.tolist() == [MEASURED, ESTIMATE, CERTIFIED]
+    assert (found.lower[2], found.upper[2]) == (23.0, 37.0)

@@ -8,6 +8,7 @@ import pytest
 from support.handmade_release import BLOCKS, WEIGHTS, TinyHypothesis, make_plan, make_theory_plan
 from support.plan_phases import changed
 
+from dpqr.construction.intervals import CERTIFIED
 from dpqr.construction.loop import Outcome
 from dpqr.construction.release import assemble
 from dpqr.data.unit import Neighbours, PrivacyUnit
@@ -57,6 +58,8 @@ def test_what_a_certificate_speaks_of_is_shown_unmoved_where_the_total_is_not_pu
     release = assemble(theory(unit), ended(Moving(WEIGHTS), stopped=stopped), {}, private=True)
     assert release.hypothesis.total == WEIGHTS.sum() * (3 if moved else 1)
     assert (release.certificate is not None) == stopped
+    bases = {place for answers in release.answers for place in answers.intervals.basis.tolist()}
+    assert (CERTIFIED in bases) == stopped
 
 
 def test_estimates_are_in_records_and_not_in_grid_steps():

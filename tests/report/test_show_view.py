@@ -22,3 +22,9 @@ def test_every_form_is_headed_by_the_block(release, form):
     lines = printed(shown_view(block, form, 9), 80).splitlines()
     assert lines[0] == "sex by age: 9 answers"
     assert len(lines) > 4
+
+
+def test_a_proved_bound_stands_under_the_name_of_its_block(release):
+    block = answered(release.answers[0], release.plan.problem.domain)
+    lines = printed(shown_view(block, "table", 9, (123.4567, 0.95)), 80).splitlines()
+    assert lines[1] == "L1 error of all its estimates: at most 123.5, with probability at least 0.95"

@@ -17,12 +17,12 @@ from dpqr.construction.error_bars import ErrorBars
 from dpqr.construction.noisy import LEVEL
 from dpqr.construction.release import Release
 from dpqr.construction.sentences import (
-    INTERVALS,
     bars_words,
     certainty,
     choice_words,
     dropped_warning,
     dropped_words,
+    interval_words,
     release_guarantee,
 )
 from dpqr.io.outputs.document_parts import (
@@ -77,7 +77,7 @@ def release_document(
             "certainty": certainty(release),
             "receipt": [list(line) for line in receipt],
             "certificate": _certificate(release.certificate),
-            "intervals": {"level": float(LEVEL), "words": INTERVALS},
+            "intervals": {"level": float(LEVEL), "words": interval_words(release)},
             **_measured_errors(release),
             "dropped": _dropped(release),
             "trust": list(release.trust),

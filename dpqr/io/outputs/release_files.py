@@ -35,8 +35,9 @@ def answers_table(release: Release) -> Tidy:
     titles of its cells; nothing where the query sums over it. detail: what else distinguishes the query
     ("<= 30"). estimate: the hypothesis' answer. error: its estimated root mean square error. measured,
     noise_deviation: the last unbiased noisy answer and its noise's standard deviation; nothing where the query was not
-    measured. lower, upper: an interval for the true answer, query by query. basis: what it rests on, `measured` or
-    `estimate`. Figures are in records, or in the unit of a summed column. Names that clash with attributes: `beside`.
+    measured. lower, upper: an interval for the true answer, query by query. basis: what it rests on, `measured`,
+    `estimate` or `certified`. Figures are in records, or in the unit of a summed column. Names that clash with
+    attributes: `beside`.
 
     Privacy:
         Post-processing of a release.

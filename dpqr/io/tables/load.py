@@ -156,20 +156,16 @@ def load_table(
     """Count the table's rows by cell of `domain` and seal the result.
 
     A malformed row, and one with a cell whose rule is `drop`, is left out; all others count once (or as the count
-    column says). Rows in any order, cut into batches and files in any way, give the same histogram. Memory does not
-    grow with the number of rows: 8 bytes a cell up to `dense_cells` (of the joint counts of what is asked, where it is
-    known), a multiple of the occupied cells beyond.
-
-    Where the unit has a column, rows without a person are left out, and of each person's other rows K are kept by a
-    uniform choice; order, batches and files do not change its law. Memory then grows with the persons, up to
-    `limits.memory`; files that could need more are read several times, for one group of persons each time.
+    column says). Rows in any order, cut into batches and files in any way, give the same histogram, in memory free of
+    their number (`tally`). Where the unit has a column, rows without a person are left out, and of each person's other
+    rows K are kept by a uniform choice; order, batches and files do not change its law. Memory then grows with the
+    persons, up to `limits.memory`; files that could need more are read once for each of several groups of persons.
 
     noise: what that choice is drawn from. declared: the public number of records of the table (of persons, where the
     unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
     parts: the number of parts of which every record, or person, draws one (`Parts`), as a last axis of the counts.
     slots: whether that axis holds the order of the records instead (`Slots`); they are `declared` then.
-    asked: the columns that are looked at together, where all of them are known: then their joint counts may be all
-    that is kept. Without effect where there is a last axis.
+    asked: columns that are looked at together, where all are known: their joint counts may then be all that is kept.
     progress: receives how much was read, in percent (`Percent`).
 
     Raises: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural

@@ -1,5 +1,6 @@
 """Errors after the loop, whatever the schedule and the accountant: when they are bought, and at what price."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -17,6 +18,7 @@ from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.schedules.rounds import Rounds
 from dpqr.strategies.schedules.strategy import Strategy
 from dpqr.strategies.schedules.theory.schedule import Theory
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.contrasts import interaction
 from dpqr.workload.workload import Workload
@@ -29,6 +31,8 @@ PAIRS = tuple(
 PROBLEM_OF_PAIRS = Problem(domain=PROBLEM.domain, workload=Workload(PAIRS), unit=PROBLEM.unit)
 CHOOSING, WHOLE = Rounds(rounds=2), Rounds(rounds=9)
 TENTH = Fraction(1, 10)
+AS_MANY_ROUNDS = Rounds(rounds=5)
+SIX = Problem(domain=PROBLEM.domain, workload=Workload((*BLOCKS[1:], *PAIRS[:5])), unit=PROBLEM.unit)
 
 
 def planned(schedule=CHOOSING, accountant="basic", problem=PROBLEM_OF_PAIRS, budget=BUDGET, **asked):
@@ -45,11 +49,7 @@ def draws(plan):
         (CHOOSING, PROBLEM_OF_PAIRS, True),
         (WHOLE, PROBLEM_OF_PAIRS, False),
         (CHOOSING, PROBLEM, False),
-        (
-            Rounds(rounds=5),
-            Problem(domain=PROBLEM.domain, workload=Workload((*BLOCKS[1:], *PAIRS[:5])), unit=PROBLEM.unit),
-            False,
-        ),
+        (AS_MANY_ROUNDS, SIX, False),
         (Marginals(table=0), PROBLEM_OF_PAIRS, True),
         (Marginals(), PROBLEM_OF_PAIRS, False),
         (Strategy(), PROBLEM, False),
@@ -65,6 +65,20 @@ def test_errors_are_bought_by_default_where_a_block_may_end_unmeasured(schedule,
     stated = planned(schedule, problem=problem, share=TENTH)
     assert (stated.phase("errors") is not None) == may
     assert may or stated.notes[-1] == "no errors of unmeasured blocks are bought: every block is measured"
+
+
+class Cramped(MultiplicativeWeights):
+    """It has room for nothing."""
+
+    def fits(self, problem, measured, candidate):
+        return False
+
+
+def test_as_many_rounds_as_blocks_do_not_reach_one_without_room() -> None:
+    """A block that does not fit is passed over, and another one is measured again."""
+    plan = AS_MANY_ROUNDS.plan(SIX, BUDGET, roles("basic"))
+    assert not leaves_unmeasured(plan)
+    assert leaves_unmeasured(replace(plan, roles=replace(plan.roles, update=Cramped())))
 
 
 @pytest.mark.parametrize(("accountant", "share"), [("basic", Fraction(1, 200)), ("zcdp", Fraction(1, 100))])
