@@ -19,7 +19,8 @@ class Tuning:
     Pairs: on one axis, and on more, where a query's edge cuts many buckets.
     """
 
-    imbalance: tuple[float, float] = (0.3, 1.0)  # prior variance of two halves' difference over the squared count
+    rising: tuple[float, float] = (0.25, 0.25)  # power with which the prior of an imbalance rises
+    alike: float = 0.8  # prior probability that a level's imbalance is near that of the level above
     correlation: tuple[float, float] = (1.0, 16.0)  # factor on the bias of merging: biases of cut buckets add up
     most: int = 512  # buckets: designs and estimates are dense in their number
     cheapest: float = 1e-3  # price of a bucket, relative to an even share of the error of `reference` buckets
@@ -29,6 +30,9 @@ class Tuning:
 
 
 TUNING = Tuning()
+
+IMBALANCES = np.geomspace(1e-4, 1.0, 13)
+"""Variance of the difference of two halves over the squared count of both: the values that are thought of."""
 
 FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
@@ -123,23 +127,24 @@ def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
 
 def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[FloatArray]) -> list[FloatArray]:
     """For every box: expected squared error of the queries if all its records are spread evenly over its cells."""
-    depth, unlike = len(effects), TUNING.imbalance[min(len(counted.bisection.shape), 2) - 1]
+    depth, prior = len(effects), _prior(len(counted.bisection.shape))
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, expected = np.maximum(levels[-1], _least(counted)), []
+    counts, expected, belief = np.maximum(levels[-1], _least(counted)), [], prior
     for level in range(depth):
         halves = cells[level + 1].reshape(-1, 2)
         even = counts * (halves[:, 0] - halves[:, 1]) / np.maximum(cells[level], 1)
-        likely = unlike * counts**2 + counts
-        difference = np.zeros_like(counts)
+        split, difference, trust = halves.min(axis=1) > 0, np.zeros_like(counts), np.zeros_like(counts)
+        belief = TUNING.alike * _near(belief) + (1 - TUNING.alike) * prior
         if level < counted.level:
             observed = levels[counted.level - level - 1].reshape(-1, 2)
-            variance = float(counted.variances[level])
-            trust = likely / np.maximum(likely + variance, TINY)
-            difference = trust * (observed[:, 0] - observed[:, 1] - even)
-            likely = difference**2 + (1 - trust) * likely
-        split = halves.min(axis=1) > 0
+            unlike, variance = observed[:, 0] - observed[:, 1] - even, float(counted.variances[level])
+            belief = _learned(belief, unlike[split], counts[split], variance)
+            own = float(belief @ IMBALANCES) * counts**2 + counts
+            trust = own / np.maximum(own + variance, TINY)
+            difference = trust * unlike
+        likely = difference**2 + (1 - trust) * (float(belief @ IMBALANCES) * counts**2 + counts)
         expected.append(np.where(split, np.minimum(likely, counts**2) * effects[level], 0.0))
         left = np.where(split, np.clip((counts + even + difference) / 2, 0.0, counts), (counts + even) / 2)
         counts = np.stack([left, counts - left], axis=1).reshape(-1)
@@ -147,6 +152,29 @@ def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[Float
     for own in expected[::-1]:
         total.append(own + total[-1].reshape(-1, 2).sum(axis=1))
     return total[::-1]
+
+
+def _prior(axes: int) -> FloatArray:
+    """Probabilities of `IMBALANCES` before anything is observed."""
+    weights = IMBALANCES ** TUNING.rising[min(axes, 2) - 1]
+    probabilities: FloatArray = weights / weights.sum()
+    return probabilities
+
+
+def _near(belief: FloatArray) -> FloatArray:
+    """The belief moved by up to one step, either way."""
+    padded = np.concatenate([belief[:1], belief, belief[-1:]])
+    moved: FloatArray = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
+    return moved
+
+
+def _learned(belief: FloatArray, unlike: FloatArray, counts: FloatArray, variance: float) -> FloatArray:
+    """Bayes' rule for one level's imbalance, from the observed differences of halves and their noise."""
+    spread = np.maximum(np.multiply.outer(IMBALANCES, counts**2) + counts + variance, TINY)
+    logs = np.log(np.maximum(belief, TINY)) - (np.log(spread) + unlike**2 / spread).sum(axis=1) / 2
+    weights = np.exp(logs - logs.max())
+    learned: FloatArray = weights / weights.sum()
+    return learned
 
 
 def _least(counted: BoxCounts) -> float:
