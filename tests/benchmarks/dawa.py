@@ -19,7 +19,6 @@ import numpy as np
 from dpqr.strategies.designs.gram import bucket_queries
 from dpqr.strategies.designs.hierarchy import hierarchy
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.matrix import Identity
 from dpqr.workload.partition import Bisection, Boxes
 from dpqr.workload.sensitivity import Norm
 

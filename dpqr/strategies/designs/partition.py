@@ -19,8 +19,8 @@ class Tuning:
     Pairs: on one axis, and on more, where a query's edge cuts many buckets.
     """
 
-    rising: tuple[float, float] = (0.25, 0.25)  # power with which the prior of an imbalance rises
-    alike: float = 0.8  # prior probability that a level's imbalance is near that of the level above
+    rising: tuple[float, float] = (0.0, 0.25)  # power with which the prior of an imbalance rises
+    alike: float = 0.95  # prior probability that a level's imbalance is near that of the level above
     correlation: tuple[float, float] = (1.0, 16.0)  # factor on the bias of merging: biases of cut buckets add up
     most: int = 512  # buckets: designs and estimates are dense in their number
     cheapest: float = 1e-3  # price of a bucket, relative to an even share of the error of `reference` buckets
@@ -47,11 +47,14 @@ class BoxCounts:
     Attributes:
         counts: in records, shape (2^level,).
         variances: of the difference of a box's halves, one for each of the levels 0 .. level - 1.
+        total, deviation: an estimate of all records from all that was released, and its noise.
     """
 
     bisection: Bisection
     counts: FloatArray
     variances: FloatArray
+    total: float
+    deviation: float
 
     @property
     def level(self) -> int:
@@ -89,7 +92,8 @@ def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable
         Post-processing: reads released counts and public queries alone.
 
     >>> bisection = Bisection((4,))
-    >>> known = BoxCounts(bisection=bisection, counts=np.array([100.0, 100.0, 0.0, 0.0]), variances=np.zeros(2))
+    >>> counts = np.array([100.0, 100.0, 0.0, 0.0])
+    >>> known = BoxCounts(bisection=bisection, counts=counts, variances=np.zeros(2), total=200.0, deviation=0.0)
     >>> chosen_partition(known, BucketQueries(matrix=np.eye(4)), lambda buckets: buckets).buckets
     array([0, 0, 1, 1])
     """
@@ -126,12 +130,15 @@ def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
 
 
 def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[FloatArray]) -> list[FloatArray]:
-    """For every box: expected squared error of the queries if all its records are spread evenly over its cells."""
+    """For every box: expected squared error of the queries if all its records are spread evenly over its cells.
+
+    The total is taken to be its noise at least: one that noise has brought near zero would hide all differences within.
+    """
     depth, prior = len(effects), _prior(len(counted.bisection.shape))
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, expected, belief = np.maximum(levels[-1], _least(counted)), [], prior
+    counts, expected, belief = np.array([max(counted.total, counted.deviation, 1.0)]), [], prior
     for level in range(depth):
         halves = cells[level + 1].reshape(-1, 2)
         even = counts * (halves[:, 0] - halves[:, 1]) / np.maximum(cells[level], 1)
@@ -175,14 +182,6 @@ def _learned(belief: FloatArray, unlike: FloatArray, counts: FloatArray, varianc
     weights = np.exp(logs - logs.max())
     learned: FloatArray = weights / weights.sum()
     return learned
-
-
-def _least(counted: BoxCounts) -> float:
-    """A lower bound on the total: about its noise.
-
-    A total that noise has brought near zero would hide all differences within.
-    """
-    return max(float(np.sqrt(counted.variances[:1].sum())), 1.0)
 
 
 def _pruned(
