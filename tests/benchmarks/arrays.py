@@ -66,9 +66,7 @@ def steps(rng: np.random.Generator, shape: Shape) -> np.ndarray:
     return found
 
 
-def bumps(
-    rng: np.random.Generator, shape: Shape, narrowest: float = 0.02, widest: float = 0.3
-) -> np.ndarray:
+def bumps(rng: np.random.Generator, shape: Shape, narrowest: float = 0.02, widest: float = 0.3) -> np.ndarray:
     """A mixture of normal curves."""
     found = np.zeros(shape)
     for _ in range(int(rng.integers(1, 6))):

@@ -1,12 +1,12 @@
 """DAWA (Li, Hay, Miklau and Wang 2014) with its partition paid for, as a competitor of `ordered`.
 
 First part of the budget: a partition into boxes of a bisection (aligned dyadic intervals) of least noisy cost. A box
-costs the L1 deviation of its counts from their mean, which one record changes by less than 2, and the noise of one
-count. Two ways to pay: noise on the cost of every box, single cells included, where the partition alone is released
-(report noisy minimum: of a partition, one box holds the record); or noise for all levels together, where single cells
-cost nothing (composition). As printed a bucket's price is the noise of its count; noise on costs then keeps most cells
-apart, so prices of 1 and 3 times that noise are tried too. Second part: the tree of least expected error over the
-buckets, or over all cells where buckets are many. Errors: expected ones given the partition, with continuous noise.
+costs the L1 deviation of its counts from their mean, which one record changes by less than 2, and a price; every cost
+gets noise, those of single cells too, and only the partition is released (report noisy minimum: of a partition, one box
+holds the record). Prices: the noise of one count, as printed, where noise on costs keeps most cells apart; and three
+times the noise of a cost besides, the best multiple on the setting half. Second part: the tree of least expected error
+over the buckets, or over all cells where buckets are many. Errors: expected ones given the partition, with continuous
+noise.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ SHARE = 0.25
 MOST = 400
 """Buckets, beyond which the tree over all cells stands for that over the buckets."""
 
-WAYS = tuple((way, times) for way in ("minimum", "levels") for times in (0.0, 1.0, 3.0))
+PRICES = (0.0, 3.0)
+"""Of a bucket besides the noise of its count: so many times the noise of a cost."""
 
 
 @dataclass(frozen=True)
 class Dawa:
-    """One way to pay for the partition, for one workload and epsilon.
+    """One price, for one workload and epsilon.
 
     times: the noise of a cost that is added to a bucket's price.
     cells: sum of squared errors of the tree over all cells, at noise of variance 1 on columns of norm 1.
@@ -42,7 +43,6 @@ class Dawa:
     blocks: tuple[QueryBlock, ...]
     shape: tuple[int, ...]
     epsilon: float
-    way: str
     times: float
     cells: float
 
@@ -70,21 +70,16 @@ class Dawa:
 
     def partition(self, counts: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, Boxes]:
         bisection = Bisection(self.shape)
-        scale, price = self.noise(bisection.depth), 1 / ((1 - SHARE) * self.epsilon)
-        price += self.times * scale
+        scale = 4 / (SHARE * self.epsilon)
+        price = 1 / ((1 - SHARE) * self.epsilon) + self.times * scale
         best, kept = np.zeros(0), []
         for level in range(bisection.depth, -1, -1):
-            costs = deviations(bisection, counts.reshape(-1), level) + price
-            if self.way == "minimum" or level < bisection.depth:
-                costs = costs + rng.laplace(scale=scale, size=len(costs))
+            deviation = deviations(bisection, counts.reshape(-1), level)
+            costs = deviation + price + rng.laplace(scale=scale, size=len(deviation))
             halved = best.reshape(-1, 2).sum(axis=1) if len(best) else np.full(len(costs), np.inf)
             kept.append(costs <= halved)
             best = np.minimum(costs, halved)
         return _topmost(bisection, kept[::-1])
-
-    def noise(self, depth: int) -> float:
-        """Scale of the noise on a cost."""
-        return 2 * (2 if self.way == "minimum" else depth) / (SHARE * self.epsilon)
 
 
 def deviations(bisection: Bisection, counts: np.ndarray, level: int) -> np.ndarray:

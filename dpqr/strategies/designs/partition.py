@@ -14,14 +14,13 @@ from dpqr.workload.partition import Bisection, Boxes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/dense.py`; figures: tests/benchmarks/RESULTS.md, "Fitting".
+    """Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting".
 
-    Pairs: on one axis, and on more, where a query's edge cuts many buckets.
+    Pair: on one axis, and on more, where a query's edge cuts many buckets.
     """
 
-    rising: tuple[float, float] = (0.0, 0.25)  # power with which the prior of an imbalance rises
     alike: float = 0.95  # prior probability that a level's imbalance is near that of the level above
-    correlation: tuple[float, float] = (1.0, 16.0)  # factor on the bias of merging: biases of cut buckets add up
+    correlation: tuple[float, float] = (1.0, 4.0)  # factor on the bias of merging: biases of cut buckets add up
     most: int = 512  # buckets: designs and estimates are dense in their number
     cheapest: float = 1e-3  # price of a bucket, relative to an even share of the error of `reference` buckets
     dearest: float = 30.0  # the same
@@ -32,7 +31,7 @@ class Tuning:
 TUNING = Tuning()
 
 IMBALANCES = np.geomspace(1e-4, 1.0, 13)
-"""Variance of the difference of two halves over the squared count of both: the values that are thought of."""
+"""Variance of the difference of two halves over the squared count of both: values that are alike likely beforehand."""
 
 FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
@@ -79,9 +78,10 @@ class Partition:
 def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable[[float], float]) -> Partition:
     """The pruned bisection of least expected squared error of the workload.
 
-    For every box the squared difference of its halves is estimated from the noisy counts, shrunk towards its prior
-    expectation. Merging a box costs the bias of spreading its records evenly. Dynamic programming from the leaves up
-    weighs that bias against a price per bucket; of several prices the one with the smallest sum of bias and noise wins.
+    For every box the squared difference of its halves is estimated from the noisy counts. How unlike halves are is
+    learned from all boxes of a level, beginning with what the level above showed (empirical Bayes). Merging a box costs
+    the bias of spreading its records evenly. Dynamic programming from the leaves up weighs that bias against a price
+    per bucket; of several prices the one with the smallest sum of bias and noise wins.
 
     Args:
         counted: noisy counts of one level of boxes.
@@ -134,11 +134,12 @@ def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[Float
 
     The total is taken to be its noise at least: one that noise has brought near zero would hide all differences within.
     """
-    depth, prior = len(effects), _prior(len(counted.bisection.shape))
+    depth = len(effects)
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, expected, belief = np.array([max(counted.total, counted.deviation, 1.0)]), [], prior
+    counts, expected = np.array([max(counted.total, counted.deviation, 1.0)]), []
+    belief = prior = np.full(len(IMBALANCES), 1 / len(IMBALANCES))
     for level in range(depth):
         halves = cells[level + 1].reshape(-1, 2)
         even = counts * (halves[:, 0] - halves[:, 1]) / np.maximum(cells[level], 1)
@@ -159,13 +160,6 @@ def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[Float
     for own in expected[::-1]:
         total.append(own + total[-1].reshape(-1, 2).sum(axis=1))
     return total[::-1]
-
-
-def _prior(axes: int) -> FloatArray:
-    """Probabilities of `IMBALANCES` before anything is observed."""
-    weights = IMBALANCES ** TUNING.rising[min(axes, 2) - 1]
-    probabilities: FloatArray = weights / weights.sum()
-    return probabilities
 
 
 def _near(belief: FloatArray) -> FloatArray:

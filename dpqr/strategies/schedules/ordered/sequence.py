@@ -167,7 +167,9 @@ def _first_look(part: Group, measured: Measurements, records: Records, why: str)
         yield from _by_boxes(part, measured, records, part.last, f"{why}, but {expected}")
 
 
-def _by_boxes(part: Group, measured: Measurements, records: Records, last: Price, why: str) -> Iterator[MeasurementStep]:
+def _by_boxes(
+    part: Group, measured: Measurements, records: Records, last: Price, why: str
+) -> Iterator[MeasurementStep]:
     """Counts of boxes, and then a strategy for the buckets that they suggest."""
     two_stage = part.two_stage
     yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
