@@ -20,7 +20,7 @@ class Tuning:
     """
 
     alike: float = 0.95  # prior probability that a level's imbalance is near that of the level above
-    correlation: tuple[float, float] = (1.0, 8.0)  # factor on the bias of merging: biases of cut buckets add up
+    correlation: tuple[float, float] = (1.0, 4.0)  # factor on the bias of merging: biases of cut buckets add up
     most: int = 512  # buckets: designs and estimates are dense in their number
     cheapest: float = 1e-3  # price of a bucket, relative to an even share of the error of `reference` buckets
     dearest: float = 30.0  # the same
