@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.special import wrightomega
 
 from dpqr.data.arrays import Axes, FloatArray
 
@@ -101,6 +100,8 @@ def shift(place: FloatArray, axes: Axes, wanted: FloatArray) -> FloatArray:
 
 def omega(place: FloatArray) -> FloatArray:
     """W(x), W + log W = x; 0 at minus infinity."""
+    from scipy.special import wrightomega
+
     with np.errstate(under="ignore"):
         found: FloatArray = wrightomega(place)
     return found

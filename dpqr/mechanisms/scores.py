@@ -140,6 +140,7 @@ def fair_multipliers(candidates: Sequence[Group], unit: PrivacyUnit) -> tuple[Fr
     return tuple(scaled[kind] for kind in kinds)
 
 
+@lru_cache(maxsize=2**16)
 def largest_total(group: Group, records: int) -> int:
     """Return a bound on the sum of all |true answers|: every record adds one column."""
     return records * sensitivity(group, Norm.L1, _ADDED)

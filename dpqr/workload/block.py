@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 import numpy as np
@@ -49,6 +49,8 @@ class QueryBlock:
     with `rowwise`, row r of the block is the product of every factor's row r. None: the count of all records.
     weight: relative importance, used by selection only.
     scale: the public grid; a true answer is `scale` times the integer that `answer` returns.
+    axes: all attributes of the block, factor by factor.
+    is_marginal: whether the block is a plain marginal (every factor an identity); the total counts as one.
 
     >>> block = QueryBlock(name="sex by region", factors=(Factor.identity(0, 2), Factor.identity(1, 3)))
     >>> block.rows, block.axes, block.is_marginal
@@ -62,11 +64,14 @@ class QueryBlock:
     rowwise: bool = False
     weight: Fraction = Fraction(1)
     scale: Fraction = Fraction(1)
+    axes: Axes = field(init=False, repr=False)
+    is_marginal: bool = field(init=False, repr=False)
 
-    @property
-    def axes(self) -> Axes:
-        """All attributes of the block, factor by factor."""
-        return tuple(axis for factor in self.factors for axis in factor.axes)
+    def __post_init__(self) -> None:
+        axes = tuple(axis for factor in self.factors for axis in factor.axes)
+        object.__setattr__(self, "axes", axes)
+        plain = all(isinstance(factor.matrix, Identity) for factor in self.factors)
+        object.__setattr__(self, "is_marginal", plain)
 
     @property
     def rows(self) -> int:
@@ -79,11 +84,6 @@ class QueryBlock:
     def cells(self) -> int:
         """Size of the marginal that the block is evaluated on."""
         return math.prod(factor.matrix.cells for factor in self.factors)
-
-    @property
-    def is_marginal(self) -> bool:
-        """Whether the block is a plain marginal (every factor an identity); the total counts as one."""
-        return all(isinstance(factor.matrix, Identity) for factor in self.factors)
 
     @property
     def largest_coefficient(self) -> int:

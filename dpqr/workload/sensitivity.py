@@ -14,6 +14,7 @@ import numpy as np
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.column_pairs import kronecker_distance
 from dpqr.workload.ranges import row_extremes
 
 SUMMED = 2**24
@@ -101,9 +102,10 @@ def _replaced_column(block: QueryBlock, norm: Norm) -> int:
 def _distance(block: QueryBlock, norm: Norm) -> int:
     """Largest distance of two columns, exact where it is cheap to know and otherwise a proved upper bound.
 
-    In turn: one query (its largest minus its smallest coefficient); one factor with a known distance; otherwise the
-    triangle inequality, |a - b|_1 <= 2 max |a|_1, and |a - b|_2^2 <= 4 max |a|_2^2 (2 max where no coefficient is
-    negative, for then <a, b> >= 0; both attained by two different cells of a marginal).
+    In turn: one query (its largest minus its smallest coefficient); one factor with a known distance; a Kronecker
+    product of factors without negative coefficients (`kronecker_distance`); otherwise the triangle inequality,
+    |a - b|_1 <= 2 max |a|_1, and |a - b|_2^2 <= 4 max |a|_2^2 (2 max where no coefficient is negative, for then
+    <a, b> >= 0; both attained by two different cells of a marginal).
     """
     if block.rows == 1:
         spread = _spread(block)
@@ -115,6 +117,10 @@ def _distance(block: QueryBlock, norm: Norm) -> int:
     nonnegative = all(factor.matrix.smallest >= 0 for factor in block.factors)
     if norm is Norm.LARGEST:
         return _added_column(block, norm) * (1 if nonnegative else 2)
+    if nonnegative and not block.rowwise:
+        apart = kronecker_distance([factor.matrix for factor in block.factors], norm.value)
+        if apart is not None:
+            return apart
     doubled = 4 if norm is Norm.L2_SQUARED and not nonnegative else 2
     return doubled * _added_column(block, norm)
 

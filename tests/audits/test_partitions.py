@@ -26,7 +26,7 @@ from dpqr.strategies.checks import Laplace
 from dpqr.strategies.designs.bucket_design import merged_block
 from dpqr.strategies.distinguishers import PermuteAndFlip
 from dpqr.strategies.plan import Roles
-from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
+from dpqr.strategies.schedules.ordered.two_stage import Records, TwoStagePartition
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -38,6 +38,8 @@ SHAPE, RECORDS, REACH = (4,), 3, 8
 PRICE = Price(epsilon=Fraction(2))
 LAST = Price(epsilon=Fraction(2))
 """Of the buckets' own measurement, which is not drawn here."""
+COUNTED = Records(count=2.0, noise=30.0)
+"""What was released of the number of records before."""
 UNITS = {relation.value: PrivacyUnit(neighbours=relation) for relation in Neighbours}
 every_unit = pytest.mark.parametrize("unit", UNITS.values(), ids=UNITS.keys())
 CDF = QueryBlock(name="cdf", factors=(Factor(axes=(0,), sizes=SHAPE, matrix=Prefix(4)),))
@@ -56,7 +58,7 @@ def choices(unit) -> dict[tuple[int, int], tuple[int, ...]]:
     found = {}
     for counts in itertools.product(range(-REACH, REACH + RECORDS + 2), repeat=2):
         told = Measurement(blocks=(BOXES,), values=(np.array(counts),), law=law)
-        found[counts] = tuple(one.partition(told, LAST).buckets.tolist())
+        found[counts] = tuple(one.partition(told, COUNTED, LAST).buckets.tolist())
     return found
 
 

@@ -14,13 +14,13 @@ from dpqr.workload.partition import Bisection, Boxes
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/dense.py`; figures: tests/benchmarks/RESULTS.md, "Fitting".
+    """Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting".
 
-    Pairs: on one axis, and on more, where a query's edge cuts many buckets.
+    Pair: on one axis, and on more, where a query's edge cuts many buckets.
     """
 
-    imbalance: tuple[float, float] = (0.3, 1.0)  # prior variance of two halves' difference over the squared count
-    correlation: tuple[float, float] = (1.0, 16.0)  # factor on the bias of merging: biases of cut buckets add up
+    alike: float = 0.95  # prior probability that a level's imbalance is near that of the level above
+    correlation: tuple[float, float] = (1.0, 4.0)  # factor on the bias of merging: biases of cut buckets add up
     most: int = 512  # buckets: designs and estimates are dense in their number
     cheapest: float = 1e-3  # price of a bucket, relative to an even share of the error of `reference` buckets
     dearest: float = 30.0  # the same
@@ -29,6 +29,9 @@ class Tuning:
 
 
 TUNING = Tuning()
+
+IMBALANCES = np.geomspace(1e-4, 1.0, 13)
+"""Variance of the difference of two halves over the squared count of both: values that are alike likely beforehand."""
 
 FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
@@ -43,11 +46,14 @@ class BoxCounts:
     Attributes:
         counts: in records, shape (2^level,).
         variances: of the difference of a box's halves, one for each of the levels 0 .. level - 1.
+        total, deviation: an estimate of all records from all that was released, and its noise.
     """
 
     bisection: Bisection
     counts: FloatArray
     variances: FloatArray
+    total: float
+    deviation: float
 
     @property
     def level(self) -> int:
@@ -72,9 +78,10 @@ class Partition:
 def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable[[float], float]) -> Partition:
     """The pruned bisection of least expected squared error of the workload.
 
-    For every box the squared difference of its halves is estimated from the noisy counts, shrunk towards its prior
-    expectation. Merging a box costs the bias of spreading its records evenly. Dynamic programming from the leaves up
-    weighs that bias against a price per bucket; of several prices the one with the smallest sum of bias and noise wins.
+    For every box the squared difference of its halves is estimated from the noisy counts. How unlike halves are is
+    learned from all boxes of a level, beginning with what the level above showed (empirical Bayes). Merging a box costs
+    the bias of spreading its records evenly. Dynamic programming from the leaves up weighs that bias against a price
+    per bucket; of several prices the one with the smallest sum of bias and noise wins.
 
     Args:
         counted: noisy counts of one level of boxes.
@@ -85,7 +92,8 @@ def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable
         Post-processing: reads released counts and public queries alone.
 
     >>> bisection = Bisection((4,))
-    >>> known = BoxCounts(bisection=bisection, counts=np.array([100.0, 100.0, 0.0, 0.0]), variances=np.zeros(2))
+    >>> counts = np.array([100.0, 100.0, 0.0, 0.0])
+    >>> known = BoxCounts(bisection=bisection, counts=counts, variances=np.zeros(2), total=200.0, deviation=0.0)
     >>> chosen_partition(known, BucketQueries(matrix=np.eye(4)), lambda buckets: buckets).buckets
     array([0, 0, 1, 1])
     """
@@ -122,24 +130,29 @@ def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
 
 
 def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[FloatArray]) -> list[FloatArray]:
-    """For every box: expected squared error of the queries if all its records are spread evenly over its cells."""
-    depth, unlike = len(effects), TUNING.imbalance[min(len(counted.bisection.shape), 2) - 1]
+    """For every box: expected squared error of the queries if all its records are spread evenly over its cells.
+
+    The total is taken to be its noise at least: one that noise has brought near zero would hide all differences within.
+    """
+    depth = len(effects)
     levels = [counted.counts]
     for _ in range(counted.level):
         levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, expected = np.maximum(levels[-1], _least(counted)), []
+    counts, expected = np.array([max(counted.total, counted.deviation, 1.0)]), []
+    belief = prior = np.full(len(IMBALANCES), 1 / len(IMBALANCES))
     for level in range(depth):
         halves = cells[level + 1].reshape(-1, 2)
         even = counts * (halves[:, 0] - halves[:, 1]) / np.maximum(cells[level], 1)
-        likely = unlike * counts**2 + counts
-        difference = np.zeros_like(counts)
+        split, difference, trust = halves.min(axis=1) > 0, np.zeros_like(counts), np.zeros_like(counts)
+        belief = TUNING.alike * _near(belief) + (1 - TUNING.alike) * prior
         if level < counted.level:
             observed = levels[counted.level - level - 1].reshape(-1, 2)
-            variance = float(counted.variances[level])
-            trust = likely / np.maximum(likely + variance, TINY)
-            difference = trust * (observed[:, 0] - observed[:, 1] - even)
-            likely = difference**2 + (1 - trust) * likely
-        split = halves.min(axis=1) > 0
+            unlike, variance = observed[:, 0] - observed[:, 1] - even, float(counted.variances[level])
+            belief = _learned(belief, unlike[split], counts[split], variance)
+            own = float(belief @ IMBALANCES) * counts**2 + counts
+            trust = own / np.maximum(own + variance, TINY)
+            difference = trust * unlike
+        likely = difference**2 + (1 - trust) * (float(belief @ IMBALANCES) * counts**2 + counts)
         expected.append(np.where(split, np.minimum(likely, counts**2) * effects[level], 0.0))
         left = np.where(split, np.clip((counts + even + difference) / 2, 0.0, counts), (counts + even) / 2)
         counts = np.stack([left, counts - left], axis=1).reshape(-1)
@@ -149,12 +162,20 @@ def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[Float
     return total[::-1]
 
 
-def _least(counted: BoxCounts) -> float:
-    """A lower bound on the total: about its noise.
+def _near(belief: FloatArray) -> FloatArray:
+    """The belief moved by up to one step, either way."""
+    padded = np.concatenate([belief[:1], belief, belief[-1:]])
+    moved: FloatArray = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
+    return moved
 
-    A total that noise has brought near zero would hide all differences within.
-    """
-    return max(float(np.sqrt(counted.variances[:1].sum())), 1.0)
+
+def _learned(belief: FloatArray, unlike: FloatArray, counts: FloatArray, variance: float) -> FloatArray:
+    """Bayes' rule for one level's imbalance, from the observed differences of halves and their noise."""
+    spread = np.maximum(np.multiply.outer(IMBALANCES, counts**2) + counts + variance, TINY)
+    logs = np.log(np.maximum(belief, TINY)) - (np.log(spread) + unlike**2 / spread).sum(axis=1) / 2
+    weights = np.exp(logs - logs.max())
+    learned: FloatArray = weights / weights.sum()
+    return learned
 
 
 def _pruned(

@@ -18,6 +18,16 @@ FAULTS = (
         ),
     ),
     *planted_in(
+        "workload/column_pairs.py",
+        ("- 2 * c * other.shared", "- 3 * c * other.shared", "columns are thought nearer than they are"),
+        (
+            "least[:-1, :-1] < np.minimum(larger[1:, :-1], larger[:-1, 1:])",
+            "least[:-1, :-1] > np.minimum(larger[1:, :-1], larger[:-1, 1:])",
+            "the nearest pairs of columns are kept, not the farthest",
+        ),
+        ("0 if matrix.others else 1", "1", "a cell that no prefix counts is forgotten"),
+    ),
+    *planted_in(
         "workload/block.py",
         (
             "return math.prod(factor.matrix.column_norm(0) for factor in self.factors)",

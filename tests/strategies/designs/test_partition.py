@@ -22,7 +22,13 @@ def chosen(shape, counts, variance, noise, level=None):
     queries = bucket_queries((block,), axes, bisection.boxes(bisection.depth, np.arange(2**bisection.depth)))
     sums = np.zeros(2**level)
     np.add.at(sums, bisection.places(level), np.asarray(counts, dtype=float).reshape(-1))
-    known = BoxCounts(bisection=bisection, counts=sums, variances=np.full(level, float(variance)))
+    known = BoxCounts(
+        bisection=bisection,
+        counts=sums,
+        variances=np.full(level, float(variance)),
+        total=float(sums.sum()),
+        deviation=float(variance) ** 0.5,
+    )
     return chosen_partition(known, queries, noise)
 
 
@@ -83,3 +89,13 @@ def test_a_total_that_noise_has_eaten_does_not_merge_everything() -> None:
     counts = np.where(np.arange(16) < 8, 40.0, -41.0)
     assert counts.sum() < 0
     assert len(chosen((16,), counts, 900.0, lambda buckets: 50.0 * buckets).boxes) > 1
+
+
+@pytest.mark.parametrize("records", [400.0, 40000.0])
+def test_even_counts_teach_that_neighbours_are_alike(records) -> None:
+    """Prior to any count two halves may differ by a third of both; many even boxes show that these do not."""
+    noise = np.random.default_rng(3).normal(0, records / 200, 64)
+    found = chosen(
+        (64,), np.full(64, records / 64) + noise, (records / 100) ** 2, lambda buckets: 0.01 * records**2 * buckets
+    )
+    assert len(found.boxes) <= 2

@@ -26,26 +26,27 @@ from dpqr.workload.workload import Workload, by_home
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ordered:
-    """A paid count of the records decides. Few: noisy counts of ever smaller boxes of cells choose buckets, for which a
-    strategy is measured with what is left. Many: a first look at boxes decides whether to do the same, or to measure
-    one strategy for all cells with the rest.
+    """Paid counts of the records decide: one, and further ones while it is not sure. Few: noisy counts of ever smaller
+    boxes of cells choose buckets, for which a strategy is measured with what is left. Many: a first look at boxes
+    decides whether to do the same, or to measure one strategy for all cells with the rest.
 
     Groups of attributes that no query joins have the budget cut among them, and each decides for itself; groups of too
     few or too many cells are measured as by `Strategy`. Queries ask by single columns. Where n is public no count is
     bought. The steps themselves: `measurement_sequence`.
 
     Privacy:
-        Neighbours: those of the problem's unit. One count and up to three draws a group, each a noisy answer to integer
-        blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts of boxes;
-        such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, and whether the price
-        of a draw that is left out goes to the last one, is a function of public facts and of what the draws before
-        released; so is the choice of buckets, which is post-processing and free (Dwork and Roth 2014, Proposition 2.1):
+        Neighbours: those of the problem's unit. One to three counts and up to three draws a group, each a noisy answer
+        to integer blocks (LaplaceAnswers, GaussianAnswers): the number of records; a first look, a small tree of counts
+        of boxes; such a tree again; a strategy over the buckets or over all cells. What is drawn, how deep, at which
+        share of the group's budget, and whether the price of a draw that is left out goes to the last one, is a
+        function of public facts and of what the draws before released; so is the choice of buckets, which is
+        post-processing and free (Dwork and Roth 2014, Proposition 2.1):
         every box that is counted gets noise, the smallest ones too. The last draw's sensitivity is that of the integer
         matrix over the buckets: a record lies in one bucket, so the columns over cells are those over buckets, repeated
-        (Merged). Given any outcome of the earlier draws each draw keeps its price, and all prices together are within
-        the budget: adaptive composition (Dwork, Rothblum and Vadhan 2010), for prices that depend on releases that of a
-        filter (Rogers, Roth, Ullman and Vadhan 2016). So the plan states the sum that a filter allows, and no price of
-        single draws.
+        (Merged). A further count takes its share from every price of the groups that wait for it, so given any outcome
+        of the earlier draws all prices together are within the budget: adaptive composition (Dwork, Rothblum and Vadhan
+        2010), for prices that depend on releases that of a filter (Rogers, Roth, Ullman and Vadhan 2016). So the plan
+        states the sum that a filter allows, and no price of single draws.
 
     >>> Ordered().adaptive
     True
@@ -141,7 +142,7 @@ def _announced(plan: Plan) -> str:
     """What the plan knows of the choice."""
     suited = [part for part in groups(plan) if not part.unsuited]
     limits = ", ".join(f"{part.limit:,.0f} ({part.columns})" for part in suited)
-    share = f"a noisy count of all records ({float(TUNING.count):.1%} of the budget) decides"
+    share = f"a noisy count of all records ({float(TUNING.count):.1%} of the budget; more while it is not sure) decides"
     who = share if plan.opening else f"the declared {plan.problem.n:,} records decide"
     return (
         f"{who}: below {limits}, {float(TUNING.boxes):.0%} of what is left buys counts of boxes of cells, "

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
 
 from dpqr.privacy.budget import Price
 from dpqr.strategies.designs.partition import Partition
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.ordered.tuning import TUNING
-from dpqr.strategies.schedules.ordered.two_stage import TwoStagePartition
+from dpqr.strategies.schedules.ordered.two_stage import Records, TwoStagePartition
 from dpqr.strategies.transcript import Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement, by_home
@@ -44,6 +46,14 @@ class Group:
     @property
     def whole(self) -> Price:
         return self.first_look.plus(self.look).plus(self.last)
+
+    def less(self, share: Fraction) -> Group:
+        """The group with that share of every price taken away."""
+        if not share:
+            return self
+        prices = (price.times(1 - share) for price in (self.first_look, self.look, self.last))
+        first_look, look, last = prices
+        return replace(self, first_look=first_look, look=look, last=last)
 
     @property
     def columns(self) -> str:
@@ -81,7 +91,7 @@ def groups(plan: Plan) -> tuple[Group, ...]:
 
 
 def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> Iterator[MeasurementStep]:
-    """All steps so far and the next one: a count of the records, then one group of attributes after the other.
+    """All steps so far and the next one: counts of the records, then one group of attributes after the other.
 
     Args:
         plan: with a price for the count, where one is bought, and three for each group.
@@ -91,39 +101,64 @@ def measurement_sequence(plan: Plan, released: Sequence[Measurement | None]) -> 
     list never changes an earlier step. A lost draw is not made again: the strategy is measured with what is left. Boxes
     are as small as the records bear, or as the noise of their count would.
     """
-    measured = iter(released)
-    records, noise = None if plan.problem.n is None else float(plan.problem.n), 0.0
-    price = plan.price("opening")
-    if price is not None:
-        yield _passing(RECORDS, price)
-        counted = next(measured)
-        if counted is not None:
-            records, noise = float(counted.values[0][0]), counted.law.deviation
-    shown = f"{records or 0:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
-    for part in groups(plan):
+    measured, parts = iter(released), groups(plan)
+    if plan.problem.n is None:
+        records, parts = yield from _counted(plan, parts, measured)
+    else:
+        records = Records(count=float(plan.problem.n), noise=0.0)
+    for part in parts:
         if part.unsuited:
             yield _direct(part, part.whole, part.unsuited)
         elif records is None:
             yield _direct(part, part.whole, "the count of records was lost")
-        elif records < part.limit:
-            why = f"{shown} are below {part.limit:,.0f}"
-            yield from _by_boxes(part, measured, max(records, noise), part.last.plus(part.first_look), why)
         else:
-            yield from _first_look(part, measured, max(records, noise), f"{shown} are not below {part.limit:,.0f}")
+            shown = f"{records.count:,.0f} records ({'a noisy count' if plan.opening else 'declared'})"
+            yield from _suited(part, measured, records, shown)
         next(measured, None)  # a group's last draw decides nothing
 
 
-def _first_look(part: Group, measured: Measurements, records: float, why: str) -> Iterator[MeasurementStep]:
+Counted = Generator[MeasurementStep, None, tuple[Records | None, tuple[Group, ...]]]
+"""Steps that count the records; returns the estimate, and the groups with what is left to them."""
+
+
+def _counted(plan: Plan, parts: tuple[Group, ...], measured: Measurements) -> Counted:
+    """A noisy count; while that is not sure, further ones at shares of what the suited groups have."""
+    price = plan.price("opening")
+    assert price is not None, "where records are private, their count is bought"
+    suited = [part for part in parts if not part.unsuited]
+    records, spent, shares = None, Fraction(0), iter(TUNING.recounts)
+    while True:
+        yield _passing(RECORDS, price)
+        counted = next(measured)
+        if counted is not None:
+            found = Records(count=float(counted.values[0][0]), noise=counted.law.deviation)
+            records = found if records is None else records.combined(found)
+        share = next(shares, None)
+        if records is None or counted is None or share is None or records.count >= TUNING.sure * records.noise:
+            return records, tuple(part if part.unsuited else part.less(spent) for part in parts)
+        spent += share
+        price = reduce(Price.plus, (part.whole for part in suited)).times(share)
+
+
+def _suited(part: Group, measured: Measurements, records: Records, shown: str) -> Iterator[MeasurementStep]:
+    """Few records: counts of boxes and then buckets. Many: a first look decides."""
+    if records.count < part.limit:
+        why = f"{shown} are below {part.limit:,.0f}"
+        yield from _by_boxes(part, measured, records, part.last.plus(part.first_look), why)
+    else:
+        yield from _first_look(part, measured, records, f"{shown} are not below {part.limit:,.0f}")
+
+
+def _first_look(part: Group, measured: Measurements, records: Records, why: str) -> Iterator[MeasurementStep]:
     """A first look, at a small price, decides whether buckets are worth a second one."""
-    rest = part.look.plus(part.last)
-    yield _passing(
-        part.two_stage.box_tree(records / TUNING.first_boxes, part.first_look, "first look"), part.first_look
-    )
+    rest, price = part.look.plus(part.last), part.first_look
+    yield _passing(part.two_stage.box_tree(records.likely / TUNING.first_boxes, price, "first look"), price)
     seen = next(measured)
     if seen is None:
         yield _direct(part, rest, "the first counts of boxes were lost")
         return
-    ratio = math.sqrt(part.two_stage.partition(seen, part.last).error / max(part.two_stage.cells_error(rest), TINY))
+    merged = part.two_stage.partition(seen, records, part.last).error
+    ratio = math.sqrt(merged / max(part.two_stage.cells_error(rest), TINY))
     times = f"{ratio:.2f} of" if ratio < MANY else f"over {MANY} times"
     expected = f"a first look at boxes expects {times} the strategy's error from buckets"
     if ratio > TUNING.worth:
@@ -132,15 +167,17 @@ def _first_look(part: Group, measured: Measurements, records: float, why: str) -
         yield from _by_boxes(part, measured, records, part.last, f"{why}, but {expected}")
 
 
-def _by_boxes(part: Group, measured: Measurements, records: float, last: Price, why: str) -> Iterator[MeasurementStep]:
+def _by_boxes(
+    part: Group, measured: Measurements, records: Records, last: Price, why: str
+) -> Iterator[MeasurementStep]:
     """Counts of boxes, and then a strategy for the buckets that they suggest."""
     two_stage = part.two_stage
-    yield _passing(two_stage.box_tree(records, part.look), part.look)
+    yield _passing(two_stage.box_tree(records.likely, part.look), part.look)
     seen = next(measured)
     if seen is None:
         yield _direct(part, last, "the counts of boxes were lost")
         return
-    partition = two_stage.partition(seen, last)
+    partition = two_stage.partition(seen, records, last)
     if len(partition.boxes) == math.prod(two_stage.shape) or partition.error >= two_stage.cells_error(last):
         yield _direct(part, last, f"{why}, yet counts of boxes tell most cells apart")
         return

@@ -27,12 +27,37 @@ from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix
 from dpqr.workload.partition import Bisection, Merged
+from dpqr.workload.ranges import everything
 from dpqr.workload.sensitivity import Norm
 from dpqr.workload.tree import Tree
 from dpqr.workload.workload import Measurement
 
 GRID = 2**20
 """Parts of a record."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Records:
+    """An estimate of the number of records, and the deviation of its noise. Public.
+
+    >>> Records(count=10.0, noise=4.0).combined(Records(count=20.0, noise=4.0)).count
+    15.0
+    """
+
+    count: float
+    noise: float
+
+    @property
+    def likely(self) -> float:
+        """The count, or its noise where that is more."""
+        return max(self.count, self.noise)
+
+    def combined(self, other: Records) -> Records:
+        """Both, weighted by their precision; the one without noise, if there is one."""
+        if not self.noise or not other.noise:
+            return self if not self.noise else other
+        own, its = self.noise**-2, other.noise**-2
+        return Records(count=(own * self.count + its * other.count) / (own + its), noise=(own + its) ** -0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -81,11 +106,11 @@ class TwoStagePartition:
         tree = level_tree(self.blocks, self.axes, self.shape, level, self.norm)
         return self._block(what, tree, self.bisection.places(level))
 
-    def partition(self, counted: Measurement, price: Price) -> Partition:
+    def partition(self, counted: Measurement, records: Records, price: Price) -> Partition:
         """The buckets that least squares on the first stage's counts suggests, if they are measured at `price`."""
         whole = min(unit_error(design, self.norm) for design in self.offered)
         equal = equal_buckets(self.blocks, self.axes, self.shape, self.norm, whole)
-        return _suggested(self.blocks, self.axes, self.shape, equal, self._variance(price), counted)
+        return _suggested(self.blocks, self.axes, self.shape, equal, self._variance(price), counted, records)
 
     def cells_error(self, price: Price) -> float:
         """Expected weighted sum of squared errors if every cell is measured by itself at `price`."""
@@ -129,13 +154,19 @@ def _suggested(
     equal: EqualBuckets,
     variance: float,
     measured: Measurement,
+    records: Records,
 ) -> Partition:
     """Kept by the identities of blocks, errors and measurement, for every later step asks again."""
-    tree, bisection = _tree(measured.blocks[0]), Bisection(shape)
+    tree, bisection, noise = _tree(measured.blocks[0]), Bisection(shape), measured.law.deviation
+    counts = tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0]
+    root = Records(count=float(counts.sum()), noise=float(tree.variances(everything(tree.size))[0]) ** 0.5 * noise)
+    total = records.combined(root)
     known = BoxCounts(
         bisection=bisection,
-        counts=tree.recover(measured.values[0].astype(np.float64)[:, None])[:, 0],
-        variances=_halves(tree) * measured.law.deviation**2,
+        counts=counts,
+        variances=_halves(tree) * noise**2,
+        total=total.count,
+        deviation=total.noise,
     )
     rows = sum(block.rows for block in blocks)
     finest = min(bisection.depth, TUNING.finest, int(math.log2(max(TUNING.work / max(rows, 1), 4.0)) / 2))

@@ -13,6 +13,7 @@ from support.small_universes import marginal
 
 from dpqr.data.histogram import DenseHistogram
 from dpqr.strategies.schedules.ordered import sequence
+from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Prefix
@@ -30,7 +31,7 @@ def test_many_records_are_told_by_the_strategy_without_bias() -> None:
 
 def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> None:
     release, _ = released(planned(), table(30))
-    assert names(release) == ["number of records", "scouting(a0)", "buckets(a0)"]
+    assert names(release) == [*3 * ["number of records"], "scouting(a0)", "buckets(a0)"]
     matrix = release.transcript.measurements[-1].blocks[0].factors[0].matrix
     assert isinstance(matrix, Merged)
     assert matrix.inner.cells < 16
@@ -101,7 +102,7 @@ def lost_at(plan, place, counts):
     ("records", "place", "said"),
     [
         (30, 0, "count of records was lost"),
-        (30, 1, "the counts of boxes were lost"),
+        (30, 3, "the counts of boxes were lost"),
         (10**6, 1, "first counts of boxes were lost"),
     ],
 )
@@ -114,7 +115,30 @@ def test_a_draw_lost_in_a_crash_is_not_made_again(records, place, said) -> None:
     assert said in plan.schedule.reasons(plan, transcript)[0]
 
 
-@pytest.mark.parametrize(("records", "place"), [(30, 2), (10**6, 3)])
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_lost_further_count_is_paid_and_the_ones_before_decide(place) -> None:
+    plan = planned()
+    _, steps = lost_at(plan, place, table(30))
+    kinds = [step.only[0].name for step in steps]
+    assert kinds == [*(place + 1) * ["number of records"], "scouting(a0)", "buckets(a0)"]
+    assert sum(step.measure.epsilon for step in steps) == 1
+
+
+@pytest.mark.parametrize("records", [0, 30, 2000])
+def test_records_are_counted_again_while_their_count_is_not_sure(records) -> None:
+    """Each further count takes its share from all that is left, so that nothing is spent twice."""
+    plan = planned()
+    _, steps = lost_at(plan, -1, table(records))
+    counts = [step for step in steps if step.only[0].name == "number of records"]
+    assert len(counts) == (1 if records == 2000 else 3)
+    rest = 1 - TUNING.count
+    assert [step.measure.epsilon for step in counts[1:]] == [
+        rest * share for share in TUNING.recounts[: len(counts) - 1]
+    ]
+    assert sum(step.measure.epsilon for step in steps) == 1
+
+
+@pytest.mark.parametrize(("records", "place"), [(30, 4), (10**6, 3)])
 def test_what_was_decided_and_lost_is_not_praised(records, place) -> None:
     plan = planned()
     transcript, steps = lost_at(plan, place, table(records))
@@ -156,6 +180,7 @@ def test_a_count_below_its_noise_does_not_make_boxes_large() -> None:
     for counted in (-1000, 0, round(law.deviation)):
         told = Measurement(blocks=plan.opening[0], values=(np.array([counted]),), law=law)
         seen = Transcript()
-        seen.add(Round(choice=None, measurement=told, charges=()))
-        boxes.append(next_step(plan, seen).only[0].factors[0].matrix.inner.cells)
+        while (block := next_step(plan, seen).only[0]) is sequence.RECORDS:
+            seen.add(Round(choice=None, measurement=told, charges=()))
+        boxes.append(block.factors[0].matrix.inner.cells)
     assert boxes[0] == boxes[1] == boxes[2] > 4
