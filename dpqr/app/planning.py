@@ -15,6 +15,7 @@ from dpqr.app.roles import (
     chosen_schedule,
     chosen_wishes,
     foreign_notes,
+    is_rivalled,
     refuse_idle_options,
     settled,
 )
@@ -33,7 +34,6 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.auto import Auto
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.error_bars import WithErrorBars
-from dpqr.strategies.schedules.marginals.schedule import Marginals
 
 Made = TypeVar("Made")
 
@@ -42,7 +42,7 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
-MARGINALS = "--schedule auto: marginals, for a strategy for ordered columns has not much less noise"
+MARGINALS = "--schedule auto: marginals, for a fit to them leaves less error than measuring these queries would"
 
 UNPAID = ("free", "none")
 """What --error-bars may say beside a share: estimated from released values alone, or not at all."""
@@ -79,7 +79,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
     _refuse_theory_of_persons(request, unit)
-    asked = request
+    rivalled = is_rivalled(request, document.workload)
     request, reasons = settled(request, document.workload)
     schedule, wishes, foreign = _roles(request)
     require_stated_rules(document.domain, unit)
@@ -98,17 +98,24 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     )
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
-    if asked.schedule == "auto" and request.schedule == "ordered" and Auto().choose(document.workload).rivalled:
-        marginals = replace(request, schedule="marginals")
-        other = least_noise(problem, budget, _with_more(Marginals(), marginals, unit), chosen_wishes(marginals))
-        if not Auto().ordered_wins(plan, other):
-            plan, request, reasons = other, marginals, (MARGINALS,)
+    if rivalled and (rival := _rival(plan, replace(request, schedule="marginals"), unit)):
+        plan, request, reasons = rival, replace(request, schedule="marginals"), (MARGINALS,)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*notes, *unit_notes(unit, document.columns))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
     bars = request.error_bars != "none"
     plan = replace(plan, notes=notes, asked=asked_roles(request), bytes=max(plan.bytes, memory), error_bars=bars)
     return plan, document
+
+
+def _rival(plan: Plan, marginals: PlanRequest, unit: PrivacyUnit) -> Plan | None:
+    """The plan of marginals, unless the given one has clearly less noise or there is none."""
+    try:
+        made = _with_more(chosen_schedule(marginals), marginals, unit)
+        rival = least_noise(plan.problem, plan.budget, made, chosen_wishes(marginals))
+    except (InfeasiblePlan, UsageFault):
+        return None
+    return None if Auto().keeps(plan, rival) else rival
 
 
 def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:

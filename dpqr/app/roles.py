@@ -43,7 +43,7 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     """The request with a schedule of its own in place of `auto`, and sentences that say which and why.
 
     Options of `rounds`, and strategies that other schedules do not go with, choose `rounds`; so does an unread
-    workload, for a look at the options alone. Whether marginals take the place of `ordered`, `plan_release` decides.
+    workload, for a look at the options alone. Whether marginals take the place of either, `plan_release` decides.
     """
     if request.schedule != "auto":
         return request, ()
@@ -55,6 +55,12 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
         found = Chosen(fixed, f"--schedule auto: {fixed}, for --accountant {request.accountant} is no filter")
     name = "rounds" if request.update and found.name in OWN_UPDATES else found.name
     return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
+
+
+def is_rivalled(request: PlanRequest, workload: Workload) -> bool:
+    """Whether marginals may take the place of the schedule that `auto` names, for nothing that is stated asks for it."""
+    free = request.schedule == "auto" and not _states_rounds(request)
+    return free and request.accountant in (None, *FILTERS) and Auto().choose(workload).rivalled
 
 
 def _states_rounds(request: PlanRequest) -> bool:

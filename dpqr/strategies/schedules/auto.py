@@ -21,7 +21,7 @@ class Tuning:
     most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
     many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
     kept_cells: int = 2**18  # over at most so many cells
-    ordered_noise: float = 0.55  # an ordered workload's strategy is measured up to this part of the marginals' noise
+    rival_noise: float = 0.55  # marginals take the place of a schedule with more than this part of their noise
 
 
 TUNING = Tuning()
@@ -43,11 +43,10 @@ class Chosen:
 class Auto:
     """A function of workload and budget alone, so the choice is public and costs nothing.
 
-    Marginals of the columns answer nearly everything with the least error: they are measured in one table or searched,
-    as a paid count of the records decides. Prefixes, ranges and trees on one or two columns, and nothing else, are
-    answered from a strategy over cells or buckets of them; where pairs of columns share columns, and so would pay for
-    them several times, only if that has clearly less noise (`ordered_wins`). Single queries are asked where they are
-    very many.
+    Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
+    nothing else, are answered from a measured strategy over cells or buckets of them; predicates, sums and mixtures
+    from rounds, of single queries where they are very many. Marginals of the asked columns answer other queries too:
+    they rival rounds, and strategies for pairs that share columns, which would pay for these several times (`keeps`).
 
     >>> from dpqr.workload.block import Factor, QueryBlock
     >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))).reason
@@ -72,12 +71,14 @@ class Auto:
         if len(workload.blocks) >= TUNING.many_blocks and _cells(workload) <= TUNING.kept_cells:
             many = f"the workload has {len(workload.blocks):,} blocks of queries that are no marginals"
             return Chosen("queries", f"--schedule auto: queries, for {many}")
-        return Chosen("marginals", "--schedule auto: marginals, for the fit to them answers other queries too")
+        return Chosen("rounds", "", rivalled=True)
 
-    def ordered_wins(self, ordered: Plan, marginals: Plan) -> bool:
-        """Whether a strategy for ordered columns has clearly less noise. Why clearly: a fit to marginals leaves about
-        half of their noise, estimates from a strategy leave all of its."""
-        return ordered.noise <= TUNING.ordered_noise * marginals.noise
+    def keeps(self, chosen: Plan, marginals: Plan) -> bool:
+        """Whether the plan that `choose` named has clearly less noise than that of its rival.
+
+        Why clearly: a fit to marginals leaves about half of their noise, what measures single queries all of it.
+        """
+        return chosen.noise <= TUNING.rival_noise * marginals.noise
 
 
 def _ordered(workload: Workload) -> bool:
