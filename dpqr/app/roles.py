@@ -58,7 +58,7 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
 
 
 def is_rivalled(request: PlanRequest, workload: Workload) -> bool:
-    """Whether marginals may take the place of the schedule that `auto` names, for nothing that is stated asks for it."""
+    """Whether marginals may take the place of what `auto` names: nothing that is stated asks for it."""
     free = request.schedule == "auto" and not _states_rounds(request)
     return free and request.accountant in (None, *FILTERS) and Auto().choose(workload).rivalled
 

@@ -1,5 +1,6 @@
 """Errors after the loop, whatever the schedule and the accountant: when they are bought, and at what price."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -49,10 +50,20 @@ def draws(plan):
             False,
         ),
         (Marginals(table=0), PROBLEM_OF_PAIRS, True),
-        (Marginals(), PROBLEM_OF_PAIRS, False),
+        (Marginals(), PROBLEM_OF_PAIRS, True),
+        (Marginals(), replace(PROBLEM_OF_PAIRS, n=10**6), False),
         (Strategy(), PROBLEM, False),
     ],
-    ids=["rounds", "all blocks", "the opening is all", "as many rounds", "search", "whole table", "strategy"],
+    ids=[
+        "rounds",
+        "all blocks",
+        "the opening is all",
+        "as many rounds",
+        "search",
+        "counted",
+        "whole table",
+        "strategy",
+    ],
 )
 def test_errors_are_bought_by_default_where_a_block_may_end_unmeasured(schedule, problem, may) -> None:
     plain = schedule.plan(problem, BUDGET, roles("basic"))

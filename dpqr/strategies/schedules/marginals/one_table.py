@@ -35,6 +35,11 @@ def known_records(problem: Problem) -> int | None:
     return problem.n if problem.n is not None else problem.domain.facts.records
 
 
+def counts_records(plan: Plan) -> bool:
+    """Whether a count of the records decides between one table and a search."""
+    return bool(plan.named("stage"))
+
+
 def first_marginals(plan: Plan) -> Phase:
     """The phase of the first one-way marginals."""
     phase = plan.phase("stage") or plan.phase("opening")
@@ -47,7 +52,7 @@ def remaining(plan: Plan) -> BudgetAllocation:
     whole = plan.price("search")
     assert whole is not None, "a plan with rounds states what its search may cost"
     single = first_marginals(plan).blocks[0][0]
-    left = whole.times(1 - TUNING.count) if plan.named("stage") else whole
+    left = whole.times(1 - TUNING.count) if counts_records(plan) else whole
     return BudgetAllocation.of(plan.roles, plan.problem.unit, single, left)
 
 
@@ -83,6 +88,15 @@ class Forecasts:
     @property
     def takes_table(self) -> bool:
         return self.table <= TUNING.worth * self.search
+
+    @property
+    def sentence(self) -> str:
+        """For the release."""
+        taken, less = ("one table of all columns was measured", "at most") if self.takes_table else ("searched", "over")
+        return (
+            f"{taken}, for at {self.records:,.0f} records, the count less its deviation, the table's forecast error "
+            f"({self.table:.2g}, L1 over n) is {less} {TUNING.worth} of that of measuring all blocks ({self.search:.2g})"
+        )
 
 
 def count_forecasts(plan: Plan, counted: Measurement) -> Forecasts:

@@ -19,6 +19,8 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_sur
 from dpqr.strategies.schedules.marginals.one_table import (
     RECORDS,
     Forecasts,
+    count_forecasts,
+    counts_records,
     known_records,
     remaining,
     summed_noise,
@@ -26,7 +28,7 @@ from dpqr.strategies.schedules.marginals.one_table import (
 )
 from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.transcript import Round, Step
+from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.workload.block import QueryBlock
 
 
@@ -164,10 +166,15 @@ class Marginals:
         )
 
     def start(self, plan: Plan) -> MarginalsState:
-        return Counting(plan=plan) if plan.opening == ((RECORDS,),) else Opening(plan=plan)
+        return Counting(plan=plan) if counts_records(plan) else Opening(plan=plan)
 
     def next(self, plan: Plan, state: MarginalsState) -> Step | None:
         return state.step()
 
     def after(self, state: MarginalsState, finished: Round) -> MarginalsState:
         return state.after(finished)
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """Why it was one table or a search, where a count decided."""
+        counted = transcript.rounds[0].measurement if transcript.rounds and counts_records(plan) else None
+        return () if counted is None else (count_forecasts(plan, counted).sentence,)
