@@ -266,7 +266,7 @@ def test_facts_that_cannot_be_true_are_refused(desk, options, facts, said):
     ("queries", "own", "expected"),
     [
         (
-            [{"where": "age >= 50"}, {"marginal": ["sex", "age"]}, {"marginal": ["income", "age"]}],
+            [{"where": "age >= 50"}, {"marginals": [["sex", "age"], ["income", "age"]]}],
             "rounds",
             "marginals",
         ),

@@ -32,7 +32,7 @@ TUNING = Tuning()
 
 
 SIGNED = (
-    "warning: under rounds the perceptron keeps no memory of earlier measurements, and its answers are often off by more "
+    "warning: under rounds the perceptron keeps no memory of earlier measurements, and its answers may be off by more "
     "than all records; take --update multiplicative-weights, or --schedule theory, whose bound covers the perceptron"
 )
 

@@ -61,7 +61,7 @@ def draws(plan):
         "as many rounds",
         "search",
         "counted",
-        "whole table",
+        "table",
         "strategy",
     ],
 )

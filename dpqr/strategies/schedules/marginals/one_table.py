@@ -92,10 +92,14 @@ class Forecasts:
     @property
     def sentence(self) -> str:
         """For the release."""
-        taken, less = ("one table of all columns was measured", "at most") if self.takes_table else ("searched", "over")
+        taken, less = (
+            ("one table of all columns was measured", "at most")
+            if self.takes_table
+            else ("the blocks were searched", "over")
+        )
         return (
-            f"{taken}, for at {self.records:,.0f} records, the count less its deviation, the table's forecast error "
-            f"({self.table:.2g}, L1 over n) is {less} {TUNING.worth} of that of measuring all blocks ({self.search:.2g})"
+            f"{taken}, for at {self.records:,.0f} records (the count less its deviation) the table's forecast error, "
+            f"{self.table:.2g} (L1 over n), is {less} {TUNING.worth} of {self.search:.2g}, that of measuring all blocks"
         )
 
 
