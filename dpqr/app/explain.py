@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from fractions import Fraction
 from typing import Any
 
-from dpqr.app.planning import ONE_TABLE, WITHOUT_N, fraction, plan_release, read_documents
+from dpqr.app.planning import MARGINALS, WITHOUT_N, fraction, plan_release, read_documents
 from dpqr.app.requests import PlanRequest
 from dpqr.app.roles import settled
 from dpqr.app.strategies import USES
@@ -110,7 +110,7 @@ def _chosen(request: PlanRequest, document: QueriesDocument) -> tuple[str, str]:
         plan = plan_release(_asked(request, "auto"), document)
     except InfeasiblePlan:
         return settled_request.schedule, " ".join(reasons)
-    return plan.schedule.name, ONE_TABLE if ONE_TABLE in plan.notes else " ".join(reasons)
+    return plan.schedule.name, MARGINALS if MARGINALS in plan.notes else " ".join(reasons)
 
 
 def _asked(request: PlanRequest, schedule: str) -> PlanRequest:

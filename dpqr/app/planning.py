@@ -15,7 +15,7 @@ from dpqr.app.roles import (
     chosen_schedule,
     chosen_wishes,
     foreign_notes,
-    is_free,
+    is_rivalled,
     refuse_idle_options,
     settled,
 )
@@ -31,10 +31,9 @@ from dpqr.privacy.budget import PrivacyBudget, decimal
 from dpqr.strategies.choice import Wishes, least_noise
 from dpqr.strategies.plan import Plan, Planner
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.auto import TUNING as AUTO
+from dpqr.strategies.schedules.auto import Auto
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
 from dpqr.strategies.schedules.error_bars import WithErrorBars
-from dpqr.strategies.schedules.marginals.schedule import Marginals
 
 Made = TypeVar("Made")
 
@@ -43,7 +42,7 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
-ONE_TABLE = "--schedule auto: marginals, for one table of all columns has much less noise than rounds would leave"
+MARGINALS = "--schedule auto: marginals, for a fit to them leaves less error than measuring these queries would"
 
 UNPAID = ("free", "none")
 """What --error-bars may say beside a share: estimated from released values alone, or not at all."""
@@ -80,7 +79,7 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     document = document or read_documents(request.queries, request.domain, strict=request.strict)
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, document.domain.unit)
     _refuse_theory_of_persons(request, unit)
-    free = is_free(request, document.workload)
+    rivalled = is_rivalled(request, document.workload)
     request, reasons = settled(request, document.workload)
     schedule, wishes, foreign = _roles(request)
     require_stated_rules(document.domain, unit)
@@ -99,8 +98,8 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     )
     require_agreement(problem)
     plan = _by_trust(foreign, lambda: least_noise(problem, budget, _with_more(schedule, request, unit), wishes))
-    if free and (table := _one_table(plan, _with_more(Marginals(), request, unit), wishes)):
-        plan, reasons = table, (ONE_TABLE,)
+    if rivalled and (rival := _rival(plan, replace(request, schedule="marginals"), unit)):
+        plan, request, reasons = rival, replace(request, schedule="marginals"), (MARGINALS,)
     notes = (*foreign, *reasons, *plan.notes, *document.notes, *fact_notes(plan), *warnings(plan))
     notes = (*notes, *unit_notes(unit, document.columns))
     memory = _by_trust(foreign, lambda: _memory(plan, request))
@@ -109,14 +108,14 @@ def plan_with_documents(request: PlanRequest, document: QueriesDocument | None =
     return plan, document
 
 
-def _one_table(plan: Plan, marginals: Planner, wishes: Wishes) -> Plan | None:
-    """One measurement of the table of all columns, where it leaves much less noise than these rounds; else None."""
+def _rival(plan: Plan, marginals: PlanRequest, unit: PrivacyUnit) -> Plan | None:
+    """The plan of marginals, unless the given one has clearly less noise or there is none."""
     try:
-        table = least_noise(plan.problem, plan.budget, marginals, wishes)
+        made = _with_more(chosen_schedule(marginals), marginals, unit)
+        rival = least_noise(plan.problem, plan.budget, made, chosen_wishes(marginals))
     except (InfeasiblePlan, UsageFault):
         return None
-    clear = table.typical_noise <= AUTO.table_noise * plan.typical_noise
-    return table if clear and not table.rounds and not table.named("search") else None
+    return None if Auto().keeps(plan, rival) else rival
 
 
 def _by_trust(foreign: tuple[str, ...], work: Callable[[], Made]) -> Made:

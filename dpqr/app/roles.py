@@ -43,7 +43,7 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     """The request with a schedule of its own in place of `auto`, and sentences that say which and why.
 
     Options of `rounds`, and strategies that other schedules do not go with, choose `rounds`; so does an unread
-    workload, for a look at the options alone. Whether one table takes the place of rounds, `plan_release` decides.
+    workload, for a look at the options alone. Whether marginals take the place of either, `plan_release` decides.
     """
     if request.schedule != "auto":
         return request, ()
@@ -57,10 +57,10 @@ def settled(request: PlanRequest, workload: Workload | None = None) -> tuple[Pla
     return replace(request, schedule=name), (found.reason,) if found.reason and name == found.name else ()
 
 
-def is_free(request: PlanRequest, workload: Workload) -> bool:
-    """Whether `auto` takes rounds here, though nothing that is stated asks for them."""
+def is_rivalled(request: PlanRequest, workload: Workload) -> bool:
+    """Whether marginals may take the place of what `auto` names: nothing that is stated asks for it."""
     free = request.schedule == "auto" and not _states_rounds(request)
-    return free and request.accountant in (None, *FILTERS) and Auto().choose(workload).name == "rounds"
+    return free and request.accountant in (None, *FILTERS) and Auto().choose(workload).rivalled
 
 
 def _states_rounds(request: PlanRequest) -> bool:

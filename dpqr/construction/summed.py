@@ -21,11 +21,18 @@ FIXED: frozenset[Noun] = frozenset({"opening", "left out", "errors", "bounds"})
 """Phases of plans that fix all measurements before any noise."""
 
 
+def _fixed(plan: Plan, history: Sequence[Measurement]) -> bool:
+    """Whether every measured table was decided before its own noise: by the plan, or by one count of the records."""
+    counted = plan.named("stage") and len(history) == len(plan.opening) + 1
+    return bool(counted) or {phase.noun for phase in plan.phases} <= FIXED
+
+
 def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Noisy]:
     """By the block's name, where the plan fixes all that is measured, and a marginal over its attributes is among that.
 
     Theorem. values +- margin misses the true answer with probability at most 1 - LEVEL, for every single query.
-    Proof. Before any noise it is decided which table is summed: the smallest one of a plan that chooses none. A query
+    Proof. Before its noise it is decided which table is summed: the smallest one of a plan that chooses none; or the
+    one that was measured after a count of the records, whose noise is independent of the table's. A query
     with integer coefficients c over its cells is off by S = sum of c_i draw_i, an integer, so a bound b on |S| may be
     cut to floor(b). The law bounds |S| by `weighted_tail` |c|_2; where all c_i are -1, 0 or 1, also by the `sum_tail`
     of |c|_2^2 draws, their number, or more draws. Which of the two is smaller is public.
@@ -33,7 +40,7 @@ def summed_answers(plan: Plan, history: Sequence[Measurement]) -> dict[str, Nois
     Privacy:
         Post-processing of the measurements.
     """
-    if not {phase.noun for phase in plan.phases} <= FIXED:
+    if not _fixed(plan, history):
         return {}
     found: dict[str, Noisy] = {}
     for block in plan.problem.workload.blocks:

@@ -72,8 +72,9 @@ def _draws(plan: Plan) -> Iterator[Fact]:
             case "measurement" if plan.rounds:
                 yield ("Then" if plan.opening else "Rounds"), _round(plan, plan.named("selection")[0], phase)
     if stages := plan.named("stage"):
-        most = f"up to {counted(len(stages), 'measurement')}, each decided by what was released before"
-        yield "Then", f"{most}; together {price_words(reduce(Price.plus, (phase.price for phase in stages)))}"
+        prices = [phase.price for phase in stages for _ in range(phase.count)]
+        most = f"up to {counted(len(prices), 'measurement')}, each decided by what was released before"
+        yield "Then", f"{most}; together {price_words(reduce(Price.plus, prices))}"
     for phase in (*plan.named("errors"), *plan.named("bounds")):
         each = "each " if phase.count > 1 else ""
         yield "Errors", f"{errors_words(phase)}, {each}{price_words(phase.price)}"

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from support.command_desk import DOMAIN, QUERIES
 
-from dpqr.app.planning import plan_release
+from dpqr.app.planning import MARGINALS, plan_release
 from dpqr.app.requests import PlanRequest
 from dpqr.data.unit import Neighbours
 from dpqr.errors import DocumentError, InfeasiblePlan, UsageFault
@@ -39,12 +39,12 @@ def test_the_request_becomes_the_problem(desk):
 def test_defaults(desk):
     made = plan()
     assert (made.schedule.name, made.roles.update.name, made.roles.accountant.name) == (
-        "rounds",
+        "marginals",
         "multiplicative-weights",
         "basic",
     )
     assert (made.problem.n, made.problem.alpha, made.problem.beta) == (None, None, Fraction(1, 20))
-    assert made.notes == ()
+    assert made.notes[0] == MARGINALS
 
 
 def test_auto_takes_a_schedule_that_suits_the_workload_and_the_options(desk):
@@ -89,7 +89,7 @@ def test_the_domain_of_the_option_goes_before_that_of_the_queries(desk):
     desk.write(d__json={"fields": [{**field, "dpqr": {**field["dpqr"], "null": "cell"}} for field in DOMAIN["fields"]]})
     made = plan(domain="d.json")
     assert made.problem.domain.shape == (3, 5, 4)
-    assert made.notes == ("the domain in q.json is not used: another is given",)
+    assert made.notes[-1] == "the domain in q.json is not used: another is given"
 
 
 def test_memory_counts_histogram_hypothesis_and_widest_marginal(desk):
@@ -136,7 +136,7 @@ def test_a_rule_fail_is_warned_of(desk):
     fields = [dict(field) for field in DOMAIN["fields"]]
     fields[0]["dpqr"] = {"null": "fail", "otherwise": "drop"}
     desk.write(q__json={**QUERIES, "domain": {"fields": fields}})
-    (note,) = plan().notes
+    note = plan().notes[-1]
     assert note.startswith("warning: column 'sex' has a rule `fail`: the exit code tells one bit")
 
 
@@ -262,11 +262,21 @@ def test_facts_that_cannot_be_true_are_refused(desk, options, facts, said):
     assert len(ended.err.splitlines()) <= 2
 
 
-def test_auto_measures_one_table_where_rounds_would_leave_twice_its_noise(desk):
-    desk.write(q__json={**QUERIES, "queries": [{"where": "age >= 50"}, {"marginal": ["sex"]}, {"marginal": ["age"]}]})
-    for epsilon, expected in (("0.01", "rounds"), ("20", "marginals")):
-        taken, rounds, table = (plan(epsilon=epsilon, schedule=name) for name in ("auto", "rounds", "marginals"))
-        clear = not table.rounds and table.typical_noise <= 0.5 * rounds.typical_noise
-        assert (taken.schedule.name, clear) == (expected, expected == "marginals")
-        assert any("one table of all columns has much less noise" in note for note in taken.notes) is clear
-    assert plan(epsilon="20", rounds=2).schedule.name == "rounds"
+@pytest.mark.parametrize(
+    ("queries", "own", "expected"),
+    [
+        (
+            [{"where": "age >= 50"}, {"marginals": [["sex", "age"], ["income", "age"]]}],
+            "rounds",
+            "marginals",
+        ),
+        ([{"prefix": "age"}], "ordered", "strategy"),
+        ([{"prefix": "age", "by": [other]} for other in ("sex", "income")], "ordered", "marginals"),
+    ],
+)
+def test_marginals_rival_what_would_measure_single_queries_with_much_of_their_noise(desk, queries, own, expected):
+    desk.write(q__json={**QUERIES, "queries": queries})
+    taken, named, marginals = (plan(schedule=name) for name in ("auto", own, "marginals"))
+    assert taken.schedule.name == expected
+    assert (MARGINALS in taken.notes) == (expected == "marginals")
+    assert expected != "marginals" or named.noise > 0.55 * marginals.noise

@@ -214,7 +214,7 @@ def with_trial(case: Case, trial) -> Case:
 
 @dataclass(frozen=True)
 class BareBoxes:
-    """A check that leaves the noise out where boxes are counted to choose buckets, and bills it."""
+    """A check that leaves the noise out of counts of boxes and of all records, which steer a run, and bills it."""
 
     inner: Any
     field: str = "scale"
@@ -227,7 +227,7 @@ class BareBoxes:
 
     def mechanism(self, blocks, unit, price):
         right = self.inner.mechanism(blocks, unit, price)
-        bare = blocks[0].name.startswith(("scouting", "first look"))
+        bare = blocks[0].name.startswith(("scouting", "first look", "number of records"))
         return Billed(replace(right, **{self.field: Fraction(1, 1000)}), right) if bare else right
 
     def event(self, blocks, unit, price):

@@ -206,6 +206,14 @@ def test_a_search_that_knows_the_number_of_records():
 
 
 @pytest.mark.slow
+def test_a_count_without_noise_that_decides_between_one_table_and_a_search():
+    case = KNOWN["release-counted-basic-add-remove"]
+    roles = replace(case.trial.plan.roles, check=BareBoxes(Laplace()))
+    faulty = replace(case.trial, plan=replace(case.trial.plan, roles=roles))
+    assert share(with_trial(case, faulty), 90) > 1
+
+
+@pytest.mark.slow
 def test_a_number_of_rounds_that_the_records_tell():
     case = KNOWN["release-queries-basic-add-remove"]
     assert share(with_trial(case, RoundsOfData(case.trial)), 135) > 1

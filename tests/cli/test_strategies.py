@@ -142,9 +142,9 @@ def test_explain_says_what_auto_would_take_and_what_each_is_worth(desk):
     assert ended.out.startswith(
         "Universe                  30 cells\nWorkload                  13 queries in 2 blocks\n"
     )
-    assert "auto takes                rounds: for workloads of marginals" in ended.out
+    assert "auto takes                marginals: for a fit to them" in ended.out
     found = desk.run("strategies", "--explain", "--queries", "q.json", "--eps", "1", "--n", "9", "--json").json
-    assert (found["chosen"], found["n"], found["theory"]) == ("rounds", 9, None)
+    assert (found["chosen"], found["n"], found["theory"]) == ("marginals", 9, None)
     assert desk.everything() == before
 
 

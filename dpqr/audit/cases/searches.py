@@ -27,7 +27,7 @@ from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
 
-SHAPE = (2, 2, 2)
+SHAPE, COUNTED = (2, 2, 2), (3, 3, 3, 3)
 WIDEST = 4
 MOST = 16
 """Draws of one run: single columns three times, three choices, three pairs again; the rest is room."""
@@ -55,6 +55,7 @@ def search_cases() -> Iterator[Case]:
     yield search_case("basic-add-remove", ADDED, PrivacyBudget(Fraction(1)), pure)
     rho = Roles(distinguisher=Exponential(), check=Gaussian(), update=update, accountant=ZeroConcentrated())
     yield search_case("zcdp-replace", REPLACED, PrivacyBudget(Fraction(3), DELTA), rho)
+    yield counted_case(pure)
 
 
 def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles) -> Case:
@@ -76,3 +77,33 @@ def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Role
         trial=PlannedTrial(plan=Marginals(table=0).plan(problem, budget, roles), shown=search_shown),
         work=WORK,
     )
+
+
+def counted_case(roles: Roles) -> Case:
+    """A noisy count decides between one table and a search; with and without the record both come about."""
+    blocks = tuple(
+        QueryBlock(name=f"{axes}", factors=tuple(Factor.identity(axis, COUNTED[axis]) for axis in axes))
+        for axes in combinations(range(len(COUNTED)), 3)
+    )
+    domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(COUNTED)))
+    problem = Problem(domain=domain, workload=Workload(blocks), unit=ADDED)
+    here: dict[tuple[int, ...], int] = {(0, 0, 0, 0): 60, (1, 1, 1, 1): 60}
+    return Case(
+        name="release-counted-basic-add-remove",
+        what=f"a release whose count decides between one table and a search, {roles.check.name} (a tenth of the runs)",
+        pair=(records(COUNTED, here), records(COUNTED, {**here, (2, 2, 2, 2): 1})),
+        trial=PlannedTrial(plan=Marginals().plan(problem, PrivacyBudget(Fraction(1)), roles), shown=counted_shown),
+        work=WORK,
+    )
+
+
+def counted_shown(plan: Plan, outcome: Outcome) -> Shown:
+    """The count, what was measured after it and how exactly, the first cells of that, and what is answered."""
+    counted, following = (outcome.transcript.measurements[place] for place in (0, 1))
+    context = (sum(1 << axis for axis in following.blocks[0].axes), round(10 * following.law.deviation))
+    released = (*numbers(counted), *numbers(following))[:MOST]
+    last = numbers(outcome.transcript.measurements[-1])[-1:]
+    found = outcome.hypothesis
+    answers = np.append(found.answer(plan.problem.workload.blocks[0]), found.total)
+    padded = (*released, *(ABSENT,) * (MOST - len(released)), *last)
+    return context, padded, tuple(np.rint(answers).astype(np.int64).tolist())

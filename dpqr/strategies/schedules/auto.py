@@ -11,17 +11,17 @@ from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.workload.matrix import Dense, Identity
-from dpqr.workload.workload import Workload
+from dpqr.workload.workload import Workload, by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/replay.py`, the last by forecast.py; figures: tests/benchmarks/RESULTS.md."""
+    """Set by `python tests/benchmarks/replay.py`, the last by regret.py; figures: tests/benchmarks/RESULTS.md."""
 
     most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
     many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
     kept_cells: int = 2**18  # over at most so many cells
-    table_noise: float = 0.5  # one table of all columns takes the place of rounds below this part of their noise
+    rival_noise: float = 0.55  # marginals take the place of a schedule with more than this part of their noise
 
 
 TUNING = Tuning()
@@ -29,23 +29,28 @@ TUNING = Tuning()
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """name: of a schedule; reason: a sentence for the plan's notes, empty where there is none."""
+    """name: of a schedule; reason: a sentence for the plan's notes.
+
+    rivalled: whether marginals take its place unless it has clearly less noise.
+    """
 
     name: str
     reason: str
+    rivalled: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Auto:
-    """A function of the workload alone, so the choice is public and costs nothing.
+    """A function of workload and budget alone, so the choice is public and costs nothing.
 
     Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
-    nothing else, are answered best from a measured strategy over cells or buckets of them; predicates, sums and
-    mixtures from rounds, of single queries where they are very many.
+    nothing else, are answered from a measured strategy over cells or buckets of them; predicates, sums and mixtures
+    from rounds, of single queries where they are very many. Marginals of the asked columns answer other queries too:
+    they rival rounds, and strategies for pairs that share columns, which would pay for these several times (`keeps`).
 
     >>> from dpqr.workload.block import Factor, QueryBlock
-    >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),)))
-    Chosen(name='marginals', reason='--schedule auto: marginals, for the workload asks for nothing else')
+    >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))).reason
+    '--schedule auto: marginals, for the workload asks for nothing else'
     """
 
     name: ClassVar[str] = "auto"
@@ -61,11 +66,21 @@ class Auto:
         if all(block.is_marginal for block in workload.blocks):
             return Chosen("marginals", "--schedule auto: marginals, for the workload asks for nothing else")
         if _ordered(workload):
-            return Chosen("ordered", "--schedule auto: ordered, for every query is over one or two ordered columns")
+            reason = "--schedule auto: ordered, for every query is over one or two ordered columns"
+            return Chosen("ordered", reason, rivalled=_overlapping(workload))
         if len(workload.blocks) >= TUNING.many_blocks and _cells(workload) <= TUNING.kept_cells:
             many = f"the workload has {len(workload.blocks):,} blocks of queries that are no marginals"
             return Chosen("queries", f"--schedule auto: queries, for {many}")
-        return Chosen("rounds", "")
+        return Chosen("rounds", "", rivalled=True)
+
+    def keeps(self, chosen: Plan, marginals: Plan) -> bool:
+        """Whether the plan that `choose` named has clearly less noise than that of its rival.
+
+        Why clearly: a fit to marginals leaves about half of their noise, what measures single queries all of it. Rounds
+        that measure every block and select none need be no better than their rival: they know all that they will do.
+        """
+        every = chosen.schedule.name == "rounds" and not chosen.rounds
+        return chosen.noise <= (1.0 if every else TUNING.rival_noise) * marginals.noise
 
 
 def _ordered(workload: Workload) -> bool:
@@ -76,6 +91,12 @@ def _ordered(workload: Workload) -> bool:
         and any(not isinstance(factor.matrix, Dense | Identity) for factor in block.factors)
         for block in workload.blocks
     )
+
+
+def _overlapping(workload: Workload) -> bool:
+    """Whether some column is asked about in several groups, each with a strategy of its own."""
+    groups = by_home(workload.blocks)
+    return sum(map(len, groups)) > len(workload.axes)
 
 
 def _cells(workload: Workload) -> int:

@@ -32,6 +32,12 @@ class Tuning:
 TUNING = Tuning()
 
 
+SIGNED = (
+    "warning: under rounds the perceptron keeps no memory of earlier measurements, and its answers may be off by more "
+    "than all records; take --update multiplicative-weights, or --schedule theory, whose bound covers the perceptron"
+)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rounds:
     """T rounds, each measuring the one block that the hypothesis answers worst.
@@ -74,6 +80,7 @@ class Rounds:
             phases=phases,
             epsilon=proved(roles.accountant, phases, budget),
             forecast=tuple(forecast(problem, roles, block, paid) for block in blocks),
+            notes=(SIGNED,) if roles.update.name == "perceptron" else (),
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:

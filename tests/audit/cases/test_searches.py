@@ -18,7 +18,12 @@ def test_one_record_comes_or_takes_the_place_of_another(case):
     assert not replaced or one.sum() == two.sum() == case.trial.plan.problem.n
 
 
-@every_case
+def test_the_count_leads_to_one_table_and_to_a_search():
+    seen = CASES["release-counted-basic-add-remove"].outcomes(0, 25, SeededNoise(4))
+    assert {15, 1} == set(seen.context[:, 0].tolist())
+
+
+@pytest.mark.parametrize("case", [case for name, case in CASES.items() if "search" in name])
 def test_what_a_run_draws_follows_what_it_released(case):
     seen = case.outcomes(0, 25, SeededNoise(4))
     assert seen.context.shape == (25, 2 * MOST)

@@ -50,3 +50,16 @@ def test_many_blocks_over_few_cells_are_asked_query_by_query(columns, cells, cou
     factors = [Factor(axes=(axis,), sizes=(cells,), matrix=row) for axis in range(columns)]
     blocks = [QueryBlock(name=str(place), factors=(factors[place % columns],)) for place in range(count)]
     assert Auto().choose(Workload(tuple(blocks))).name == name
+
+
+@pytest.mark.parametrize(
+    ("blocks", "rivalled"),
+    [
+        ((MARGINAL,), False),
+        ((block(prefix(0)), block(prefix(1), prefix(2))), False),
+        ((block(prefix(0), prefix(1)), block(prefix(1), prefix(2))), True),
+        ((PREDICATE,), True),
+    ],
+)
+def test_marginals_rival_rounds_and_strategies_that_share_columns(blocks, rivalled):
+    assert Auto().choose(Workload(tuple(blocks))).rivalled is rivalled

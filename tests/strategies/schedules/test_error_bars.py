@@ -51,10 +51,20 @@ def draws(plan):
         (CHOOSING, PROBLEM, False),
         (AS_MANY_ROUNDS, SIX, False),
         (Marginals(table=0), PROBLEM_OF_PAIRS, True),
-        (Marginals(), PROBLEM_OF_PAIRS, False),
+        (Marginals(), PROBLEM_OF_PAIRS, True),
+        (Marginals(), replace(PROBLEM_OF_PAIRS, n=10**6), False),
         (Strategy(), PROBLEM, False),
     ],
-    ids=["rounds", "all blocks", "the opening is all", "as many rounds", "search", "whole table", "strategy"],
+    ids=[
+        "rounds",
+        "all blocks",
+        "the opening is all",
+        "as many rounds",
+        "search",
+        "counted",
+        "table",
+        "strategy",
+    ],
 )
 def test_errors_are_bought_by_default_where_a_block_may_end_unmeasured(schedule, problem, may) -> None:
     plain = schedule.plan(problem, BUDGET, roles("basic"))

@@ -11,9 +11,9 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.strategies.plan import Plan
-from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import candidate_levels, coarsened, with_surrogates
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError, estimated_records
+from dpqr.strategies.schedules.marginals.one_table import first_marginals, remaining
 from dpqr.strategies.schedules.marginals.search import Search
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
@@ -25,11 +25,9 @@ def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search
     search, with their shares."""
     problem = with_surrogates(plan.problem, plan.roles.check)
     levels = candidate_levels(problem)
-    singles = tuple(candidate[0] for candidate in plan.opening)
-    counts = opening_counts(plan, released)
-    whole = plan.price("search")
-    assert whole is not None, "a plan with rounds states what its search may cost"
-    budget = BudgetAllocation.of(plan.roles, problem.unit, singles[0], whole)
+    singles = tuple(candidate[0] for candidate in first_marginals(plan).blocks)
+    counts = opening_counts(singles, released)
+    budget = remaining(plan)
     records = max(1.0, float(problem.n or estimated_records(counts)))
     errors = ExpectedError.of((*chain(*levels), *singles), counts)
     coarse = (
@@ -52,21 +50,21 @@ def explored(plan: Plan, released: Sequence[Measurement | None]) -> tuple[Search
     return replace(known, spent=spent), shares
 
 
-def opening_counts(plan: Plan, released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
-    """The opening's noisy one-way marginals; even counts for one that was lost.
+def opening_counts(singles: Sequence[QueryBlock], released: Sequence[Measurement | None]) -> dict[int, FloatArray]:
+    """The first noisy one-way marginals; even counts for one that was lost.
 
     Args:
-        released: the opening's measurements, in its order; None: lost in a crash.
+        released: their measurements, in their order; None: lost in a crash.
 
     Returns:
         By attribute, in records, shape (cells,).
     """
     found: dict[int, FloatArray] = {}
-    for (block,), measured in zip(plan.opening, released, strict=True):
+    for block, measured in zip(singles, released, strict=True):
         if measured is not None:
             found[block.axes[0]] = np.asarray(measured.values[0], dtype=np.float64)
     total = estimated_records(found)
-    for (block,) in plan.opening:
+    for block in singles:
         found.setdefault(block.axes[0], np.full(block.cells, total / block.cells))
     return found
 

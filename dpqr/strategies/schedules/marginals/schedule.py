@@ -6,8 +6,7 @@ Whole table: all columns that a workload looks at in one table, measured once; a
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -18,20 +17,20 @@ from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
-from dpqr.strategies.schedules.marginals.states import MarginalsState, Opening
+from dpqr.strategies.schedules.marginals.one_table import (
+    RECORDS,
+    Forecasts,
+    count_forecasts,
+    counts_records,
+    known_records,
+    remaining,
+    summed_noise,
+    whole_table,
+)
+from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.transcript import Round, Step
-from dpqr.workload.block import Factor, QueryBlock
-from dpqr.workload.recovery import squared_norms
-
-
-def whole_table(problem: Problem) -> QueryBlock:
-    """All asked columns together; the workload's own block where it is one."""
-    axes = problem.workload.axes
-    full = (block for block in problem.workload.blocks if block.is_marginal and set(block.axes) == set(axes))
-    own = next(full, None)
-    factors = tuple(Factor.identity(axis, problem.domain.attributes[axis].size) for axis in axes)
-    return own or QueryBlock(name="table of all columns", factors=factors)
+from dpqr.strategies.transcript import Round, Step, Transcript
+from dpqr.workload.block import QueryBlock
 
 
 def measured_once(
@@ -58,13 +57,11 @@ def measured_once(
 
 def _summed(table: QueryBlock, block: QueryBlock, deviation: float) -> BlockForecast:
     """Noise of sums over the table's cells, which have `deviation` each: before the fit, which only lowers it."""
-    squared = (table.cells / block.cells) * float(squared_norms(block).mean())
-    return BlockForecast(
-        name=block.name, rows=block.rows, deviation=deviation * math.sqrt(squared) * float(block.scale)
-    )
+    one = summed_noise(table, block, deviation) / block.rows * max(block.largest_coefficient, 1)
+    return BlockForecast(name=block.name, rows=block.rows, deviation=one * float(block.scale))
 
 
-def loss(plan: Plan) -> float:
+def noise(plan: Plan) -> float:
     """Raw noise of all answers together, each over the most that one record can change it."""
     paired = zip(plan.forecast, plan.problem.workload.blocks, strict=True)
     return sum(
@@ -72,6 +69,10 @@ def loss(plan: Plan) -> float:
     )
 
 
+COUNT = (
+    "a noisy count of the records ({share:.0%} of the budget) decides whether all columns are measured in one table or "
+    "searched, and the answers' total is held to it"
+)
 SEARCH = (
     "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
     "rounds and prices follow what was released, within the budget, and the last measurements spend it"
@@ -103,35 +104,57 @@ class Marginals:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        searching = self._searching(problem, budget, roles)
-        table = whole_table(problem)
+        """One table, a search, or a count of the records that decides which of both it is."""
+        table, searching = whole_table(problem), self._searching(problem, budget, roles)
         if table.cells > self.table:
             return searching
         whole = measured_once(table, self, problem, budget, roles)
-        return whole if loss(whole) <= loss(searching) else searching
+        if noise(whole) <= self._least(problem, budget, roles):
+            return whole
+        records = known_records(problem)
+        if records is not None:
+            return whole if Forecasts.of(problem, roles, remaining(searching), records).takes_table else searching
+        if noise(whole) > noise(searching):
+            return searching
+        return replace(self._searching(problem, budget, roles, counted=True), forecast=whole.forecast)
 
-    def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
+    def _least(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> float:
+        """Noise that a search would leave in all answers if no columns depended on each other: that of one-way
+        marginals."""
+        singles = one_way(problem)
+        (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=len(singles))])
+        each = {blocks[0].axes[0]: forecast(problem, roles, blocks[0], price) for blocks in singles}
+        blocks = problem.workload.blocks
+        return sum(min(each[axis].rows, block.rows) * each[axis].deviation for block in blocks for axis in block.axes)
+
+    def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
 
         So the plan states the sum that the filter allows: no other theorem, and no ledger, may count on single draws.
         """
-        opening = one_way(problem)
-        rounds = max(1, min(2 * len(opening), len(joint(with_surrogates(problem, roles.check)))))
-        rest = (1 - TUNING.opening) / rounds
-        cut = roles.accountant.cut(
+        singles = one_way(problem)
+        rounds = max(1, min(2 * len(singles), len(joint(with_surrogates(problem, roles.check)))))
+        first = TUNING.count if counted else Fraction(0)
+        opening = (1 - first) * TUNING.opening
+        rest = (1 - first - opening) / rounds
+        prices = roles.accountant.cut(
             budget,
             [
-                Portion(share=TUNING.opening / len(opening), count=len(opening)),
+                *([Portion(share=first, count=1)] if counted else []),
+                Portion(share=opening / len(singles), count=len(singles)),
                 Portion(share=rest * TUNING.selection, count=rounds, event=roles.distinguisher.event),
                 Portion(share=rest * (1 - TUNING.selection), count=rounds),
             ],
         )
+        count = [Phase(noun="opening", count=1, price=prices[0], blocks=((RECORDS,),))] if counted else []
+        price, select, measure = prices[-3:]
         draws = (
-            Phase(noun="opening", count=len(opening), price=cut[0], blocks=opening),
-            Phase(noun="selection", count=rounds, price=cut[1]),
-            Phase(noun="measurement", count=rounds, price=cut[2]),
+            *count,
+            Phase(noun="stage" if counted else "opening", count=len(singles), price=price, blocks=singles),
+            Phase(noun="selection", count=rounds, price=select),
+            Phase(noun="measurement", count=rounds, price=measure),
         )
-        phases = search_phases(draws, cut[0].times(len(opening) / TUNING.opening))
+        phases = search_phases(draws, price.times(len(singles) / opening))
         return Plan(
             problem=problem,
             budget=budget,
@@ -139,18 +162,23 @@ class Marginals:
             schedule=self,
             phases=phases,
             epsilon=proved(roles.accountant, phases, budget),
-            forecast=tuple(forecast(problem, roles, block, cut[2]) for block in problem.workload.blocks),
-            notes=(SEARCH,),
+            forecast=tuple(forecast(problem, roles, block, measure) for block in problem.workload.blocks),
+            notes=(*([COUNT.format(share=float(first))] if counted else []), SEARCH),
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         return plan.asked_columns
 
     def start(self, plan: Plan) -> MarginalsState:
-        return Opening(plan=plan)
+        return Counting(plan=plan) if counts_records(plan) else Opening(plan=plan)
 
     def next(self, plan: Plan, state: MarginalsState) -> Step | None:
         return state.step()
 
     def after(self, state: MarginalsState, finished: Round) -> MarginalsState:
         return state.after(finished)
+
+    def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
+        """Why it was one table or a search, where a count decided."""
+        counted = transcript.rounds[0].measurement if transcript.rounds and counts_records(plan) else None
+        return () if counted is None else (count_forecasts(plan, counted).sentence,)

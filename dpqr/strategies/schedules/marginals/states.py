@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.gap import NOISE
+from dpqr.strategies.schedules.marginals.one_table import count_forecasts, first_marginals, remaining, whole_table
 from dpqr.strategies.schedules.marginals.remeasurement import explored
 from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
 from dpqr.strategies.transcript import Round, Step
@@ -15,6 +16,42 @@ from dpqr.workload.workload import Measurement
 
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are still to be measured, each with its share of the budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """The records are counted, before it is decided how to measure."""
+
+    plan: Plan
+
+    def step(self) -> Step:
+        counted = self.plan.phase("opening")
+        assert counted is not None, "the plan has a count"
+        return Step(candidates=counted.blocks[0], select=None, measure=counted.price)
+
+    def after(self, finished: Round) -> MarginalsState:
+        """A count that was lost in a crash leaves the search, which needs none."""
+        known = finished.measurement
+        if known is not None and count_forecasts(self.plan, known).takes_table:
+            return LastTable(plan=self.plan)
+        return Opening(plan=self.plan)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LastTable:
+    """All columns in one table, with what is left."""
+
+    plan: Plan
+    done: bool = False
+
+    def step(self) -> Step | None:
+        if self.done:
+            return None
+        price = remaining(self.plan).price(1.0)
+        return Step(candidates=(whole_table(self.plan.problem),), select=None, measure=price)
+
+    def after(self, finished: Round) -> MarginalsState:
+        return replace(self, done=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,15 +65,15 @@ class Opening:
     released: tuple[Measurement | None, ...] = ()
 
     def step(self) -> Step | None:
-        place, opening = len(self.released), self.plan.phase("opening")
-        if opening is None or place == opening.count:
+        place, opening = len(self.released), first_marginals(self.plan)
+        if place == opening.count:
             return None
         last = place == opening.count - 1
         return Step(candidates=opening.blocks[place], select=None, measure=opening.price, refit=last)
 
     def after(self, finished: Round) -> MarginalsState:
         grown = replace(self, released=(*self.released, finished.measurement))
-        if len(grown.released) < len(self.plan.opening) or not self.plan.rounds:
+        if len(grown.released) < first_marginals(self.plan).count or not self.plan.rounds:
             return grown
         known, again = explored(self.plan, grown.released)
         return Remeasurement(known=known, waiting=again) if again else _searching(known)
@@ -107,7 +144,7 @@ class Finishing:
         return replace(self, waiting=self.waiting[1:])
 
 
-MarginalsState = Opening | Remeasurement | Searching | Finishing
+MarginalsState = Counting | LastTable | Opening | Remeasurement | Searching | Finishing
 
 
 def _searching(known: Search) -> MarginalsState:

@@ -15,6 +15,9 @@ class Tuning:
     """One constant a line, with what it sets."""
 
     table: int = 2**22  # cells of the one table of all columns, at most (32 MiB)
+    count: Fraction = Fraction(1, 50)  # share of the count of the records
+    swept_singles: float = 0.3  # part of one-way marginals in the forecast of a search
+    worth: float = 0.8  # one table is measured where its forecast error is at most this part of a search's
     opening: Fraction = Fraction(1, 10)  # share of the first one-way marginals
     opening_error: float = 0.15  # expected error of a block above which one-way marginals are measured again
     largest_opening: float = 0.5  # share of one-way marginals with their re-measurement, at most

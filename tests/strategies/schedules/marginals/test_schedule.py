@@ -22,7 +22,7 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.dropped_count import WithDroppedCount
-from dpqr.strategies.schedules.marginals.schedule import Marginals, whole_table
+from dpqr.strategies.schedules.marginals.schedule import Marginals
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
@@ -172,19 +172,12 @@ def test_where_noise_drowns_single_cells_coarse_ones_are_chosen_and_measured_aga
 
 def test_a_small_table_of_all_columns_is_measured_once():
     sizes = (3, 4, 5)
-    plan = Marginals().plan(problem(sizes), BUDGETS["basic"], roles("basic"))
+    plan = Marginals().plan(problem(sizes, n=500), BUDGETS["basic"], roles("basic"))
     assert [len(blocks[0].axes) for blocks in plan.opening] == [3]
     assert (plan.rounds, plan.price("opening").pure) == (0, 1)
     assert "60 cells" in plan.notes[0]
     steps, _, _ = played(plan, table((3, 4, 5), 500))
     assert len(steps) == 1
-
-
-def test_a_predicate_on_all_columns_is_no_table_of_them():
-    sizes = (3, 4)
-    corner = QueryBlock(name="corner", factors=tuple(only_first(axis, size) for axis, size in enumerate(sizes)))
-    asked = replace(problem(sizes), workload=Workload((corner, *marginals(sizes, 1))))
-    assert whole_table(asked).rows == 12
 
 
 def only_first(axis, size):

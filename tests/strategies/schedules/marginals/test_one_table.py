@@ -1,0 +1,124 @@
+"""One table or a search: the count of the records decides, and what follows stays within the budget."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
+from dpqr.privacy.accountants.known import ACCOUNTANTS
+from dpqr.privacy.budget import PrivacyBudget
+from dpqr.strategies.checks import Gaussian, Laplace
+from dpqr.strategies.choice import guarded
+from dpqr.strategies.distinguishers import Exponential
+from dpqr.strategies.plan import Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.marginals.one_table import RECORDS, Forecasts, remaining, whole_table
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.transcript import Round
+from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement, Workload
+
+SIZES, THREES = (6, 5, 4, 3), (3, 3, 3, 3)
+BUDGET = PrivacyBudget(Fraction(1), Fraction(1, 10**9))
+
+
+def marginals(ways, sizes=SIZES):
+    return tuple(
+        QueryBlock(name=str(axes), factors=tuple(Factor.identity(axis, sizes[axis]) for axis in axes))
+        for axes in combinations(range(len(sizes)), ways)
+    )
+
+
+TRIPLES = marginals(3)
+
+
+def problem(blocks=TRIPLES, sizes=SIZES, **more):
+    domain = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(size)) for axis, size in enumerate(sizes)))
+    return Problem(domain=domain, workload=Workload(blocks), unit=PrivacyUnit(), **more)
+
+
+def roles(accountant="basic"):
+    check = Laplace() if accountant == "basic" else Gaussian()
+    return Roles(
+        distinguisher=Exponential(), check=check, update=MultiplicativeWeights(), accountant=ACCOUNTANTS[accountant]
+    )
+
+
+def counted(plan, records):
+    """The state after a count of so many records; None: it was lost."""
+    step = plan.schedule.next(plan, plan.schedule.start(plan))
+    assert (step.candidates, step.select) == ((RECORDS,), None)
+    law = plan.roles.check.law((RECORDS,), plan.problem.unit, step.measure)
+    measured = Measurement(blocks=(RECORDS,), values=(np.array([records]),), law=law) if records is not None else None
+    finished = Round(choice=None, measurement=measured, charges=(0,))
+    return plan.schedule.after(plan.schedule.start(plan), finished)
+
+
+@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+def test_many_records_are_measured_in_one_table_with_all_that_is_left(accountant):
+    plan = Marginals().plan(problem(marginals(3, THREES), THREES), BUDGET, roles(accountant))
+    state, admits = counted(plan, 10**6), guarded(plan)
+    step = plan.schedule.next(plan, state)
+    assert [block.name for block in step.candidates] == [whole_table(plan.problem).name]
+    for blocks, price in ((plan.opening[0], plan.price("opening")), (step.candidates, step.measure)):
+        admits.charge(plan.roles.check.event(blocks, plan.problem.unit, price))
+    assert 0.999 * admits.limit <= admits._spent <= admits.limit
+    finished = Round(choice=None, measurement=None, charges=(1,))
+    assert plan.schedule.next(plan, plan.schedule.after(state, finished)) is None
+
+
+@pytest.mark.parametrize("records", [-30, 0, None])
+def test_few_records_or_a_lost_count_lead_to_one_way_marginals(records):
+    plan = Marginals().plan(problem(), BUDGET, roles())
+    step = plan.schedule.next(plan, counted(plan, records))
+    assert (step.candidates[0].axes, step.select) == ((0,), None)
+
+
+def test_the_count_is_lowered_by_its_own_noise_before_it_decides():
+    plan = Marginals().plan(problem(), BUDGET, roles())
+    budget, law = remaining(plan), plan.roles.check.law((RECORDS,), plan.problem.unit, plan.price("opening"))
+    turn = next(n for n in range(10**4) if Forecasts.of(plan.problem, plan.roles, budget, n).takes_table)
+    for records, axes in ((turn + 2 * law.deviation, 4), (turn, 1)):
+        assert len(plan.schedule.next(plan, counted(plan, round(records))).candidates[0].axes) == axes
+
+
+def test_errors_fall_with_the_records():
+    plan = Marginals().plan(problem(), BUDGET, roles())
+    found = [Forecasts.of(plan.problem, plan.roles, remaining(plan), 10.0**power) for power in range(7)]
+    for kind in ("table", "search"):
+        errors = [getattr(one, kind) for one in found]
+        assert errors == sorted(errors, reverse=True)
+        assert errors[-1] < 0.01 < 0.9 < errors[0] < 1
+
+
+@pytest.mark.parametrize(("records", "rounds"), [(10**6, 0), (10, 1)])
+def test_a_declared_number_decides_on_paper(records, rounds):
+    plan = Marginals().plan(problem(n=records), BUDGET, roles())
+    assert min(1, plan.rounds) == rounds
+    assert plan.opening[0] != (RECORDS,)
+
+
+def test_nothing_is_counted_where_a_search_could_not_have_less_noise():
+    plan = Marginals().plan(problem(marginals(2, (2, 2, 2)), (2, 2, 2)), BUDGET, roles())
+    assert [blocks[0].axes for blocks in plan.opening] == [(0, 1, 2)]
+    assert plan.phase("search") is None
+
+
+def test_a_predicate_on_all_columns_is_no_table_of_them():
+    corner = QueryBlock(
+        name="corner",
+        factors=tuple(
+            Factor(axes=(axis,), sizes=(size,), matrix=Dense(np.eye(1, size, dtype=np.int64)))
+            for axis, size in enumerate(SIZES)
+        ),
+    )
+    assert whole_table(replace(problem(), workload=Workload((corner, *marginals(1))))).rows == 360
