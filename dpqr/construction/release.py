@@ -168,7 +168,7 @@ def assemble(
         answers=answers,
         hypothesis=shown,
         transcript=outcome.transcript,
-        certificate=certify(plan, outcome),
+        certificate=certify(plan, outcome.transcript),
         spent=spent,
         trust=_trust(plan, outcome, private=private),
         private=private,

@@ -97,6 +97,8 @@ class Unwatched:
 
     def finished(self, rounds: int, planned: int) -> None: ...
 
+    def certified(self, stage: int, records: float) -> None: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PlannedTrial:
