@@ -157,9 +157,15 @@ def strategies(command: Decorated) -> Decorated:
         role("--accountant", help="The composition theorem. [default: least noise]"),
         option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
         option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
-        option("--alpha", metavar="A", help="theory: accuracy, a fraction of n. [default: the smallest that the budget reaches]"),
+        option(
+            "--alpha",
+            metavar="A",
+            help="theory: accuracy, a fraction of n. [default: the smallest that the budget reaches]",
+        ),
         option("--beta", metavar="B", help="theory, --certify: failure probability. [default: 0.05]"),
-        option("--variant", type=constants, help="theory: in stages, or one plan by whose constants. [default: anytime]"),
+        option(
+            "--variant", type=constants, help="theory: in stages, or one plan by whose constants. [default: anytime]"
+        ),
         option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
         option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),
         role("--trust", multiple=True, help="Vouch for a third party's strategy, by its name."),

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from dpqr.construction.soundness import stepped
 from dpqr.hypotheses.hypothesis import Hypothesis
-from dpqr.strategies.checks import LIMIT
+from dpqr.strategies.checks import LIMIT, gap
 from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.transcript import Round, Stage
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.stacking import all_answers
 from dpqr.workload.workload import Measurement, rounded
 
-MOST = 2_000
+MOST = 100
 """Updates before each round, at most: the rest waits for the next one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Answered:
     """The answers of one measured block. noise: what they are off by at most, in records, on the good event."""
 
@@ -29,26 +32,10 @@ class Answered:
     measured: Measurement
     noise: Fraction
 
-    def worst(self, hypothesis: Hypothesis) -> tuple[int, Fraction]:
-        """The row whose answer is furthest from the hypothesis', and by how many records the truth surely is.
-
-        The hypothesis' answers are rounded to the block's grid, as in the stop test: `noise` holds the half step too.
-        """
-        apart = np.abs(self.measured.values[0] - rounded(hypothesis.answer(self.block), LIMIT))
-        row = int(apart.argmax())
-        return row, int(apart[row]) * self.block.scale - self.noise
-
-    def row(self, index: int) -> Measurement:
-        """One answer by itself."""
-        if self.block.rows == 1:
-            return self.measured
-        value = self.measured.values[0][index : index + 1]
-        return Measurement(blocks=(self.block.row(index),), values=(value,), law=self.measured.law)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answers:
-    """What was measured in stages, the newest first.
+    """What was measured in stages; of a block that was measured twice the newer answers, whose noise is no larger.
 
     >>> Answers().blocks
     ()
@@ -57,19 +44,52 @@ class Answers:
     blocks: tuple[Answered, ...] = ()
 
     def after(self, finished: Round, stage: Stage | None) -> Answers:
-        """With one more round's. Of a block that was measured before, the newest alone: its noise is no larger."""
+        """With one more round's."""
         if finished.measurement is None or stage is None:
             return self
         (block,) = finished.measurement.blocks
-        others = (one for one in self.blocks if one.block.name != block.name)
         newest = Answered(block=block, measured=finished.measurement, noise=stage.noise)
-        return Answers(blocks=(newest, *others))
+        known = {one.block.name: one for one in self.blocks} | {block.name: newest}
+        return Answers(blocks=tuple(known.values()))
+
+    def contradicting(self, hypothesis: Hypothesis, stage: Stage) -> Iterator[tuple[Measurement, Fraction]]:
+        """The single answers that are `stage.clear` records and their noise from the hypothesis', furthest first; and
+        their noise."""
+        if not self.blocks:
+            return
+        expected = all_answers(tuple(one.block for one in self.blocks), hypothesis.answer)
+        apart = np.abs(np.concatenate([one.measured.values[0] for one in self.blocks]) - np.rint(expected))
+        rows = [one.block.rows for one in self.blocks]
+        scales, noises = (
+            np.repeat([float(each) for each in figures], rows)
+            for figures in zip(*((one.block.scale, one.noise) for one in self.blocks), strict=True)
+        )
+        gaps = apart * scales - noises
+        ends = np.cumsum(rows)
+        for place in np.argsort(-gaps, kind="stable")[: int((gaps >= float(stage.clear) * (1 - NEAR)).sum())]:
+            position = int(np.searchsorted(ends, place, side="right"))
+            one = self.blocks[position]
+            yield _single(one, int(place - (ends[position] - one.block.rows))), one.noise
+
+
+NEAR = 1e-9
+"""What a float may be off by; whether an answer contradicts is decided exactly."""
+
+
+@lru_cache(maxsize=2**13)
+def _single(one: Answered, row: int) -> Measurement:
+    """One answer by itself."""
+    if one.block.rows == 1:
+        return one.measured
+    value = one.measured.values[0][row : row + 1]
+    return Measurement(blocks=(one.block.row(row),), values=(value,), law=one.measured.law)
 
 
 def furthest(measured: Measurement, hypothesis: Hypothesis) -> Measurement:
     """The answer of one measured block that is furthest from the hypothesis', by itself: the stop test's."""
-    alone = Answered(block=measured.blocks[0], measured=measured, noise=Fraction(0))
-    return alone.row(alone.worst(hypothesis)[0])
+    (block,), (values,) = measured.blocks, measured.values
+    apart = np.abs(values - rounded(hypothesis.answer(block), LIMIT))
+    return _single(Answered(block=block, measured=measured, noise=Fraction(0)), int(apart.argmax()))
 
 
 def made_consistent(
@@ -81,31 +101,29 @@ def made_consistent(
     |v - f(D)| - noise >= 5 alpha n / 8, the true gap is that large, on the side that v shows: the update is one of a
     database update sequence at the stage's level, and lowers the rule's potential like one that a round has paid for.
     `CarriedBound` counts both kinds together, so there are no more paid rounds than without them. A round that its stop
-    test does not end makes one at least, for its own answer contradicts D (6 of `noise`, less one, is `clear`). Where the number of
-    records is the table's, the level is the whole gap that is sure: an update at a higher level takes more of the
-    potential.
+    test does not end makes one at least, for its own answer contradicts D (6 of `noise`, less one, is `clear`). Where
+    the number of records is the table's, the level is the whole gap that is sure: an update at a higher level takes
+    more of the potential. `noise` holds the half step by which a hypothesis' answer is rounded.
 
     Privacy:
         Post-processing of released values.
     """
-    if stage is None:
-        return hypothesis
-    done, settled = 0, False
-    while not settled:
-        settled = True
-        for one in answers.blocks:
-            row, gap = one.worst(hypothesis)
-            while gap >= stage.clear and done < MOST:
-                level = _level(stage, gap, problem)
-                hypothesis = stepped(rule, replace(problem, level=level), hypothesis, (one.row(row),))
-                if hypothesis is None:
-                    return None
-                settled, done = False, done + 1
-                row, gap = one.worst(hypothesis)
-        settled = settled or done >= MOST
+    done = 0
+    while stage is not None and done < MOST:
+        before = done
+        for single, noise in answers.contradicting(hypothesis, stage):
+            sure = gap(single, hypothesis) - noise
+            if sure < stage.clear or done == MOST:
+                continue
+            hypothesis = stepped(rule, replace(problem, level=_level(stage, sure, problem)), hypothesis, (single,))
+            if hypothesis is None:
+                return None
+            done += 1
+        if done == before:
+            break
     return hypothesis
 
 
-def _level(stage: Stage, gap: Fraction, problem: Problem) -> Level:
+def _level(stage: Stage, sure: Fraction, problem: Problem) -> Level:
     """Of an update whose gap is surely so many records."""
-    return replace(stage.level, value=gap / problem.n) if stage.exact and problem.n else stage.level
+    return replace(stage.level, value=sure / problem.n) if stage.exact and problem.n else stage.level

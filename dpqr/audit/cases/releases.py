@@ -227,7 +227,7 @@ def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
     plan = Theory(variant="sharp").plan(problem, PrivacyBudget(Fraction(3)), roles)
     what = f"a release by theory with its stop test, {roles.update.name}"
     trial = ReleaseTrial(plan=plan)
-    gap = math.floor(plan.stop.threshold if plan.stop else 0)
+    gap = math.floor((plan.stop and plan.stop.threshold) or 0)
     pair = _crowd(unit, RECORDS // 2 + gap)
     return Case(name=f"release-theory-{name}", what=what, pair=pair, trial=trial, brief=BRIEF)
 

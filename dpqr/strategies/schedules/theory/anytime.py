@@ -102,7 +102,56 @@ AnytimeState = Counting | InStage | Ended
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anytime:
-    """DOC
+    """Stages of falling alpha, each the source's loop at its alpha from the D of the stage before, until the next round
+    does not fit the budget. Every stage ends with a certificate. A stated alpha is the last stage's.
+
+    Guarantee: with probability 1 - beta every certificate holds: no answer of the workload is off by more than its
+    bound from the hypothesis of its stage; the one of the smallest bound is released. Each is at most alpha n records
+    of its stage. An alpha that the plan calls certain is reached on every table, with the same probability.
+
+    With N = alpha n / 8 at the stage's alpha, a round asks that its selection falls short of the worst query by at most
+    N and that its answer is off by at most N, each but with probability gamma (`Stages`). Stop test: |v - f(D)| < 6 N.
+
+    *Proof of the certificates.* The gammas of all rounds add up to at most beta, for both draws together: 2^j rounds of
+    every stage have j doublings, at 2 gamma = beta / (K 2^j (j + 1)(j + 2)) each, and sum over j 1 / ((j + 1)(j + 2)) =
+    1. So no draw of the whole run is beyond its tail, but with probability beta; that is the good event. (A gamma is
+    fixed before its draws, so adaptive choices change nothing in the union.) There, a stop gives max error <=
+    |v - f(D)| + tail + F <= (6 + 1 + 1) N = alpha n. Nothing else is used: no mistake bound, nothing of U, and no n:
+    the scores compare counts with n0 f(D), whatever n0 is. *Printed or sharp* constants, any rule, either relation.
+
+    *Proof of what is certain.* A round without a stop has a true gap of 6 N - N = 5 alpha n / 8 at least, and v shows
+    its side. Where answers are scaled to the table's own n, it is an update of a sequence at level a = 5 alpha / 8;
+    where they are scaled to a declared n0 or a bought count within N of n, one at level alpha / 2 (`Theory`).
+    Updates of several levels are one sequence for the potential of the rule:
+      multiplicative weights: KL(x/n || D) <= log|X|; an update at level a takes 2 a^2 (printed: a^2 / 4);
+      perceptron: |D - x/n|^2 <= 1 - 1/|X| (printed: 1); an update takes 4 a^2/|X| (printed: a^2/|X|);
+      median: log2 of the members of one net, that of the last stage's level; an update takes 1.
+    The steps of the first two are those of the level at which they are made, and no step raises the potential, so it
+    never is above its start, however stages and levels change. So stage k makes u_k <= T(a_k) updates and one round
+    more, and `Stages.certain` adds up the prices. The proof is the same with the printed constants: a = alpha / 2 and
+    the printed drops; the sharp ones are built, for T is smaller. A net serves down to its own level: the stages of the
+    median rule end there.
+
+    *Epsilon or rho.* Prices are parts of the budget in the accountant's own unit, the smallest at which the tails fit.
+    In rho the exponential mechanism of eps costs eps^2 / 8, Laplace noise of eps eps^2 / 2, Gaussian noise of variance
+    s^2 at sensitivity 1 costs 1 / (2 s^2).
+
+    *A marginal a round.* Where the block of the chosen query moves at most twice as far as that query
+    (`measured_whole`), all its answers are measured: gamma is shared by its rows, the stop test looks at the furthest
+    row, and U takes the rows one by one (`made_consistent`). Both proofs stay: on the good event all rows are within N.
+
+    *Why ||x||_2 is not bought for the perceptron.* It would make T smaller, and T is in no price: rounds that a table
+    does not need are not run, so they are not paid. Only `certain` would gain, which is said before anything is bought.
+
+    Privacy:
+        Neighbours: those of the problem's unit. A draw is an exponential mechanism over all queries' scores or a noisy
+        answer, each priced from its own noise. The prices of the t-th round of stage k are public numbers; how many
+        rounds a stage has, and which count the stages are fractions of, follows what was released. The filter stops
+        what would exceed the budget: adaptive composition (Rogers, Roth, Ullman and Vadhan 2016 for epsilon; Feldman
+        and Zrnic 2021, Whitehouse, Ramdas, Rogers and Wu 2023 for rho). The plan states the sum alone.
+
+    References:
+        Dwork and Roth 2014, section 5.2, with the constants of this page; `Theory` is one fixed plan of it.
 
     >>> Anytime().adaptive
     True
@@ -178,10 +227,7 @@ def _on_paper(stages: Stages) -> tuple[int, int]:
     rounds it pays there; the first stage where none does. A guess of what will be reached: plans are compared by it."""
     problem = stages.problem
     wanted = 2 * min(problem.domain.size, len(stages.tails.candidates)) + len(stages.alphas)
-    paid = []
-    for number in range(len(stages.alphas)):
-        prices = stages.prices(number, 1)
-        paid.append(0 if prices is None else int(stages.spendable / sum(prices)))
+    paid = [int(stages.spendable / sum(stages.first_prices(number))) for number in range(len(stages.alphas))]
     enough = [number for number, rounds in enumerate(paid) if rounds >= wanted]
     number = enough[-1] if enough else 0
     return number, max(1, paid[number])
@@ -189,7 +235,7 @@ def _on_paper(stages: Stages) -> tuple[int, int]:
 
 def _phases(stages: Stages, number: int, rounds: int) -> tuple[Phase, ...]:
     """On paper the whole budget goes to rounds of that stage; the filter charges what is drawn."""
-    select, measure = stages.prices(number, 1)
+    select, measure = stages.first_prices(number)
     share = stages.spendable / (rounds * (select + measure))
     unit, counted = stages.problem.unit, ((TOTAL,),) if stages.problem.n is None else ()
     draws = (
@@ -201,7 +247,7 @@ def _phases(stages: Stages, number: int, rounds: int) -> tuple[Phase, ...]:
 
 
 def _forecast(stages: Stages, number: int) -> tuple[BlockForecast, ...]:
-    _, measure = stages.prices(number, 1)
+    _, measure = stages.first_prices(number)
     price, problem, roles = stages.whole.times(measure), stages.problem, stages.roles
     whole = stages.tails.candidates.whole
     return tuple(

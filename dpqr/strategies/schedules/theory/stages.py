@@ -132,6 +132,12 @@ class Stages:
         doublings = turn.bit_length() - 1
         return self.beta / (2 * len(self.alphas) * (1 << doublings) * (doublings + 1) * (doublings + 2))
 
+    def first_prices(self, number: int) -> Prices:
+        """Of the first round of a stage, which the budget pays for."""
+        prices = self.prices(number, 1)
+        assert prices is not None, "a stage has a round that the budget pays for"
+        return prices
+
     def prices(self, number: int, turn: int) -> Prices | None:
         """None: no price of the budget's size buys so little noise."""
         return _prices(self.tails, self.whole, self.alphas[number] * self.records / 8, self.gamma(turn))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -68,7 +68,7 @@ def _moved(block: QueryBlock, unit: PrivacyUnit) -> int:
     return sensitivity((block,), Norm.L1, unit)
 
 
-def _unlike(offered: Sequence[QueryBlock], unit: PrivacyUnit, *, counted: bool) -> tuple[QueryBlock, ...]:
+def _unlike(offered: Iterable[QueryBlock], unit: PrivacyUnit, *, counted: bool) -> tuple[QueryBlock, ...]:
     """One for every sensitivity and grid, of most answers. A row of a block that is smaller than its largest has less
     noise."""
     found: dict[tuple[int, int, Fraction], QueryBlock] = {}
