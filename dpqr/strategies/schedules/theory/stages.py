@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 
+from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.accountant import Portion
 from dpqr.privacy.budget import Price, PrivacyBudget
@@ -19,6 +20,7 @@ from dpqr.strategies.problem import Level, Problem
 from dpqr.strategies.schedules.theory.tails import TOTAL, Tails, answers_tail, measured_whole
 from dpqr.strategies.transcript import Stage
 from dpqr.strategies.updates.interface import CarriedBound
+from dpqr.workload.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,9 +66,7 @@ class Stages:
         where the rule proves nothing, nor where a bought count may be off by more than alpha n / 8. Fewer stages are
         cheaper ones, so what is left out at first is no loss to the others."""
         (whole,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
-        blocks = problem.workload.blocks
-        candidates = QueryCandidates(blocks=blocks, whole=measured_whole(blocks, problem.unit))
-        tails = Tails.of(roles, problem.unit, candidates, counted=False)
+        tails = _tails(roles, problem.unit, problem.workload)
         none = cls(problem=problem, roles=roles, whole=whole, records=records, alphas=(), tails=tails)
         alphas: list[Fraction] = []
         alpha = TUNING.first
@@ -183,6 +183,13 @@ class Stages:
 def count_price(whole: Price) -> Price:
     """Of the number of records, where it is bought."""
     return whole.times(TUNING.count)
+
+
+@lru_cache(maxsize=64)
+def _tails(roles: Roles, unit: PrivacyUnit, workload: Workload) -> Tails:
+    """Of the workload's queries. Cached: the prices are, for every tails."""
+    candidates = QueryCandidates(blocks=workload.blocks, whole=measured_whole(workload.blocks, unit))
+    return Tails.of(roles, unit, candidates, counted=False)
 
 
 @lru_cache(maxsize=2**14)
