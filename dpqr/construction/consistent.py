@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from dpqr.construction.soundness import stepped
+from dpqr.construction.soundness import stepped, updated
 from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.strategies.checks import LIMIT, gap
 from dpqr.strategies.problem import Level, Problem
-from dpqr.strategies.transcript import Round, Stage
-from dpqr.strategies.updates.interface import UpdateRule
+from dpqr.strategies.transcript import Round, Stage, Transcript
+from dpqr.strategies.updates.interface import CarriedBound, UpdateRule
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.stacking import all_answers
 from dpqr.workload.workload import Measurement, rounded
@@ -92,9 +92,22 @@ def furthest(measured: Measurement, hypothesis: Hypothesis) -> Measurement:
     return _single(Answered(block=block, measured=measured, noise=Fraction(0)), int(apart.argmax()))
 
 
-def made_consistent(
-    rule: UpdateRule[Any], problem: Problem, hypothesis: Any, answers: Answers, stage: Stage | None
+def updated_in_stage(
+    rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript: Transcript, answers: Answers, stage: Stage
 ) -> Any:
+    """The hypothesis before a round of that stage; None where the rule is exhausted.
+
+    A rule whose bound is not carried from level to level is given all measurements after a round that did not stop, as
+    without stages: nothing is known of what else its updates may be.
+    """
+    if isinstance(rule, CarriedBound):
+        return made_consistent(rule, problem, hypothesis, answers, stage)
+    if transcript.stopped or not answers.blocks:
+        return hypothesis
+    return updated(rule, replace(problem, level=stage.level), hypothesis, transcript)
+
+
+def made_consistent(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, answers: Answers, stage: Stage) -> Any:
     """D <- U(D, f, v) as long as an answer that was paid for contradicts D at the stage's level; None: U is exhausted.
 
     Why it is proved. On the good event an answer v is within its noise of f(x), whenever it was drawn. So where
@@ -109,7 +122,7 @@ def made_consistent(
         Post-processing of released values.
     """
     done = 0
-    while stage is not None and done < MOST:
+    while done < MOST:
         before = done
         for single, noise in answers.contradicting(hypothesis, stage):
             sure = gap(single, hypothesis) - noise

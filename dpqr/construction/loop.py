@@ -11,7 +11,7 @@ Read it beside the book's page:
     release D                             with noisy errors of its answers, where the plan buys them
 
 In stages (`theory.anytime`) a stop certifies D and ends the stage: the loop goes on from that D, at a smaller alpha, as
-long as the budget lasts. Before each round U takes all answers that contradict D, newest first (`made_consistent`).
+long as the budget lasts. Before each round U takes all answers that contradict D, furthest first (`updated_in_stage`).
 The D of the best certificate is released.
 """
 
@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 from dpqr.construction.block_errors import BlockErrors, measured_errors
 from dpqr.construction.certificate import certified_bound
-from dpqr.construction.consistent import Answers, furthest, made_consistent
+from dpqr.construction.consistent import Answers, furthest, updated_in_stage
 from dpqr.construction.draws import Draws
 from dpqr.construction.soundness import started, updated
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
@@ -121,10 +121,11 @@ def _in_stages(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
             certified = hypothesis if finished.bound == min(transcript.bounds) else certified
         answers = answers.after(finished, step.stage)
         following = schedule.next(plan, state)
-        refitted = made_consistent(rule, problem, hypothesis, answers, following.stage if following else None)
-        if refitted is None:
-            return Outcome(hypothesis=certified or hypothesis, transcript=transcript, exhausted=True)
-        hypothesis = refitted
+        if following and following.stage:
+            refitted = updated_in_stage(rule, problem, hypothesis, transcript, answers, following.stage)
+            if refitted is None:
+                return Outcome(hypothesis=certified or hypothesis, transcript=transcript, exhausted=True)
+            hypothesis = refitted
     return Outcome(hypothesis=certified or hypothesis, transcript=transcript)
 
 

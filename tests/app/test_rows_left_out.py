@@ -45,6 +45,9 @@ CASES = {
 class Unwatched:
     def reading(self, total): ...
     def read(self, count): ...
+    def certified(self, stage, records):
+        pass
+
     def finished(self, rounds, planned): ...
 
 

@@ -8,13 +8,13 @@ import pytest
 from support.small_universes import dense, marginal, problem
 
 from dpqr.construction import consistent
-from dpqr.construction.consistent import Answers, furthest, made_consistent
+from dpqr.construction.consistent import Answers, furthest, made_consistent, updated_in_stage
 from dpqr.construction.soundness import started
 from dpqr.data.unit import Neighbours
 from dpqr.hypotheses.dense import DenseDistribution
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.strategies.problem import Level
-from dpqr.strategies.transcript import Round, Stage
+from dpqr.strategies.transcript import Round, Stage, Transcript
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.strategies.updates.perceptron import Perceptron
@@ -106,7 +106,27 @@ def test_the_newest_answer_of_a_block_replaces_the_older():
 def test_what_was_lost_or_is_of_no_stage_is_no_answer():
     assert Answers().after(Round(choice=None, measurement=None, charges=(0,)), STAGE) == Answers()
     assert answers((FIRST, 5), stage=None) == Answers()
-    assert made_consistent(MultiplicativeWeights(), PROBLEM, UNIFORM, answers((FIRST, 0)), None) is UNIFORM
+
+
+class Whole:
+    """A third party's rule: it is given all measurements, once a round."""
+
+    name = "whole"
+    cumulative = True
+
+    def update(self, problem, hypothesis, history):
+        self.seen = (problem.level, len(history))
+        return replace(hypothesis, total=5.0)
+
+
+def test_a_rule_whose_bound_is_not_carried_reads_all_measurements_after_a_round_that_did_not_stop():
+    rule, transcript = Whole(), Transcript()
+    for stopped in (False, True, False):
+        known = answers((FIRST, 4_000))
+        transcript.add(Round(choice=0, measurement=known.blocks[0].measured, charges=(0, 1), stopped=stopped))
+        found = updated_in_stage(rule, PROBLEM, UNIFORM, transcript, known, STAGE)
+        assert (found is UNIFORM) == stopped
+    assert rule.seen == (LEVEL, 3)
 
 
 def test_the_stop_test_looks_at_the_furthest_answer():
