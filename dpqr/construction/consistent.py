@@ -20,7 +20,7 @@ from dpqr.workload.block import QueryBlock
 from dpqr.workload.stacking import all_answers
 from dpqr.workload.workload import Measurement, rounded
 
-MOST = 100
+MOST = 40
 """Updates before each round, at most: the rest waits for the next one."""
 
 

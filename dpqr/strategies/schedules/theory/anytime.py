@@ -44,15 +44,18 @@ class Counting:
         counted = max(1, int(finished.measurement.values[0][0]))
         records = min(counted, problem.most or counted)
         stages = Stages.of(problem, self.plan.budget, self.plan.roles, problem.most or records)
-        return InStage(stages=stages, counted=records) if stages.alphas else Ended()
+        certain = self.plan.promised
+        return InStage(stages=stages, certain=certain, counted=records) if stages.alphas else Ended()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InStage:
     """number: of the stage, from 0. turn: of the next round in it, from 1. spent: part of the budget. counted: records,
-    where these were bought."""
+    where these were bought. certain: alpha of the last stage that has as many rounds as it needs; a later one ends the
+    run after `TUNING.turns`, where the budget would pay for hours."""
 
     stages: Stages
+    certain: Fraction | None = None
     number: int = 0
     turn: int = 1
     spent: Fraction = Fraction(0)
@@ -60,6 +63,8 @@ class InStage:
 
     def step(self) -> Step | None:
         """One more round, if the budget pays for it."""
+        if self.turn > TUNING.turns and (self.certain is None or self.stages.alphas[self.number] < self.certain):
+            return None
         stages, prices = self.stages, self.stages.prices(self.number, self.turn)
         if prices is None or self.spent + sum(prices) > stages.spendable:
             return None
@@ -192,7 +197,7 @@ class Anytime:
         problem = plan.problem
         if problem.n is None:
             return Counting(plan=plan)
-        return InStage(stages=Stages.of(problem, plan.budget, plan.roles, problem.n))
+        return InStage(stages=Stages.of(problem, plan.budget, plan.roles, problem.n), certain=plan.promised)
 
     def next(self, plan: Plan, state: AnytimeState) -> Step | None:
         return state.step()

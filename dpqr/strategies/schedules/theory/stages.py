@@ -30,6 +30,7 @@ class Tuning:
     first: Fraction = Fraction(1, 2)  # alpha of the first stage
     ratio: Fraction = Fraction(4, 5)  # of each stage's alpha to the last one's
     count: Fraction = Fraction(1, 20)  # of the budget and of beta, for the number of records where it is bought
+    turns: int = 1_000  # rounds of a stage that is not certain, at most
     digits: int = 3  # of a price, as a part of the budget
     smallest: int = 15  # a draw costs at least 10^-15 of the budget
 
