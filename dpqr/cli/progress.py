@@ -13,7 +13,6 @@ from contextlib import closing, contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
 from dpqr.cli.streams import coloured, say, watched
-from dpqr.report.wording import amount
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -81,6 +80,8 @@ class Bars:
 
     def certified(self, stage: int, records: float) -> None:
         """The bar says what is certified so far."""
+        from dpqr.report.wording import amount
+
         for task in self.tasks.values():
             self.display.update(task, description=f"measuring; stage {stage}: within {amount(records)} records")
 
