@@ -51,8 +51,7 @@ class Counting:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InStage:
     """number: of the stage, from 0. turn: of the next round in it, from 1. spent: part of the budget. counted: records,
-    where these were bought. certain: alpha of the last stage that has as many rounds as it needs; a later one ends the
-    run after `TUNING.turns`, where the budget would pay for hours."""
+    where these were bought. certain: alpha of the last stage that has as many rounds as it needs."""
 
     stages: Stages
     certain: Fraction | None = None
@@ -63,7 +62,7 @@ class InStage:
 
     def step(self) -> Step | None:
         """One more round, if the budget pays for it."""
-        if self.turn > TUNING.turns and (self.certain is None or self.stages.alphas[self.number] < self.certain):
+        if self.turn > self.stages.most_rounds(self.number, self.certain):
             return None
         stages, prices = self.stages, self.stages.prices(self.number, self.turn)
         if prices is None or self.spent + sum(prices) > stages.spendable:

@@ -69,13 +69,13 @@ class Stages:
         (whole,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
         tails = _tails(roles, problem.unit, problem.workload)
         none = cls(problem=problem, roles=roles, whole=whole, records=records, alphas=(), tails=tails)
-        alphas: list[Fraction] = []
-        alpha = TUNING.first
+        least = problem.alpha or Fraction(0)
+        alphas, alpha = list[Fraction](), max(TUNING.first, least)
         while none.affords(alpha):
-            alphas.append(max(alpha, problem.alpha or alpha))
-            if alphas[-1] != alpha or alpha == problem.alpha:
+            alphas.append(alpha)
+            if alpha == least:
                 break
-            alpha *= TUNING.ratio
+            alpha = max(alpha * TUNING.ratio, least)
         tried = replace(none, alphas=tuple(alphas))
         return replace(none, alphas=tuple(alphas[: sum(map(tried.pays, range(len(alphas))))]))
 
@@ -162,6 +162,13 @@ class Stages:
                 return found
             found = alpha
         return found
+
+    def most_rounds(self, number: int, certain: Fraction | None) -> int:
+        """After so many the run ends, which only happens off the good event, or where a declared n0 is far from n. A
+        stage that is not certain has at most `TUNING.turns`: its budget might pay for hours."""
+        updates = self._most_updates(number)
+        proved = TUNING.turns if updates is None else updates + 1
+        return proved if certain is not None and self.alphas[number] >= certain else min(proved, TUNING.turns)
 
     def _most_updates(self, number: int) -> int | None:
         rule, stage = self.roles.update, self.stage(number)

@@ -140,6 +140,16 @@ def test_a_lost_count_ends_the_run_and_a_lost_round_stays_paid():
     assert (after.turn, after.spent) == (2, sum(known.stages.prices(0, 1)))
 
 
+def test_a_declared_number_far_from_the_tables_ends_the_run_early():
+    """Else the budget would be spent on rounds that cannot help."""
+    plan = planned(stated(unit=ADDED, n=2 * N), epsilon=1000)
+    outcome = run(plan)
+    rounds = outcome.transcript.rounds
+    last = len(rounds) - 1 - max((place for place, one in enumerate(rounds) if one.stopped), default=-1)
+    assert last <= 1_000
+    assert largest_error(outcome.hypothesis) <= min(outcome.transcript.bounds)
+
+
 def test_an_empty_table_is_released_like_any_other():
     outcome = run(planned(stated(unit=ADDED, n=None)), counts=np.zeros(8, dtype=np.int64))
     assert outcome.hypothesis.total < 10**4

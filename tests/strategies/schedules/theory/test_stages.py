@@ -24,6 +24,12 @@ def test_alphas_fall_by_a_fifth_from_a_half():
     assert all(later == earlier * Fraction(4, 5) for earlier, later in pairwise(alphas))
 
 
+@pytest.mark.parametrize(("asked", "last"), [(Fraction(9, 10), 1), (Fraction(2, 5), 2), (Fraction(3, 10), 4)])
+def test_a_stated_alpha_is_the_last(asked, last):
+    alphas = stages(stated(alpha=asked)).alphas
+    assert (len(alphas), alphas[-1]) == (last, asked)
+
+
 @pytest.mark.parametrize("problem", [stated(), stated(unit=PrivacyUnit(), n=None)])
 def test_all_shares_of_beta_add_up_to_less_than_beta(problem):
     """Two draws in each of any number of rounds of every stage, and a bought count."""
