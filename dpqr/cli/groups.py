@@ -160,12 +160,10 @@ def strategies(command: Decorated) -> Decorated:
         option(
             "--alpha",
             metavar="A",
-            help="theory: accuracy, a fraction of n. [default: the smallest that the budget reaches]",
+            help="theory: accuracy, a fraction of n. [default: smallest feasible]",
         ),
         option("--beta", metavar="B", help="theory, --certify: failure probability. [default: 0.05]"),
-        option(
-            "--variant", type=constants, help="theory: in stages, or one plan by whose constants. [default: anytime]"
-        ),
+        option("--variant", metavar="NAME", type=constants, help="theory: anytime, printed, sharp. [default: anytime]"),
         option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
         option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),
         role("--trust", multiple=True, help="Vouch for a third party's strategy, by its name."),

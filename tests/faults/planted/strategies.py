@@ -40,8 +40,6 @@ FAULTS = (
             "m may be above the declared n",
         ),
         ("            *opening_phase(roles, problem.unit, counted, measure),\n", "", "the count is not paid"),
-        ("if negative or block.largest_coefficient", "if block.largest_coefficient", "coefficients below 0 pass"),
-        ("block.scale > 1:", "block.scale > 2:", "coefficients above 1 pass"),
         ("promise=case.promise(alpha)", 'promise="proved"', "what is heuristic is called proved"),
         ("notes=case.cautions(alpha) or _notes", "notes=_notes", "no caution where nothing is proved"),
         (
@@ -52,6 +50,8 @@ FAULTS = (
     ),
     *planted_in(
         "strategies/schedules/theory/tails.py",
+        ("if negative or block.largest_coefficient", "if block.largest_coefficient", "coefficients below 0 pass"),
+        ("block.scale > 1:", "block.scale > 2:", "coefficients above 1 pass"),
         (
             "gamma / block.rows)) + 0.5)",
             "gamma)) + 0.5)",

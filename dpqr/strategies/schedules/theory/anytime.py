@@ -19,7 +19,7 @@ from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, forecast_row, opening_phase, proved, search_phases
 from dpqr.strategies.schedules.theory.stages import TUNING, Stages, count_price
-from dpqr.strategies.schedules.theory.tails import TOTAL
+from dpqr.strategies.schedules.theory.tails import TOTAL, require_fractions
 from dpqr.strategies.transcript import Round, Step
 
 ASSUMED = 10**6
@@ -168,7 +168,8 @@ class Anytime:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Raises: InfeasiblePlan where no stage can be paid, or none at the stated alpha."""
+        """Raises: InfeasiblePlan where no stage can be paid, or none at the stated alpha; for a query not in [0, 1]."""
+        require_fractions(problem)
         known = problem.n or problem.most
         stages = Stages.of(problem, budget, roles, known or ASSUMED)
         _require_stages(stages)

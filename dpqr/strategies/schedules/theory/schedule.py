@@ -21,7 +21,7 @@ from dpqr.strategies.problem import Problem, Variant
 from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
 from dpqr.strategies.schedules.states import Progress
 from dpqr.strategies.schedules.theory.feasibility import Feasibility
-from dpqr.strategies.schedules.theory.tails import TOTAL
+from dpqr.strategies.schedules.theory.tails import TOTAL, require_fractions
 from dpqr.strategies.transcript import Round, Step
 
 
@@ -70,7 +70,7 @@ class Theory:
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         n = _declared(problem)
-        _require_fractions(problem)
+        require_fractions(problem)
         case = Feasibility.of(problem, budget, roles, variant=self.variant, n=n)
         alpha = case.chosen()
         rounds = case.rounds(alpha)
@@ -132,17 +132,6 @@ def _declared(problem: Problem) -> int:
             "give --neighbours replace --n N (public n), or --n N0 (a declared n0) under add-remove"
         )
     return declared
-
-
-def _require_fractions(problem: Problem) -> None:
-    """The source's queries map a record to [0, 1]."""
-    for block in problem.workload.blocks:
-        negative = any(factor.matrix.smallest < 0 for factor in block.factors)
-        if negative or block.largest_coefficient * block.scale > 1:
-            raise InfeasiblePlan(
-                f"query {block.name!r} has coefficients outside [0, 1], which --schedule theory needs; "
-                "leave it out or use --schedule rounds"
-            )
 
 
 def _notes(problem: Problem, alpha: Fraction) -> tuple[str, ...]:

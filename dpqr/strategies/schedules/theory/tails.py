@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Roles
+from dpqr.strategies.problem import Problem
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.sensitivity import Norm, sensitivity
 
@@ -53,6 +55,17 @@ def answers_tail(roles: Roles, unit: PrivacyUnit, block: QueryBlock, measure: Pr
     """The same of one block's answers."""
     law = roles.check.law((block,), unit, measure)
     return (law.tail(float(gamma / block.rows)) + 0.5) * float(block.scale)
+
+
+def require_fractions(problem: Problem) -> None:
+    """The source's queries map a record to [0, 1]."""
+    for block in problem.workload.blocks:
+        negative = any(factor.matrix.smallest < 0 for factor in block.factors)
+        if negative or block.largest_coefficient * block.scale > 1:
+            raise InfeasiblePlan(
+                f"query {block.name!r} has coefficients outside [0, 1], which --schedule theory needs; "
+                "leave it out or use --schedule rounds"
+            )
 
 
 def measured_whole(blocks: Sequence[QueryBlock], unit: PrivacyUnit) -> frozenset[str]:

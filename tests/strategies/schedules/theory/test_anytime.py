@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.staged_runs import COUNTS, NET, REPLACE, N, Watching, largest_error, planned, run, stated
+from support.staged_runs import COUNTS, NET, PREDICATES, REPLACE, N, Watching, largest_error, planned, run, stated
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan
@@ -160,6 +160,8 @@ def test_refusals():
         planned(stated(n=20))
     with pytest.raises(InfeasiblePlan, match=r"--alpha 1e-09: the smallest that .* can try is 0\.0"):
         planned(stated(alpha=Fraction(1, 10**9)))
+    with pytest.raises(InfeasiblePlan, match=r"outside \[0, 1\]"):
+        planned(stated(blocks=(replace(PREDICATES, scale=Fraction(2)),)))
     with pytest.raises(InfeasiblePlan, match="no proved mistake bound"):
         planned(update=LeastSquares())
 
