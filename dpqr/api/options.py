@@ -60,7 +60,7 @@ class RunOptions(TypedDict, total=False):
     opening: bool | None
     alpha: Figure | None
     beta: Figure | None
-    variant: Literal["printed", "sharp"] | None
+    variant: Literal["anytime", "printed", "sharp"] | None
     replay: bool | None
     max_model_size: int | None
     trust: Sequence[str]
@@ -116,7 +116,7 @@ PLANNING: Mapping[str, Check] = {
     "opening": truth,
     "alpha": figure,
     "beta": figure,
-    "variant": partial(text, among=("printed", "sharp")),
+    "variant": partial(text, among=("anytime", "printed", "sharp")),
     "replay": truth,
     "max_model_size": whole,
     "trust": texts,

@@ -124,7 +124,7 @@ def _forecast(request: PlanRequest, document: QueriesDocument, name: str) -> Sch
         plan = plan_release(_asked(request, name), document)
     except InfeasiblePlan as refusal:
         return ScheduleForecast(name=name, use=USES[name], refusal=str(refusal))
-    alpha = None if plan.stop is None or plan.problem.alpha is None else float(plan.problem.alpha)
+    alpha = None if plan.promised is None else float(plan.promised)
     noise, error = plan.typical_noise, closed_mean(plan)
     return ScheduleForecast(name=name, use=USES[name], rounds=plan.rounds, noise=noise, error=error, alpha=alpha)
 
@@ -136,8 +136,8 @@ def _promised(request: PlanRequest, document: QueriesDocument, rule: str) -> Ite
             plan = plan_release(replace(_asked(request, "theory"), update=rule, variant=variant), document)
         except InfeasiblePlan:
             continue
-        if plan.problem.alpha is not None:
-            yield variant, plan.problem.alpha
+        if plan.promised is not None:
+            yield variant, plan.promised
 
 
 def _bounds(problem: Problem, name: str, promised: dict[Variant, Fraction]) -> RuleBounds:

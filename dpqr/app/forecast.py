@@ -18,6 +18,7 @@ from dpqr.app.release import dry_run, planned
 from dpqr.app.requests import ReleaseRequest
 from dpqr.construction.forecast import Forecast, forecast, planned_runs
 from dpqr.construction.goal import Goal, smallest_epsilon
+from dpqr.construction.likely import likely_words
 from dpqr.construction.public_tables import PublicTable, made_up_tables
 from dpqr.construction.resources import Resources, loop_seconds
 from dpqr.data.domain import Domain
@@ -129,7 +130,9 @@ def forecast_releases(request: ForecastRequest, begun: Callable[[str], None] = l
         found = smallest_epsilon(lambda epsilon: made(upward_text(epsilon)), goal)
         points = [_point(request, found, upward_text(found.epsilon))]
     ordered = tuple(sorted(points, key=lambda point: point.forecast.epsilon))
-    return Outlook(points=ordered, seconds=seconds, notes=notes, goal=goal)
+    staged = (point.plan for point in ordered if point.plan.stop and point.plan.stop.stages)
+    likely = tuple(likely_words(plan, tables) for plan in staged)
+    return Outlook(points=ordered, seconds=seconds, notes=(*likely, *notes), goal=goal)
 
 
 def outlook_document(outlook: Outlook) -> dict[str, Any]:

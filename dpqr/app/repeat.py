@@ -42,6 +42,9 @@ class Unwatched:
     def finished(self, rounds: int, planned: int) -> None:
         """Nothing is shown."""
 
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing is shown."""
+
 
 class NoNoise:
     """A source that nothing is drawn from. private: what the record states of its own."""

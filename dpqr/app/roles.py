@@ -30,6 +30,9 @@ OWN_OPTIONS = {
 FILTERS = ("basic", "zcdp", "gdp")
 """The accountants under which prices may depend on what was released."""
 
+UNFILTERABLE = ("advanced", "optimal", "pld")
+"""The built-in ones that are none."""
+
 UNFILTERED = {"ordered": "strategy", "marginals": "rounds", "queries": "rounds"}
 """What takes the place of a schedule under the others."""
 
@@ -91,10 +94,16 @@ def refuse_idle_options(request: PlanRequest) -> None:
 
 def chosen_schedule(request: PlanRequest) -> Planner:
     """The schedule with its own options."""
-    settings = {"rounds": request.rounds, "opening": request.opening, "variant": request.variant}
+    settings = {"rounds": request.rounds, "opening": request.opening, "variant": _variant(request)}
     stated_settings = {option: value for option, value in settings.items() if value is not None}
     schedule: Planner = _made(SCHEDULES, request.schedule, request, **stated_settings)
     return schedule
+
+
+def _variant(request: PlanRequest) -> str | None:
+    """Of theory: one fixed plan where the stated accountant is no filter, and no variant is stated."""
+    fixed = request.schedule == "theory" and request.accountant in UNFILTERABLE
+    return request.variant or ("sharp" if fixed else None)
 
 
 def asked_roles(request: PlanRequest) -> frozenset[str]:

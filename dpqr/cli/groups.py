@@ -145,7 +145,7 @@ def strategies(command: Decorated) -> Decorated:
     option, rule = under("Strategies, listed by `dpqr strategies`"), "multiplicative-weights"
     role, constants = (
         partial(option, metavar="NAME", shell_complete=completion.strategies),
-        click.Choice(["printed", "sharp"]),
+        click.Choice(["anytime", "printed", "sharp"]),
     )
     count, seed = Whole(min=1), Whole(min=0)
     return added(
@@ -157,9 +157,13 @@ def strategies(command: Decorated) -> Decorated:
         role("--accountant", help="The composition theorem. [default: least noise]"),
         option("--rounds", metavar="N", type=count, help="rounds: how many. [default: by epsilon and queries]"),
         option("--opening/--no-opening", default=None, help="rounds: first measure all one-way marginals, or not."),
-        option("--alpha", metavar="A", help="theory: accuracy, a fraction of n. [default: smallest feasible]"),
+        option(
+            "--alpha",
+            metavar="A",
+            help="theory: accuracy, a fraction of n. [default: smallest feasible]",
+        ),
         option("--beta", metavar="B", help="theory, --certify: failure probability. [default: 0.05]"),
-        option("--variant", type=constants, help="theory: whose constants. [default: printed]"),
+        option("--variant", metavar="NAME", type=constants, help="theory: anytime, printed, sharp. [default: anytime]"),
         option("--replay/--no-replay", default=None, help=f"{rule}: refit all measurements, or step on the newest."),
         option("--max-model-size", metavar="BYTES", type=count, help=f"{rule}: of its tables. [default: 2^20]"),
         role("--trust", multiple=True, help="Vouch for a third party's strategy, by its name."),

@@ -27,6 +27,8 @@ class Silent:
 
     def finished(self, rounds: int, planned: int) -> None: ...
 
+    def certified(self, stage: int, records: float) -> None: ...
+
 
 class Lines:
     """One JSON object a line. A reader that leaves does not stop the run."""
@@ -36,6 +38,9 @@ class Lines:
 
     def finished(self, rounds: int, planned: int) -> None:
         self._say(event="round", rounds=rounds, planned=planned)
+
+    def certified(self, stage: int, records: float) -> None:
+        self._say(event="certified", stage=stage, records=records)
 
     def _say(self, **event: object) -> None:
         say(json.dumps(event))
@@ -72,6 +77,13 @@ class Bars:
 
     def finished(self, rounds: int, planned: int) -> None:
         self._show("measuring", rounds, planned)
+
+    def certified(self, stage: int, records: float) -> None:
+        """The bar says what is certified so far."""
+        from dpqr.report.wording import amount
+
+        for task in self.tasks.values():
+            self.display.update(task, description=f"measuring; stage {stage}: within {amount(records)} records")
 
     def _show(self, phase: str, done: int, total: int) -> None:
         """One bar at a time."""

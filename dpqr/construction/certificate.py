@@ -13,12 +13,14 @@ from fractions import Fraction
 import numpy as np
 
 from dpqr.construction.block_errors import BlockErrors, ErrorDraw
-from dpqr.construction.loop import Outcome
 from dpqr.data.arrays import FloatArray
+from dpqr.hypotheses.hypothesis import Hypothesis
 from dpqr.mechanisms.block_errors import FINENESS, error_unit
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.checks import gap
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.transcript import Step, Transcript
+from dpqr.workload.workload import Measurement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,13 +36,20 @@ class Certificate:
     confidence: float
 
 
-def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
-    """The bound of a loop that ended by its stop test; None otherwise.
+def certified_bound(plan: Plan, step: Step, tested: Measurement, answers: int, hypothesis: Hypothesis) -> float | None:
+    """Records by which no answer of the workload is off, with probability 1 - beta for all stops of the run at once;
+    None: the step certifies nothing.
+
+    Args:
+        tested: the measured answer that is furthest from the hypothesis', by itself.
+        answers: how many were measured together.
 
     max error <= |v - g| + tail + s / 2 + F + h. g is the hypothesis' answer on the query's own grid of step s, tail
-    the check's at beta / (2 T0), F the distinguisher's at gamma = beta / (2 T0), and h the step of the grid on which
-    scores are compared (two of them are off by half a step). T0 is the *planned* number of rounds: the noise chooses
-    the stopping round, so the tails are union-bounded over all rounds; tails of the last round alone are false.
+    the check's at gamma over the answers that were measured together, F the distinguisher's at gamma, and h the step of
+    the grid on which scores are compared (two of them are off by half a step). The step's gamma was fixed before its
+    draws, and those of all rounds add up to beta / 2 at most: beta / (2 T0) each of T0 planned rounds, or as `Stages`
+    has it. The noise chooses the stopping round, so the tails are union-bounded over all rounds; tails of the last
+    round alone are false.
     Nothing else enters: D may be any function of what was released before its round, by any update rule, with or
     without a mistake bound, and scaled to any total, measured ones included. T0 may be any number that was fixed before
     the run. So the bound is proved where alpha is a heuristic one, too.
@@ -48,19 +57,27 @@ def certify(plan: Plan, outcome: Outcome) -> Certificate | None:
     Privacy:
         Post-processing of released values.
     """
-    problem, select = plan.problem, plan.price("selection")
-    if not outcome.transcript.stopped or select is None:
+    problem, select = plan.problem, step.select
+    if select is None:
         return None
-    last = outcome.transcript.measurements[-1]
-    gamma = problem.beta / (2 * plan.rounds)
-    candidates, declared = QueryCandidates(blocks=problem.workload.blocks), problem.n or problem.most
+    gamma = step.gamma or problem.beta / (2 * plan.rounds)
+    candidates = QueryCandidates(blocks=problem.workload.blocks)
     shortfall = plan.roles.distinguisher.shortfall(len(candidates), candidates.sensitivity(problem.unit), select, gamma)
-    tail = (last.law.tail(float(gamma)) + 0.5) * float(last.blocks[0].scale)
-    records = float(gap(last, outcome.hypothesis)) + tail + (shortfall + 1) * float(candidates.grid)
+    tail = (tested.law.tail(float(gamma / answers)) + 0.5) * float(tested.blocks[0].scale)
+    return float(gap(tested, hypothesis)) + tail + (shortfall + 1) * float(candidates.grid)
+
+
+def certify(plan: Plan, transcript: Transcript) -> Certificate | None:
+    """The smallest bound that a stop test has certified; None: no one was met. That is of the released hypothesis, and
+    all of them hold at once."""
+    if not transcript.bounds:
+        return None
+    declared = plan.problem.n or plan.problem.most
+    records = min(transcript.bounds)
     return Certificate(
         records=records,
         fraction=records / declared if declared else None,
-        confidence=float(1 - Fraction(problem.beta)),
+        confidence=float(1 - Fraction(plan.problem.beta)),
     )
 
 

@@ -171,6 +171,9 @@ class _Unwatched:
     def finished(self, rounds: int, planned: int) -> None:
         """Nothing."""
 
+    def certified(self, stage: int, records: float) -> None:
+        """Nothing."""
+
 
 def simulated_errors(plan: Plan, table: PublicTable, seed: int) -> FloatArray:
     """The mean absolute error of each block's answers in one simulated release of the table, shape (blocks,)."""

@@ -9,6 +9,10 @@ Read it beside the book's page:
         if |v - f(D)| < 3 alpha / 4: stop     `check.satisfied`, on released values
         D <- U(D, f, v)                       `updated`, post-processing
     release D                             with noisy errors of its answers, where the plan buys them
+
+In stages (`theory.anytime`) a stop certifies D and ends the stage: the loop goes on from that D, at a smaller alpha, as
+long as the budget lasts. Before each round U takes all answers that contradict D, furthest first (`updated_in_stage`).
+The D of the best certificate is released.
 """
 
 from __future__ import annotations
@@ -17,6 +21,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from dpqr.construction.block_errors import BlockErrors, measured_errors
+from dpqr.construction.certificate import certified_bound
+from dpqr.construction.consistent import Answers, furthest, updated_in_stage
 from dpqr.construction.draws import Draws
 from dpqr.construction.soundness import started, updated
 from dpqr.hypotheses.hypothesis import Clippable, Hypothesis
@@ -31,6 +37,10 @@ class Observer(Protocol):
     """
 
     def finished(self, rounds: int, planned: int) -> None: ...
+
+    def certified(self, stage: int, records: float) -> None:
+        """The stop test was met for the so-many-th time, from 1: no answer is off by more than so many records."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +68,7 @@ def iterative_construction(draws: Draws, plan: Plan, observer: Observer) -> Outc
         The private counts are reached through `draws` only, and every draw is charged before it is made; at most the
         plan's events are ever charged. All else is post-processing of released values.
     """
-    ended = _loop(draws, plan, observer)
+    ended = (_in_stages if plan.stop and plan.stop.stages else _loop)(draws, plan, observer)
     return replace(ended, errors=measured_errors(draws, plan, released(plan, ended), ended.transcript))
 
 
@@ -66,7 +76,7 @@ def released(plan: Plan, outcome: Outcome) -> Hypothesis:
     """The last hypothesis, its answers moved to what its total of records could give. Where that total is not known to
     be the table's, moving could take an answer away from the truth: what a certificate speaks of stays as it is."""
     ended = outcome.hypothesis
-    certified = outcome.transcript.stopped and not plan.problem.unit.rows_public
+    certified = outcome.transcript.bounds and not plan.problem.unit.rows_public
     return ended.clipped() if isinstance(ended, Clippable) and not certified else ended
 
 
@@ -92,6 +102,33 @@ def _loop(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
     return Outcome(hypothesis=hypothesis, transcript=transcript)
 
 
+def _in_stages(draws: Draws, plan: Plan, observer: Observer) -> Outcome:
+    """The same in stages: a stop certifies D, and the next stage goes on from it."""
+    schedule, problem, rule = plan.schedule, plan.problem, plan.roles.update
+    hypothesis: Any = started(rule, problem)
+    state, transcript = schedule.start(plan), Transcript()
+    answers, certified = Answers(), None
+    while step := schedule.next(plan, state):
+        if step.records is not None and problem.n is None:
+            problem = replace(problem, n=step.records, level=step.stage.finest if step.stage else problem.level)
+            hypothesis = started(rule, problem)
+        finished = _round(draws, plan, step, hypothesis)
+        transcript.add(finished)
+        state = schedule.after(state, finished)
+        observer.finished(len(transcript.rounds), len(plan.opening) + plan.rounds)
+        if finished.bound is not None:
+            observer.certified(len(transcript.bounds), finished.bound)
+            certified = hypothesis if finished.bound == min(transcript.bounds) else certified
+        answers = answers.after(finished, step.stage)
+        following = schedule.next(plan, state)
+        if following and following.stage:
+            refitted = updated_in_stage(rule, problem, hypothesis, transcript, answers, following.stage)
+            if refitted is None:
+                return Outcome(hypothesis=certified or hypothesis, transcript=transcript, exhausted=True)
+            hypothesis = refitted
+    return Outcome(hypothesis=certified or hypothesis, transcript=transcript)
+
+
 def _round(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Round:
     """Choose f, measure v, and test |v - f(D)| < 3 alpha / 4; what a crash has lost stays paid, and ends the round."""
     choice = draws.choose(plan, step, hypothesis)
@@ -101,6 +138,14 @@ def _round(draws: Draws, plan: Plan, step: Step, hypothesis: Hypothesis) -> Roun
     charges = (*choice.charges, drawn.charge)
     if drawn.value is None:
         return Round(choice=choice.index, measurement=None, charges=charges)
-    stopped = step.threshold is not None and plan.roles.check.satisfied(drawn.value, hypothesis, step.threshold)
+    tested = furthest(drawn.value, hypothesis) if step.stage else drawn.value
+    stopped = step.threshold is not None and plan.roles.check.satisfied(tested, hypothesis, step.threshold)
     expected = tuple(hypothesis.answer(block) for block in choice.candidate) if step.compare else ()
-    return Round(choice=choice.index, measurement=drawn.value, charges=charges, stopped=stopped, expected=expected)
+    return Round(
+        choice=choice.index,
+        measurement=drawn.value,
+        charges=charges,
+        stopped=stopped,
+        bound=certified_bound(plan, step, tested, drawn.value.blocks[0].rows, hypothesis) if stopped else None,
+        expected=expected,
+    )

@@ -101,7 +101,8 @@ def measured_answers(plan: Plan, transcript: Transcript) -> dict[str, Noisy]:
         if single and finished.choice is not None:
             position = bisect_right(ends, finished.choice)
             block, row = blocks[position], finished.choice - (ends[position] - blocks[position].rows)
-            asked = [(block, slice(row, row + 1))]
+            whole = finished.measurement.blocks[0].rows == block.rows
+            asked = [(block, slice(0, block.rows) if whole else slice(row, row + 1))]
         for place, (block, rows) in enumerate(asked):
             share = counting.share(block.name, rows.start, selected=finished.choice is not None)
             if share is not None:

@@ -168,7 +168,7 @@ def assemble(
     unknown = [each for each in answers if np.isnan(each.error).any()]
     known = {each.block.name: each.known_error for each in unknown if is_known(each.block, each.noisy, history)}
     bars = error_bars(plan, outcome, shown, [each.block for each in unknown], known)
-    certificate = certify(plan, outcome)
+    certificate = certify(plan, outcome.transcript)
     bound = certificate.records * SLACK if certificate and plan.problem.beta <= 1 - LEVEL else math.nan
     answers = tuple(replace(each.with_error(bars.each, summed), bound=bound) for each in answers)
     return Release(

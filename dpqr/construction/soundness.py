@@ -21,6 +21,7 @@ from dpqr.strategies.problem import Problem
 from dpqr.strategies.transcript import Transcript
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
 
 SLACK = 1e-6
 """How far below 0 rounding may take an answer of a distribution, as a share of its records (of 1, where there are
@@ -48,6 +49,11 @@ def updated(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, transcript
     lost = transcript.rounds[-1].measurement is None
     if not history or (lost and not rule.cumulative):
         return hypothesis
+    return stepped(rule, problem, hypothesis, history)
+
+
+def stepped(rule: UpdateRule[Any], problem: Problem, hypothesis: Any, history: Sequence[Measurement]) -> Any:
+    """One update by measurements, the newest last; None where the rule is exhausted. Raises: HypothesisFailed."""
     found = _called(rule, rule.update, problem, hypothesis, history)
     if found is not None:
         require_sound(found, rule.name, history[-1].blocks)

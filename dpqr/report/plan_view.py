@@ -78,8 +78,10 @@ def _draws(plan: Plan) -> Iterator[Fact]:
     for phase in (*plan.named("errors"), *plan.named("bounds")):
         each = "each " if phase.count > 1 else ""
         yield "Errors", f"{errors_words(phase)}, {each}{price_words(phase.price)}"
-    if plan.stop and plan.problem.alpha is not None:
-        yield from _stopping(plan, plan.stop, plan.problem.alpha)
+    if plan.stop and plan.stop.stages:
+        yield from _staged(plan, plan.stop)
+    elif plan.stop and plan.stop.threshold is not None and plan.problem.alpha is not None:
+        yield from _stopping(plan, plan.stop, plan.stop.threshold, plan.problem.alpha)
 
 
 def _opening(plan: Plan, phase: Phase) -> str:
@@ -108,10 +110,26 @@ def _alone(price: Price, epsilon: Fraction | None) -> str:
     return "" if price.epsilon is not None or epsilon is None else f" (eps {upward_text(epsilon, DIGITS)} by itself)"
 
 
-def _stopping(plan: Plan, stop: StopTest, alpha: Fraction) -> Iterator[Fact]:
+def _staged(plan: Plan, stop: StopTest) -> Iterator[Fact]:
+    """What is likely and what is certain; certain figures are rounded up."""
+    first, last = (f"{float(alpha):.3g}" for alpha in (stop.stages[0], stop.stages[-1]))
+    beta = upward_text(plan.problem.beta, DIGITS)
+    yield "Stages", f"alpha falls from {first} to {last} of the records in {counted(len(stop.stages), 'stage')} at most"
+    yield "", "a noisy answer within 3/4 alpha n ends a stage, with a certificate; the best one is released"
+    yield "Accuracy", f"certificates hold all at once, except with probability beta = {beta}"
+    if stop.certain is None:
+        yield "", "certain beforehand: no alpha below 1"
+    else:
+        stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
+        yield "", f"certain beforehand, on every table: alpha = {upward_text(stop.certain, DIGITS)}{stated}"
+    if stop.paper is not None:
+        yield "", f"likely: about {float(stop.paper):.2g}, what {plan.rounds:,} rounds reach; `dpqr plan` simulates it"
+
+
+def _stopping(plan: Plan, stop: StopTest, threshold: Fraction, alpha: Fraction) -> Iterator[Fact]:
     """The theory's promise; alpha and beta are rounded up."""
     beta = plan.problem.beta
-    yield "Stop test", f"a noisy answer within {amount(float(stop.threshold))} records (3/4 alpha n) ends the loop"
+    yield "Stop test", f"a noisy answer within {amount(float(threshold))} records (3/4 alpha n) ends the loop"
     if stop.promise != "heuristic":
         stated = ", if the rule's stated mistake bound holds" if stop.promise == "stated" else ""
         kept = f"except with probability beta no answer is off by more than alpha n{stated}"

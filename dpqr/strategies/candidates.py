@@ -189,6 +189,7 @@ class QueryCandidates:
 
     unit: None compares errors on the blocks' common grid, in records, as the source's proof needs it. A neighbour
     relation compares them by weight and unit of sensitivity: a sum of incomes would outweigh every count otherwise.
+    whole: names of the blocks of which all queries are measured where one of them is chosen.
 
     Raises:
         InfeasiblePlan: an answer, on that grid, could overflow.
@@ -202,6 +203,7 @@ class QueryCandidates:
     blocks: tuple[QueryBlock, ...]
     unit: PrivacyUnit | None = None
     records: int = RECORDS
+    whole: frozenset[str] = frozenset()
     _grid: Fraction = field(init=False, repr=False)
     _ratios: tuple[int, ...] = field(init=False, repr=False)
     _most: tuple[int, ...] = field(init=False, repr=False)
@@ -229,11 +231,13 @@ class QueryCandidates:
         return self._ends[-1]
 
     def __getitem__(self, index: int) -> Candidate:
-        """The query alone, as a block of one row; cheap, nothing of the others is touched."""
+        """The query alone, as a block of one row, or its whole block; cheap, nothing of the others is touched."""
         if not 0 <= index < len(self):
             raise IndexError(index)
         position = int(np.searchsorted(self._ends, index, side="right"))
         block = self.blocks[position]
+        if block.name in self.whole:
+            return (block,)
         return (block.row(index - (self._ends[position] - block.rows)),)
 
     def scores(self, hypothesis: Hypothesis) -> QueryScores | BoxScores:

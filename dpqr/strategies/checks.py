@@ -77,7 +77,7 @@ class Check(Protocol):
         ...
 
 
-_LIMIT = 2**61
+LIMIT = 2**61
 """Bound on rounded answers of a hypothesis: no sum overflows, and no answer is infinite."""
 
 
@@ -94,7 +94,7 @@ def gap(measured: Measurement, hypothesis: Hypothesis) -> Fraction:
     """
     total = Fraction(0)
     for block, values in zip(measured.blocks, measured.values, strict=True):
-        apart = values.astype(object) - rounded(hypothesis.answer(block), _LIMIT).astype(object)
+        apart = values.astype(object) - rounded(hypothesis.answer(block), LIMIT).astype(object)
         total += block.scale * int(np.abs(apart).sum())
     return total
 

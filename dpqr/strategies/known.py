@@ -44,7 +44,7 @@ SCHEDULES = Registry(
         "marginals": "dpqr.strategies.schedules.marginals.schedule:Marginals",
         "rounds": "dpqr.strategies.schedules.rounds:Rounds",
         "queries": "dpqr.strategies.schedules.queries:Queries",
-        "theory": "dpqr.strategies.schedules.theory.schedule:Theory",
+        "theory": "dpqr.strategies.schedules.theory.variants:theory",
         "strategy": "dpqr.strategies.schedules.strategy:Strategy",
         "ordered": "dpqr.strategies.schedules.ordered.schedule:Ordered",
     },

@@ -91,15 +91,21 @@ class Phase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StopTest:
-    """threshold: 3 alpha n / 4, in records. promise: what stands behind alpha: a proof, or a heuristic that the notes
-    name.
+    """threshold: 3 alpha n / 4, in records; None: every stage has its own. promise: what stands behind alpha: a proof,
+    or a heuristic that the notes name.
+
+    stages: alphas of a loop in stages, falling. certain: the smallest of them that is reached but with probability
+    beta; None: none is. paper: the one that a plan on paper spends its budget at, by which plans are compared.
 
     >>> StopTest(threshold=Fraction(3, 4) * 100, promise="proved").threshold
     Fraction(75, 1)
     """
 
-    threshold: Fraction
+    threshold: Fraction | None
     promise: Promise
+    stages: tuple[Fraction, ...] = ()
+    certain: Fraction | None = None
+    paper: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,11 +193,21 @@ class Plan:
         return sum(phase.count for phase in self.named("selection"))
 
     @property
+    def promised(self) -> Fraction | None:
+        """The alpha that holds but with probability beta, said before the run; None: there is none."""
+        if self.stop is None:
+            return None
+        return self.stop.certain if self.stop.stages else self.problem.alpha
+
+    @property
     def noise(self) -> float:
-        """Geometric mean of the forecast deviations over all answers: what plans are compared by.
+        """Geometric mean of the forecast deviations over all answers: what plans are compared by. Of stages the alpha
+        on paper: their noise follows alpha, not the price.
 
         Why not the mean square: a sum of incomes, in euros, would outweigh every count.
         """
+        if self.stop is not None and self.stop.paper is not None:
+            return float(self.stop.paper)
         rows = sum(block.rows for block in self.forecast)
         logarithms = (block.rows * math.log(max(block.deviation, TINY)) for block in self.forecast)
         return math.exp(math.fsum(logarithms) / rows) if rows else 0.0

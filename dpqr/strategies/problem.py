@@ -11,6 +11,7 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.workload.workload import Workload
 
 Variant = Literal["printed", "sharp"]
+"""Whose constants an update rule uses."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

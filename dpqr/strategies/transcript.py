@@ -11,7 +11,40 @@ from fractions import Fraction
 from dpqr.data.arrays import FloatArray
 from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import Candidate, Candidates
+from dpqr.strategies.problem import Level
 from dpqr.workload.workload import Measurement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What a stage of the anytime loop asks of its rounds (`theory.anytime`). Public.
+
+    alpha: what its stop test certifies, a fraction of the records. level: at which the update rule runs. finest: of the
+    last stage, for which the rule's hypothesis is started. noise: each draw of the stage is off by no more, in records,
+    but for the step's gamma: alpha n / 8. exact: whether the number of records that answers are scaled to is the
+    table's.
+
+    >>> level = Level(value=Fraction(5, 16), variant="sharp")
+    >>> stage = Stage(alpha=Fraction(1, 2), level=level, finest=level, noise=Fraction(500), exact=True)
+    >>> stage.threshold, stage.clear
+    (Fraction(3000, 1), Fraction(2500, 1))
+    """
+
+    alpha: Fraction
+    level: Level
+    finest: Level
+    noise: Fraction
+    exact: bool
+
+    @property
+    def threshold(self) -> Fraction:
+        """3 alpha n / 4: a noisy answer that is nearer to the hypothesis ends the stage."""
+        return 6 * self.noise
+
+    @property
+    def clear(self) -> Fraction:
+        """5 alpha n / 8: an answer that differs by so much, its noise taken off, is worth an update."""
+        return 5 * self.noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +57,9 @@ class Step:
     and the rule is cumulative.
     compare: whether the transcript keeps what the hypothesis had answered; the schedule reads it.
     threshold: the stop test, in records (3 alpha n / 4); None: this step does not stop the loop.
+    gamma: probability with which each of its two draws may be beyond its tail, for the certificate of a stop; None: the
+    same for all planned rounds, beta / (2 T0).
+    stage: of a loop in stages: the stop test ends the stage, not the loop; None: there are none.
     records: what answers are scaled to from here on, where the number of records was measured; the hypothesis starts
     anew when it becomes known. A released number.
 
@@ -38,6 +74,8 @@ class Step:
     refit: bool = True
     compare: bool = False
     threshold: Fraction | None = None
+    gamma: Fraction | None = None
+    stage: Stage | None = None
     records: int | None = None
 
     @property
@@ -57,7 +95,9 @@ class Round:
 
     choice: index that the distinguisher drew among the step's candidates; None where nothing was drawn.
     measurement: what was released; None: a draw was lost in a crash, so the round is left out, though it stays paid.
-    charges: numbers of the events that paid for it. stopped: whether the stop test was met here.
+    charges: numbers of the events that paid for it. stopped: whether the stop test was met here. bound: then no answer
+    of the workload is off by more from that of the hypothesis that the round began with, in records, with the plan's
+    probability for all rounds at once; None: nothing is certified.
     expected: what the hypothesis had answered to the measured blocks, one array a block, in their grids' units.
     """
 
@@ -65,6 +105,7 @@ class Round:
     measurement: Measurement | None
     charges: tuple[int, ...]
     stopped: bool = False
+    bound: float | None = None
     expected: tuple[FloatArray, ...] = ()
 
 
@@ -95,3 +136,8 @@ class Transcript:
     @property
     def stopped(self) -> bool:
         return bool(self.rounds) and self.rounds[-1].stopped
+
+    @property
+    def bounds(self) -> tuple[float, ...]:
+        """What stop tests have certified, in their order, in records."""
+        return tuple(finished.bound for finished in self.rounds if finished.bound is not None)

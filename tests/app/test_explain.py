@@ -50,13 +50,13 @@ def test_forecasts_are_those_of_the_plans(desk):
         plan = plan_release(asked(schedule=forecast.name, n=n))
         assert (forecast.rounds, forecast.noise) == (plan.rounds, plan.typical_noise)
         assert forecast.refusal == ""
-        assert forecast.alpha == (float(plan.problem.alpha) if forecast.name == "theory" else None)
+        assert forecast.alpha == (None if plan.promised is None else float(plan.promised))
 
 
 def test_a_schedule_that_cannot_be_taken_says_why(desk):
     sizes(desk, [{"prefix": "a"}], a=8)
-    told = {forecast.name: forecast for forecast in explain(asked()).schedules}
-    assert "n is private here" in told["theory"].refusal
+    told = {forecast.name: forecast for forecast in explain(asked(n=20)).schedules}
+    assert "can certify nothing here" in told["theory"].refusal
     assert told["theory"].noise is None
     assert told["rounds"].refusal == ""
 

@@ -311,7 +311,7 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
     )
     asked = ReleaseRequest(
         source=TableSource(paths=(str(tmp_path / "big.parquet"),)),
-        plan=request(tmp_path, epsilon="50", schedule="theory", rounds=None, n=10**6),
+        plan=request(tmp_path, epsilon="50", schedule="theory", variant="sharp", rounds=None, n=10**6),
         output=OutputRequest(directory=str(tmp_path / "out")),
         payer=payer(tmp_path),
     )
@@ -372,6 +372,24 @@ def test_a_killed_release_is_continued_and_no_draw_is_paid_twice(tmp_path, stage
     assert (len(events) == planned) or made.transcript.lost
     assert unsound(place) is None
     assert not transcript(place).exists()
+
+
+STAGED = {"schedule": "theory", "rounds": None, "n": 20_000, "no_count_dropped": True}
+"""A loop in stages, of a declared number of records."""
+
+
+def test_a_killed_run_in_stages_goes_on_from_its_certificates(place):
+    assert killed_at(place, (SqliteLedger, "record", 9, False), **STAGED) == 9
+    before = [each["value"] for each in drawn(place)]
+    made = run(place, resume=True, **STAGED)
+    entries = ledger_in(place).entries()
+    (events,) = begun(entries).values()
+    assert published(place)[:8] == before[:8]
+    assert made.transcript.lost == 1
+    assert made.certificate.records == min(made.transcript.bounds)
+    assert len(made.transcript.bounds) > 1
+    assert price(entries, events).amount <= 1
+    assert unsound(place) is None
 
 
 def test_a_run_may_be_killed_again_and_again(place):

@@ -45,6 +45,9 @@ CASES = {
 class Unwatched:
     def reading(self, total): ...
     def read(self, count): ...
+    def certified(self, stage, records):
+        pass
+
     def finished(self, rounds, planned): ...
 
 
@@ -100,7 +103,7 @@ def test_estimates_and_totals_are_those_of_the_kept_rows(half, case):
 def test_theory_keeps_its_promise_and_its_certificate(half, case):
     queries, options = CASES[case]
     made = released(half, queries, **{"schedule": case, **options})
-    alpha, certificate = float(made.plan.problem.alpha), made.certificate
+    alpha, certificate = float(made.plan.promised), made.certificate
     assert made.plan.stop.promise == "proved"
     assert right(made, queries) <= certificate.records <= alpha * ROWS < KEPT / 2
     assert certificate.fraction == certificate.records / ROWS

@@ -113,9 +113,10 @@ INFEASIBLE = [
     ("median-without-theory", "take it with --schedule theory", ("--update", "median")),
     ("synthetic-without-distribution", "leave --synthetic out", ("--update", "perceptron", "--synthetic", "rows")),
     ("too-many-cells", "cells: age 5 x income 3 x sex 2", ("--max-cells", "10", "--no-replay")),
-    ("theory-without-n", "--n N0", ("--schedule", "theory")),
+    ("theory-without-n", "--n N0", ("--schedule", "theory", "--variant", "sharp")),
     ("theory-vacuous", "use --schedule rounds", ("--schedule", "theory", "--n", "50")),
-    ("alpha-out-of-reach", "leave --alpha out to take that", (*THEORY, "--alpha", "0.0001")),
+    ("alpha-out-of-reach", "leave --alpha out to take that", (*THEORY, "--variant", "sharp", "--alpha", "0.0001")),
+    ("alpha-below-every-stage", "leave --alpha out to go as far", (*THEORY, "--alpha", "0.00000001")),
 ]
 CASES = [
     *(Bad(f"eps-{name}", 2, says, eps=text) for name, text, says in EPSILONS),

@@ -62,7 +62,11 @@ def test_progress_as_lines_says_what_is_simulated(desk):
         (("--eps", "1", "--error", "5"), 2, "state either --eps"),
         (("--eps", "1,x"), 2, "--eps 'x': give a plain decimal number"),
         (("--error", "5", "--for", "nobody", "--schedule", "strategy"), 2, "--for nobody: no query has this name"),
-        (("--eps", "1", "--schedule", "theory"), 3, "--schedule theory asks queries as fractions of n"),
+        (
+            ("--eps", "1", "--schedule", "theory", "--variant", "sharp"),
+            3,
+            "--schedule theory asks queries as fractions of n",
+        ),
         (("--eps", "1", "--proxy", "nothing.csv"), 5, "nothing.csv"),
     ],
 )

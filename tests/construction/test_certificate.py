@@ -12,7 +12,8 @@ from support.fakes import OpenFilter, Says
 from support.plan_phases import without
 
 from dpqr.construction.block_errors import measured_errors
-from dpqr.construction.certificate import certify, error_bounds
+from dpqr.construction.certificate import certified_bound, error_bounds
+from dpqr.construction.certificate import certify as best_certificate
 from dpqr.construction.draws import Draws
 from dpqr.construction.loop import Outcome
 from dpqr.data.attribute import Attribute, Codes
@@ -29,7 +30,7 @@ from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Phase, Plan, Roles, StopTest
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.theory.schedule import Theory
-from dpqr.strategies.transcript import Round, Transcript
+from dpqr.strategies.transcript import Round, Step, Transcript
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
@@ -100,6 +101,19 @@ def ended(value, told, *, stopped=True):
     return Outcome(hypothesis=hypothesis, transcript=transcript)
 
 
+def certify(made, outcome, answers=1, gamma=None):
+    """The certificate of the last round's stop, as the loop makes it."""
+    transcript, known = Transcript(), outcome.transcript
+    for finished in known.rounds:
+        if finished.stopped:
+            measured, price = finished.measurement, made.price("measurement")
+            step = Step(candidates=measured.blocks, select=made.price("selection"), measure=price, gamma=gamma)
+            bound = certified_bound(made, step, measured, answers, outcome.hypothesis)
+            finished = replace(finished, bound=bound)
+        transcript.add(finished)
+    return best_certificate(made, transcript)
+
+
 def test_every_figure_as_it_is_worked_out_by_hand():
     """Gap 2 * 30, tail and half a step of 2 records each, shortfall and one step of quarters."""
     made = plan()
@@ -153,6 +167,22 @@ def test_the_fraction_is_of_the_declared_number_where_there_is_one():
 @pytest.mark.parametrize("beta", [Fraction(1, 5), Fraction(1, 10**6)])
 def test_what_is_promised_is_what_was_planned(beta):
     assert certify(plan(beta=beta), ended(1_030, 1_000.2)).confidence == float(1 - beta)
+
+
+def test_a_stage_has_its_own_share_of_beta_and_its_answers_share_it():
+    gamma = Fraction(1, 1000)
+    made = plan()
+    found = certify(made, ended(1_030, 1_000.2), answers=8, gamma=gamma)
+    short = 2 * STEPS / float(made.price("selection").pure) * math.log(CANDIDATES / float(gamma))
+    expected = 2 * 30 + 2 * (recomputed_tail(LAW.scale, float(gamma) / 8) + 0.5) + (short + 1) / 4
+    assert found.records == pytest.approx(expected, rel=1e-9)
+
+
+def test_the_best_of_several_stops_is_the_certificate():
+    transcript = Transcript()
+    for bound in (300.0, 70.0, None, 90.0):
+        transcript.add(Round(choice=0, measurement=None, charges=(0,), bound=bound))
+    assert best_certificate(plan(), transcript).records == 70.0
 
 
 MARGINALS = tuple(QueryBlock(name=str(axis), factors=(Factor.identity(axis, 3),)) for axis in range(3))

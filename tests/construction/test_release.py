@@ -33,7 +33,15 @@ def ended(hypothesis, *, stopped=False, lost=False, exhausted=False):
     law = DiscreteLaplace(Fraction(5))
     measured = Measurement(blocks=(BLOCKS[0].row(0),), values=(np.array([4]),), law=law)
     transcript = Transcript()
-    transcript.add(Round(choice=0, measurement=None if lost else measured, charges=(0, 1), stopped=stopped))
+    transcript.add(
+        Round(
+            choice=0,
+            measurement=None if lost else measured,
+            charges=(0, 1),
+            stopped=stopped,
+            bound=9.0 if stopped else None,
+        )
+    )
     return Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=exhausted)
 
 

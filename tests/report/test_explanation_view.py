@@ -57,7 +57,7 @@ auto takes    strategy: for it is ordered
 --update      longest update sequence T(alpha / 2) at alpha 0.5, on these cells and queries
   weights     for all
               T: 1,234 printed, 56 sharp; 9 bytes
-              smallest alpha that theory promises with it: 0.5 sharp
+              smallest alpha that one fixed plan of theory promises with it: 0.5 sharp
   perceptron  for few
               T: 7 printed; 8 bytes
               were no two records alike: 5 printed; nothing public tells it, so theory does not use it
@@ -65,6 +65,7 @@ auto takes    strategy: for it is ordered
               no bound is proved; not here: 5 cells are too many
 
 theory        promises most with --update weights --variant sharp: alpha 0.5
+              --variant anytime, the default, is certain of about as much, and on most tables certifies far less error
 """
     )
 

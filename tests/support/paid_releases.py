@@ -32,6 +32,9 @@ class Unwatched:
     def read(self, count):
         pass
 
+    def certified(self, stage, records):
+        pass
+
     def finished(self, rounds, planned):
         pass
 

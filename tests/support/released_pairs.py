@@ -20,6 +20,9 @@ SIZES = {"a": 12, "b": 12, "c": 8, "d": 8, "e": 6, "f": 40, "g": 30}
 
 
 class Quiet:
+    def certified(self, stage, records):
+        pass
+
     def finished(self, rounds, planned):
         pass
 

@@ -33,6 +33,7 @@ from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.error_bars import WithErrorBars
 from dpqr.strategies.schedules.rounds import Rounds
+from dpqr.strategies.schedules.theory.anytime import Anytime
 from dpqr.strategies.schedules.theory.schedule import Theory
 from dpqr.strategies.updates.median import Median
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
@@ -96,6 +97,8 @@ class Unwatched:
     """Nobody looks at the rounds."""
 
     def finished(self, rounds: int, planned: int) -> None: ...
+
+    def certified(self, stage: int, records: float) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -188,6 +191,8 @@ def release_cases() -> Iterator[Case]:
     yield theory_case("add-remove", ADDED, signed)
     halving = Roles(distinguisher=Exponential(), check=Laplace(), update=Median(), accountant=Basic())
     yield theory_case("median", REPLACED, halving)
+    yield anytime_case("replace", REPLACED, theory)
+    yield anytime_case("add-remove", ADDED, signed)
     yield resumed_case(pure)
     yield certified_case(pure)
 
@@ -219,15 +224,28 @@ def certified_case(roles: Roles) -> Case:
 
 def theory_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
     """A few rounds at most on a query asked twice, whose gap is the stop test's threshold: it stops by a fair coin."""
+    plan = Theory(variant="sharp").plan(_asked_twice(unit), PrivacyBudget(Fraction(3)), roles)
+    what = f"a release by theory with its stop test, {roles.update.name}"
+    return _coin(f"release-theory-{name}", what, plan, (plan.stop and plan.stop.threshold) or Fraction(0))
+
+
+def anytime_case(name: str, unit: PrivacyUnit, roles: Roles) -> Case:
+    """The same in stages; the gap is the threshold of the first."""
+    plan = Anytime().plan(_asked_twice(unit), PrivacyBudget(Fraction(8)), roles)
+    what = f"a release by theory in stages, {roles.update.name}"
+    first = (plan.stop.stages if plan.stop else (Fraction(0),))[0]
+    return _coin(f"release-stages-{name}", what, plan, first * Fraction(3, 4) * RECORDS)
+
+
+def _coin(name: str, what: str, plan: Plan, gap: Fraction) -> Case:
+    pair = _crowd(plan.problem.unit, RECORDS // 2 + math.floor(gap))
+    return Case(name=name, what=what, pair=pair, trial=ReleaseTrial(plan=plan), brief=BRIEF)
+
+
+def _asked_twice(unit: PrivacyUnit) -> Problem:
     rows = Dense(np.array([[1, 0], [1, 0]]))
     block = QueryBlock(name="queries", factors=(Factor(axes=(0,), sizes=(2,), matrix=rows),))
-    problem = Problem(domain=_domain((2,)), workload=Workload((block,)), unit=unit, n=RECORDS)
-    plan = Theory(variant="sharp").plan(problem, PrivacyBudget(Fraction(3)), roles)
-    what = f"a release by theory with its stop test, {roles.update.name}"
-    trial = ReleaseTrial(plan=plan)
-    gap = math.floor(plan.stop.threshold if plan.stop else 0)
-    pair = _crowd(unit, RECORDS // 2 + gap)
-    return Case(name=f"release-theory-{name}", what=what, pair=pair, trial=trial, brief=BRIEF)
+    return Problem(domain=_domain((2,)), workload=Workload((block,)), unit=unit, n=RECORDS)
 
 
 def _in_rounds(unit: PrivacyUnit, budget: PrivacyBudget, roles: Roles, rounds: int) -> tuple[Pair, Plan]:

@@ -90,6 +90,7 @@ def plan_form(plan: Plan) -> dict[str, Any]:
             "level": _exact(level.value if level else None),
             "variant": level.variant if level else None,
             "threshold": _exact(plan.stop.threshold if plan.stop else None),
+            **({"stages": [_exact(alpha) for alpha in plan.stop.stages]} if plan.stop and plan.stop.stages else {}),
         },
         "seed": problem.seed,
         "budget": {"epsilon": _exact(plan.budget.epsilon), "delta": _exact(plan.budget.delta)},

@@ -19,7 +19,7 @@ from dpqr.io.outputs.document_parts import (
     rational,
     workload_part,
 )
-from dpqr.strategies.plan import Plan
+from dpqr.strategies.plan import Plan, StopTest
 
 PLAN_FORMAT = "plan/1"
 SEAL = "sha256"
@@ -121,5 +121,15 @@ def _schedule(plan: Plan) -> dict[str, Any]:
         "beta": None if stop is None and not plan.named("bounds") else rational(problem.beta),
         "level": None if problem.level is None else rational(problem.level.value),
         "variant": problem.level.variant if problem.level else None,
-        "threshold": None if stop is None else rational(stop.threshold),
+        "threshold": None if stop is None or stop.threshold is None else rational(stop.threshold),
+        **_stages(stop),
     }
+
+
+def _stages(stop: StopTest | None) -> dict[str, Any]:
+    """Of a loop in stages, its alphas, and the smallest that is certain; nothing for one fixed plan. There alpha is
+    what the user asked for, and level that of the last stage."""
+    if stop is None or not stop.stages:
+        return {}
+    certain = None if stop.certain is None else rational(stop.certain)
+    return {"stages": [rational(alpha) for alpha in stop.stages], "certain": certain}

@@ -128,6 +128,8 @@ class Plan(Part, frozen=True, kw_only=True):
     beta: Figure | UnsetType | None = UNSET
     level: Figure | UnsetType | None = UNSET
     threshold: Figure | UnsetType | None = UNSET
+    stages: tuple[Figure, ...] | UnsetType = UNSET
+    certain: Figure | UnsetType | None = UNSET
     variant: str | UnsetType | None = UNSET
     promise: str | UnsetType | None = UNSET
     error_bars: bool | UnsetType = UNSET

@@ -32,13 +32,15 @@ class Measured(Part, frozen=True, kw_only=True):
 
 class Round(Part, frozen=True, kw_only=True):
     """A step of the loop. choice: index among its candidates, null where there was no choice. charges: numbers of the
-    events that paid. law, measured: null where a crash has lost the draw."""
+    events that paid. law, measured: null where a crash has lost the draw. certified: where the stop test was met, the
+    records by which no answer of the workload was off then."""
 
     choice: Count | None
     charges: tuple[Count, ...]
     stopped: bool
     law: Law | None
     measured: tuple[Measured, ...] | None
+    certified: float | UnsetType = UNSET
 
 
 class Spent(Part, frozen=True, kw_only=True):

@@ -213,6 +213,7 @@ def _round(finished: Round) -> dict[str, Any]:
         "choice": finished.choice,
         "charges": list(finished.charges),
         "stopped": finished.stopped,
+        **({} if finished.bound is None else {"certified": finished.bound}),
         "law": None if measured is None else law_part(measured.law),
         "measured": None if measured is None else _measured(measured),
     }

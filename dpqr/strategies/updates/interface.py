@@ -93,6 +93,17 @@ class HeuristicBound(Protocol):
 
 
 @runtime_checkable
+class CarriedBound(Protocol):
+    """An update rule whose mistake bound rests on a potential that no update raises, at whatever level: its hypothesis
+    is carried from stage to stage of falling levels (`theory.anytime`)."""
+
+    def mistakes_carried(self, problem: Problem, level: Level, finest: Level) -> int | None:
+        """floor(P / d): P the potential's start, of a hypothesis started for `finest`; d the least that an update at
+        `level` or above takes from it; None: no bound is proved. Updates at several levels share one P."""
+        ...
+
+
+@runtime_checkable
 class DistinctRecordsBound(Protocol):
     """An update rule with a better mistake bound for tables without duplicate records."""
 

@@ -90,6 +90,15 @@ class Median:
         members = net_members(problem, net_records(problem, level))
         return members.bit_length() - 1 if members <= self.members else None
 
+    def mistakes_carried(self, problem: Problem, level: Level, finest: Level) -> int | None:
+        """floor(log2 of the size of the finest level's net), which serves at all levels above.
+
+        Proof: the net has a member m* whose answers all differ from the truth's by less than the finest level b. An
+        update at a level a >= b has f(x) <= f(D) - a where v < f(D), so f(m*) < f(x) + b <= f(D): m* stays, and every
+        update halves the others.
+        """
+        return self.mistakes(problem, finest)
+
     def expected_mistakes(self, problem: Problem, level: Level) -> int | None:
         """The same figure where a sample of the polytope replaces a net that is too large to be listed."""
         if problem.domain.size > self.cells or problem.n is None:

@@ -164,6 +164,11 @@ class MultiplicativeWeights:
         factor = Fraction(4) if level.variant == "printed" else Fraction(1, 2)
         return floor_of_log(problem.domain.size, factor / level.value**2)
 
+    def mistakes_carried(self, problem: Problem, level: Level, finest: Level) -> int | None:
+        """The same: KL(x/n || D) is at most log|X| at the start, and an update at any level b >= a lowers it by 2 b^2
+        (as printed b^2 / 4), at least as much as one at a. Between levels nothing moves."""
+        return self.mistakes(problem, level)
+
     def footprint(self, problem: Problem) -> Footprint:
         """Eight tensors of the model's size at the fit's peak, and the descent's memory of every measured answer.
 

@@ -75,6 +75,10 @@ class Perceptron:
         bound = Fraction(cells) if level.variant == "printed" else Fraction(cells - 1, 4)
         return math.floor(bound / level.value**2)
 
+    def mistakes_carried(self, problem: Problem, level: Level, finest: Level) -> int | None:
+        """The same: |D - x/n|^2 falls by 4 b^2/|X| (as printed b^2/|X|) in an update at level b >= a."""
+        return self.mistakes(problem, level)
+
     def mistakes_distinct(self, problem: Problem, level: Level) -> int | None:
         """|x/n|^2 is 1/n then: floor(|X|/(n a^2)) as printed, floor((|X|/n - 1)/(4 a^2)) in the sharp variant.
 

@@ -8,12 +8,12 @@ FAULTS = (
         ("problem.beta / (2 * plan.rounds)", "problem.beta / plan.rounds", "each of two tails takes all of beta"),
         ("problem.beta / (2 * plan.rounds)", "problem.beta / 2", "tails of the last round alone"),
         (
-            "(last.law.tail(float(gamma)) + 0.5) * float",
-            "last.law.tail(float(gamma)) * float",
+            "(tested.law.tail(float(gamma / answers)) + 0.5) * float",
+            "tested.law.tail(float(gamma / answers)) * float",
             "half a step of the query's grid is forgotten",
         ),
-        ("* float(last.blocks[0].scale)", "", "the tail is in grid steps and not in records"),
-        ("float(gap(last, outcome.hypothesis)) + tail", "tail", "the gap that was seen does not count"),
+        ("* float(tested.blocks[0].scale)", "", "the tail is in grid steps and not in records"),
+        ("float(gap(tested, hypothesis)) + tail", "tail", "the gap that was seen does not count"),
         ("(shortfall + 1) *", "shortfall *", "a step of the scores' grid is forgotten"),
         (
             " + (shortfall + 1) * float(candidates.grid)",
@@ -22,11 +22,25 @@ FAULTS = (
         ),
         ("(shortfall + 1) * float(candidates.grid)", "(shortfall + 1)", "scores are taken to be in records"),
         ("        records=records,", "        records=float(problem.n or 0),", "every bound is the constant n"),
-        ("not outcome.transcript.stopped or ", "", "a run that nothing stopped is certified"),
-        ("measurements[-1]", "measurements[0]", "the first measurement stands for the one that stopped"),
-        ("1 - Fraction(problem.beta)", "1 - Fraction(problem.beta) / 2", "more is promised than was planned"),
+        ("step.gamma or problem.beta", "problem.beta", "a stage's certificate at the tails of planned rounds"),
+        ("gamma / answers", "gamma", "each answer of a block takes all of the block's part of beta"),
+        ("min(transcript.bounds)", "max(transcript.bounds)", "the worst certificate is shown"),
+        ("1 - Fraction(plan.problem.beta)", "1 - Fraction(plan.problem.beta) / 2", "more is promised than was planned"),
         ("candidates.sensitivity(problem.unit), select", "1, select", "all scores are taken to move by 1"),
         ("len(candidates), candidates", "1, candidates", "one candidate"),
+    ),
+    *planted_in(
+        "construction/consistent.py",
+        ("if sure < stage.clear or", "if", "what does not contradict updates"),
+        ("gap(single, hypothesis) - noise", "gap(single, hypothesis)", "an answer's noise is not taken off"),
+        ("| {block.name: newest}", "", "a newer answer of a block is left out"),
+        (
+            "value=sure / problem.n) if stage.exact and problem.n",
+            "value=sure / problem.n) if problem.n",
+            "a level above the gap that is sure",
+        ),
+        ("apart.argmax()", "apart.argmin()", "the stop test looks at the nearest answer"),
+        ("row : row + 1]", "row - 1 : row]", "another row's answer"),
     ),
     *planted_in(
         "construction/draws.py",
@@ -71,8 +85,28 @@ FAULTS = (
         "construction/loop.py",
         ("        if finished.stopped:\n            break\n", "", "the hypothesis is updated after the stop"),
         (
-            "            hypothesis = started(rule, problem)\n        finished",
-            "        finished",
+            "if stopped else None,\n        expected",
+            "if True else None,\n        expected",
+            "what did not stop is certified",
+        ),
+        (
+            "certified = hypothesis if finished.bound ==",
+            "certified = hypothesis if finished.bound !=",
+            "another D is kept",
+        ),
+        (
+            "hypothesis=certified or hypothesis, transcript=transcript)",
+            "hypothesis=hypothesis, transcript=transcript)",
+            "a hypothesis that no certificate speaks of is released",
+        ),
+        (
+            "tested = furthest(drawn.value, hypothesis) if step.stage else",
+            "tested =",
+            "the sum of a block's errors is tested",
+        ),
+        (
+            "n=step.records)\n            hypothesis = started(rule, problem)\n        finished",
+            "n=step.records)\n        finished",
             "no new start once the number of records is known",
         ),
         (
@@ -93,8 +127,8 @@ FAULTS = (
             "the stop test is not made",
         ),
         (
-            "hypothesis=hypothesis, transcript=transcript, exhausted=True",
-            "hypothesis=hypothesis, transcript=transcript",
+            "Outcome(hypothesis=hypothesis, transcript=transcript, exhausted=True)",
+            "Outcome(hypothesis=hypothesis, transcript=transcript)",
             "a rule that ran out is not told",
         ),
         (
@@ -156,7 +190,7 @@ FAULTS = (
     *planted_in(
         "construction/loop.py",
         (
-            "certified = outcome.transcript.stopped and not plan.problem.unit.rows_public",
+            "certified = outcome.transcript.bounds and not plan.problem.unit.rows_public",
             "certified = False",
             "answers that a certificate speaks of are moved",
         ),

@@ -13,10 +13,11 @@ from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.io.journal.fingerprints import plan_digest
 from dpqr.io.outputs.plan_document import plan_document
 from dpqr.io.outputs.record import document_text
-from dpqr.io.outputs.release_document import release_document
+from dpqr.io.outputs.release_document import _round, release_document
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.plan import Phase, Plan, StopTest
 from dpqr.strategies.problem import Level, Problem
+from dpqr.strategies.transcript import Round
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Identity
 from dpqr.workload.partition import Merged
@@ -105,7 +106,7 @@ def test_every_field_of_a_plan_and_of_a_problem_has_its_place():
         *("error_bars", "inputs"),
     }
     assert {field.name for field in fields(Phase)} == {"noun", "count", "price", "events", "blocks", "single"}
-    assert {field.name for field in fields(StopTest)} == {"threshold", "promise"}
+    assert {field.name for field in fields(StopTest)} == {"threshold", "promise", "stages", "certain", "paper"}
     assert {field.name for field in fields(Problem)} == {
         *("domain", "workload", "unit", "n", "most", "persons", "alpha", "beta", "level", "seed"),
     }
@@ -125,6 +126,21 @@ def test_a_theory_plan_states_its_accuracy(plan):
     assert document["variant"] == "sharp"
     assert document["threshold"] == {"exact": "150", "float": 150.0}
     assert document["price"]["opening"] is None
+
+
+def test_a_plan_in_stages_states_their_alphas_and_what_is_certain(plan):
+    stages = (Fraction(1, 2), Fraction(2, 5))
+    for certain, stated in ((None, None), (stages[0], {"exact": "1/2", "float": 0.5})):
+        stop = StopTest(threshold=None, promise="proved", stages=stages, certain=certain, paper=stages[1])
+        document = plan_document(replace(plan, stop=stop))
+        assert [alpha["exact"] for alpha in document["stages"]] == ["1/2", "2/5"]
+        assert (document["certain"], document["threshold"]) == (stated, None)
+    assert not {"stages", "certain"} & set(plan_document(plan))
+
+
+def test_a_stop_is_recorded_with_what_it_certifies(plan):
+    measured = Round(choice=0, measurement=None, charges=(0, 1), stopped=True, bound=12.5)
+    assert [_round(replace(measured, bound=bound)).get("certified") for bound in (None, 12.5)] == [None, 12.5]
 
 
 def test_prices_in_rho_and_approximate_budgets(plan):

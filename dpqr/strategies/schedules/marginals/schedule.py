@@ -167,7 +167,8 @@ class Marginals:
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
-        return plan.asked_columns
+        """With all columns, where a count may decide for one table of them."""
+        return (*plan.asked_columns, whole_table(plan.problem).axes) if counts_records(plan) else plan.asked_columns
 
     def start(self, plan: Plan) -> MarginalsState:
         return Counting(plan=plan) if counts_records(plan) else Opening(plan=plan)

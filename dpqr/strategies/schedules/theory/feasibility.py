@@ -12,9 +12,8 @@ from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Promise, Roles
 from dpqr.strategies.problem import Level, Problem, Variant
+from dpqr.strategies.schedules.theory.tails import Tails
 from dpqr.strategies.updates.interface import HeuristicBound
-from dpqr.workload.block import QueryBlock
-from dpqr.workload.sensitivity import Norm, sensitivity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,16 +29,19 @@ LARGEST = Fraction(TUNING.grid - 1, TUNING.grid)
 """The largest alpha that is tried."""
 
 
-TOTAL = QueryBlock(name="number of records")
-"""Bought first where it is private; see `Theory`."""
+def level_share(problem: Problem, variant: Variant) -> Fraction:
+    """a / alpha: 1/2 as printed; in the sharp variant 5/8, the whole gap of an update, where the number of records that
+    answers are scaled to is the table's. A declared or a bought one takes up to alpha / 8 of that gap."""
+    known = problem.n is not None and problem.unit.rows_public
+    return Fraction(5, 8) if variant == "sharp" and known else Fraction(1, 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feasibility:
     """One planning question: which alpha is feasible?
 
-    n: what alpha is a fraction of. rows: one query for every noise that a check may draw: of thousands of blocks most
-    have the same. Where the number of records is bought (problem.n is None), its count is one of them.
+    n: what alpha is a fraction of. tails: of single queries. Where the number of records is bought (problem.n is None),
+    its count is one of them.
     """
 
     problem: Problem
@@ -47,8 +49,7 @@ class Feasibility:
     roles: Roles
     variant: Variant
     n: int
-    candidates: QueryCandidates
-    rows: tuple[QueryBlock, ...]
+    tails: Tails
 
     @classmethod
     def of(cls, problem: Problem, budget: PrivacyBudget, roles: Roles, *, variant: Variant, n: int) -> Feasibility:
@@ -58,12 +59,13 @@ class Feasibility:
             roles=roles,
             variant=variant,
             n=n,
-            candidates=QueryCandidates(blocks=problem.workload.blocks),
-            rows=_unlike_rows(problem),
+            tails=Tails.of(
+                roles, problem.unit, QueryCandidates(blocks=problem.workload.blocks), counted=problem.n is None
+            ),
         )
 
     def rounds(self, alpha: Fraction) -> int:
-        """T0 = floor(T(alpha / 2)), at least one: proved, or else the rule's heuristic figure."""
+        """T0 = floor(T(a)), at least one: proved, or else the rule's heuristic figure."""
         bound = self._proved(alpha)
         if bound is None:
             bound = self._expected(alpha)
@@ -82,17 +84,17 @@ class Feasibility:
         rule = self.roles.update
         if self.promise(alpha) != "heuristic" or not isinstance(rule, HeuristicBound):
             return ()
-        return (rule.caution(self.problem, self._level(alpha)),)
+        return (rule.caution(self.problem, self.level(alpha)),)
 
     def _proved(self, alpha: Fraction) -> int | None:
-        return self.roles.update.mistakes(self.problem, self._level(alpha))
+        return self.roles.update.mistakes(self.problem, self.level(alpha))
 
     def _expected(self, alpha: Fraction) -> int | None:
         rule = self.roles.update
-        return rule.expected_mistakes(self.problem, self._level(alpha)) if isinstance(rule, HeuristicBound) else None
+        return rule.expected_mistakes(self.problem, self.level(alpha)) if isinstance(rule, HeuristicBound) else None
 
-    def _level(self, alpha: Fraction) -> Level:
-        return Level(value=alpha / 2, variant=self.variant)
+    def level(self, alpha: Fraction) -> Level:
+        return Level(value=alpha * level_share(self.problem, self.variant), variant=self.variant)
 
     def prices(self, rounds: int) -> tuple[Price, Price]:
         """Equal eps0 for selection and check, as printed: under rho that is 1/8 against 1/2, shares of 1 to 4. A count
@@ -106,23 +108,13 @@ class Feasibility:
     def needed(self, alpha: Fraction) -> float:
         """The accuracy that T0(alpha) rounds can promise: 8 times the larger of noise tail and selection shortfall.
 
-        The hypothesis' answers are rounded before they are compared: for the check to the query's own grid, whose
-        half step joins the noise tail, and for the scores to the common grid, which moves two scores by half a step
-        each. So a stop means error <= 3/4 + 1/8 + 1/8, and an update a true gap of at least 5 alpha / 8, as printed.
-        The count of the records, where it is bought, is off by its tail, or by 1 where it is clipped to 1.
+        So a stop means error <= 3/4 + 1/8 + 1/8, and an update a true gap of at least 5 alpha / 8, as printed. The
+        count of the records, where it is bought, is off by its tail, or by 1 where it is clipped to 1.
         """
         rounds, bought = self.rounds(alpha), self.problem.n is None
         select, measure = self.prices(rounds)
         gamma = self.problem.beta / (2 * rounds + bought)
-        unit, grid = self.problem.unit, self.candidates.grid
-        shortfall = self.roles.distinguisher.shortfall(
-            len(self.candidates), self.candidates.sensitivity(unit), select, gamma
-        )
-        tails = [
-            (self.roles.check.law((row,), unit, measure).tail(float(gamma)) + 0.5) * float(row.scale)
-            for row in self.rows
-        ]
-        return 8 * max((shortfall + 1) * float(grid), float(bought), *tails) / self.n
+        return 8 * max(self.tails.shortfall(select, gamma), float(bought), self.tails.noise(measure, gamma)) / self.n
 
     def feasible(self, alpha: Fraction) -> bool:
         """Not where the promise is worse than alpha, nor where so many rounds need more noise than a sampler offers."""
@@ -185,13 +177,3 @@ class Feasibility:
             "the bound of --schedule theory is vacuous here (alpha >= 1: n is too small for this budget and "
             "workload); use --schedule rounds"
         )
-
-
-def _unlike_rows(problem: Problem) -> tuple[QueryBlock, ...]:
-    """The largest row of the blocks for every sensitivity and grid: thousands of blocks have the same noise, and a row
-    of a block that is smaller than its largest has less."""
-    counted = (TOTAL,) if problem.n is None else ()
-    found: dict[tuple[int, Fraction], QueryBlock] = {}
-    for row in (*counted, *(block.largest_row for block in problem.workload.blocks)):
-        found.setdefault((sensitivity((row,), Norm.LARGEST, problem.unit), row.scale), row)
-    return tuple(found.values())

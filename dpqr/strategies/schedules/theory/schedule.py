@@ -1,9 +1,9 @@
-"""Theory: the source's loop on single queries, as printed, with its constants from the accountant.
+"""Theory: the source's loop on single queries as one fixed plan, with its constants from the accountant.
 
 References:
-    Dwork and Roth 2014, section 5.2, Theorem 5.6, with the loop's U at level alpha / 2. Theorem 5.7's closed form for
-    alpha is not used: substituting eps0 = eps / (2 T) gives 32 T(...) and not its 8 T(...), and T depends on alpha, so
-    alpha is found as a fixed point (`theory.feasibility`).
+    Dwork and Roth 2014, section 5.2, Theorem 5.6; as printed, the loop's U is at level alpha / 2. Theorem 5.7's closed
+    form for alpha is not used: substituting eps0 = eps / (2 T) gives 32 T(...) and not its 8 T(...), and T depends on
+    alpha, so alpha is found as a fixed point (`theory.feasibility`).
 """
 
 from __future__ import annotations
@@ -17,18 +17,20 @@ from dpqr.errors import InfeasiblePlan
 from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.candidates import QueryCandidates
 from dpqr.strategies.plan import Plan, Roles, StopTest
-from dpqr.strategies.problem import Level, Problem, Variant
+from dpqr.strategies.problem import Problem, Variant
 from dpqr.strategies.schedules.drafts import dearest_row, forecast_row, opening_phase, proved, round_phases
 from dpqr.strategies.schedules.states import Progress
-from dpqr.strategies.schedules.theory.feasibility import TOTAL, Feasibility
+from dpqr.strategies.schedules.theory.feasibility import Feasibility
+from dpqr.strategies.schedules.theory.tails import TOTAL, require_fractions
 from dpqr.strategies.transcript import Round, Step
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Theory:
-    """At most T0 = floor(T(alpha / 2)) rounds of one query each, with a stop test at 3 alpha / 4.
+    """At most T0 = floor(T(a)) rounds of one query each, with a stop test at 3 alpha / 4.
 
-    variant: whose constants the update rule uses (Level). The guarantee is that of the whole
+    variant: whose constants the update rule uses (Level). a = alpha / 2 as printed; `sharp` takes the whole gap of an
+    update, a = 5 alpha / 8 (`level_share`). The guarantee is that of the whole
     schedule, wherever it stops.
     Guarantee: with probability 1 - beta the largest error over the workload is at most alpha n records. n is the public
     number of records, or the declared n0.
@@ -68,7 +70,7 @@ class Theory:
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
         n = _declared(problem)
-        _require_fractions(problem)
+        require_fractions(problem)
         case = Feasibility.of(problem, budget, roles, variant=self.variant, n=n)
         alpha = case.chosen()
         rounds = case.rounds(alpha)
@@ -79,7 +81,7 @@ class Theory:
             *round_phases(roles, problem.unit, dearest_row(problem), rounds, (select, measure), single=True),
         )
         return Plan(
-            problem=replace(problem, alpha=alpha, level=Level(value=alpha / 2, variant=self.variant)),
+            problem=replace(problem, alpha=alpha, level=case.level(alpha)),
             budget=budget,
             roles=roles,
             schedule=self,
@@ -130,17 +132,6 @@ def _declared(problem: Problem) -> int:
             "give --neighbours replace --n N (public n), or --n N0 (a declared n0) under add-remove"
         )
     return declared
-
-
-def _require_fractions(problem: Problem) -> None:
-    """The source's queries map a record to [0, 1]."""
-    for block in problem.workload.blocks:
-        negative = any(factor.matrix.smallest < 0 for factor in block.factors)
-        if negative or block.largest_coefficient * block.scale > 1:
-            raise InfeasiblePlan(
-                f"query {block.name!r} has coefficients outside [0, 1], which --schedule theory needs; "
-                "leave it out or use --schedule rounds"
-            )
 
 
 def _notes(problem: Problem, alpha: Fraction) -> tuple[str, ...]:
