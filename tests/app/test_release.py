@@ -17,7 +17,7 @@ from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.basic import Basic
 
 SOURCE = TableSource(paths=("table.csv",))
-REQUEST = PlanRequest(queries="q.json", epsilon="1")
+REQUEST = PlanRequest(queries="q.json", epsilon="1", schedule="rounds")
 STEPS = (
     "plan_with_documents",
     "require_sampleable",

@@ -35,14 +35,14 @@ def test_a_release_says_who_paid(paid):
 
 
 def test_an_exhausted_budget_ends_with_4_and_the_largest_request_that_fits(paid):
-    paid.release("--dataset", "survey", eps="2.5")
+    paid.release("--dataset", "survey", "--schedule", "rounds", eps="2.5")
     ended = paid.release("--dataset", "survey")
     assert (ended.code, ended.out) == (4, "")
     assert ended.err == (
         "dpqr: dataset 'survey': asked epsilon 1, spent 2.5 of 3, left 0.5\n"
         "the largest request that fits is epsilon 0.5, as in --eps 0.5\n"
     )
-    assert paid.release("--dataset", "survey", eps="0.5").code == 0
+    assert paid.release("--dataset", "survey", "--schedule", "rounds", eps="0.5").code == 0
     assert spent(paid) == "3"
 
 
@@ -146,14 +146,14 @@ def test_a_damaged_ledger_ends_with_7(paid):
 
 def test_a_killed_release_is_continued(paid):
     path = paid.path
-    begun = killed_at(path, (SqliteLedger, "begin", 3, False), rounds=None, no_count_dropped=False)
+    begun = killed_at(path, (SqliteLedger, "begin", 3, False), schedule="rounds", rounds=None, no_count_dropped=False)
     assert begun == 9
     assert paid.release("--dataset", "survey", "--out", "out").err.splitlines() == [
         "dpqr: a killed release to that --out is paid and waits: --resume continues it",
         f"to give it up, remove {transcript(path)}; its price stays spent",
     ]
     before = [json.loads(line)["value"] for line in transcript(path).read_text().splitlines()[2:]]
-    ended = paid.release("--dataset", "survey", "--out", "out", "--resume")
+    ended = paid.release("--dataset", "survey", "--schedule", "rounds", "--out", "out", "--resume")
     assert ended.code == 0, ended.err
     document = json.loads((path / "out" / "release.json").read_text())
     first, *others = before

@@ -197,7 +197,7 @@ def test_a_dry_run_opens_nothing(desk, monkeypatch):
     monkeypatch.setattr("dpqr.app.release.check_table", lambda *_: pytest.fail("the table was looked at"))
     monkeypatch.setattr("dpqr.app.release.load_table", lambda *_, **__: pytest.fail("the table was read"))
     for data in ("nowhere.csv", "table.csv", "-"):
-        ended = desk.release("--dry-run", data=data)
+        ended = desk.release("--dry-run", "--schedule", "rounds", data=data)
         assert (ended.code, ended.err) == (0, "")
         assert ended.out == PLAN
     assert desk.everything() == {"table.csv", "q.json"}
@@ -239,7 +239,8 @@ def test_notes_reach_plan_receipt_and_record(desk):
     domain = {"malformed": "fail", "fields": [dict(field) for field in QUERIES["domain"]["fields"]]}
     domain["fields"][2]["dpqr"] = {**domain["fields"][2]["dpqr"], "null": "fail"}
     desk.write(q__json={"domain": domain, "queries": [{"sum": "income"}]})
-    options = ("--neighbours", "replace", "--n", "5", "--delta", "0.05", "--accountant", "basic")
+    replaced = ("--neighbours", "replace", "--n", "5", "--delta", "0.05", "--accountant", "basic")
+    options = (*replaced, "--schedule", "rounds")
     notes = desk.release("--dry-run", "--json", *options).json["notes"]
     assert notes == [
         "sum(income): counts each record with its bin's midpoint: an error of at most 100 a record within the bounds",
@@ -257,7 +258,7 @@ def test_notes_reach_plan_receipt_and_record(desk):
 
 
 def test_progress_in_json_lines(desk):
-    ended = desk.release("--progress", "json", "--out", "out")
+    ended = desk.release("--progress", "json", "--schedule", "rounds", "--out", "out")
     events = [json.loads(line) for line in ended.err.splitlines()]
     assert events[:-1] == [
         *({"event": "read", "percent": percent} for percent in range(0, 101, 10)),

@@ -46,7 +46,7 @@ def test_answers_in_json_have_all_digits(released):
     table = csv.read_csv(released.path / "out/answers.csv")
     assert [answer["estimate"] for answer in answers] == table["estimate"].to_pylist()[:10]
     assert [answer["error"] for answer in answers] == table["error"].to_pylist()[:10]
-    assert [answer["basis"] for answer in answers] == table["basis"].to_pylist()[:10] == ["measured"] * 10
+    assert [answer["basis"] for answer in answers] == table["basis"].to_pylist()[:10]
     assert [answer["lower"] for answer in answers] == table["lower"].to_pylist()[:10]
     assert len(released.run("show", "out", "--query", QUERY, "--json", "--rows", "2").json) == 2
 

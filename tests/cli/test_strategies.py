@@ -189,7 +189,7 @@ def test_a_foreign_update_rule_runs_by_trust_only_and_is_named(foreign):
 
 
 def test_whose_word_a_mistake_bound_is(foreign):
-    theory = ("--schedule", "theory", "--n", "10000000", "--dry-run", "--json")
+    theory = ("--schedule", "theory", "--variant", "sharp", "--n", "10000000", "--dry-run", "--json")
     plan = foreign.release(*theory, "--update", "hedge", "--trust", "hedge")
     assert plan.code == 0, plan.err
     says = "the mistake bound of 'hedge' is as stated by fake-rules 1.5, not proved here: "

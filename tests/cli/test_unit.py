@@ -41,7 +41,7 @@ def test_each_person_counts_up_to_the_bound_and_nobodys_rows_do_not(people) -> N
 
 
 def test_the_record_states_the_unit_and_pays_for_it(people) -> None:
-    document = people.release("--json", *UNIT).json
+    document = people.release("--json", "--schedule", "rounds", *UNIT).json
     words = (
         "one person (column 'who') with all their rows added or removed (the number of persons is private); "
         "at most 2 rows of each are used"
@@ -50,7 +50,7 @@ def test_the_record_states_the_unit_and_pays_for_it(people) -> None:
     assert words in document["guarantee"]
     unit = {"neighbours": "add-remove", "column": "who", "max_rows": 2, "counts": None, "words": words}
     assert document["plan"]["unit"] == unit
-    rows = people.release("--json", "--no-count-dropped").json
+    rows = people.release("--json", "--schedule", "rounds", "--no-count-dropped").json
     doubled = [2 * event["sensitivity"] for event in rows["events"]]
     assert [event["sensitivity"] for event in document["events"]] == doubled
 

@@ -27,6 +27,7 @@ from dpqr.strategies.plan import Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.ordered.schedule import Ordered
 from dpqr.strategies.schedules.ordered.sequence import groups
+from dpqr.strategies.schedules.ordered.tuning import TUNING
 from dpqr.strategies.updates.bucket_least_squares import BucketLeastSquares
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, IntMatrix, Prefix
@@ -36,6 +37,10 @@ from dpqr.workload.workload import Workload
 CELLS = 8
 WIDEST = 4 * CELLS
 """Answers of one measurement, at most: a tree has fewer than twice as many rows as cells, other designs fewer."""
+
+
+DRAWS = 1 + len(TUNING.recounts) + 3
+"""Measurements of a release of ordered columns, at most: the records, a first look, boxes, and what is answered from."""
 
 
 def rounds_shown(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> Shown:
@@ -94,7 +99,7 @@ def ordered_case(name: str, budget: PrivacyBudget) -> Case:
         name=f"release-ordered-{name}",
         what=f"a release of ordered cells by a paid count, {plan.roles.check.name} (a tenth of the runs)",
         pair=(records((CELLS,), here), records((CELLS,), {**here, (0,): 1})),
-        trial=PlannedTrial(plan=plan, shown=partial(rounds_shown, 4, WIDEST)),
+        trial=PlannedTrial(plan=plan, shown=partial(rounds_shown, DRAWS, WIDEST)),
         work=WORK,
     )
 
@@ -116,8 +121,7 @@ def buckets_shown(plan: Plan, outcome: Outcome) -> Shown:
     block = plan.problem.workload.blocks[0]
     released = [numbers(one) for one in outcome.transcript.measurements]
     measured = [number for one in released for number in (*one, *(ABSENT,) * (WIDEST - len(one)))]
-    planned = (len(plan.opening) + len(plan.named("stage"))) * WIDEST
-    measured += [ABSENT] * (planned - len(measured))
+    measured += [ABSENT] * (DRAWS * WIDEST - len(measured))
     answers = np.rint(outcome.hypothesis.answer(block)).astype(np.int64)
     return _buckets(outcome.transcript.measurements[-1].blocks[0]), tuple(measured), tuple(answers.tolist())
 

@@ -73,14 +73,14 @@ class Seen:
     """All that somebody sees who may ask, and read what is left behind; but for paid outputs.
 
     ended: code, stdout and stderr of every command. files: mode, size and content by name. ledger: its entries and
-    balances in words. paid: what every reservation cost in the end. refunds: what was given back to runs that did not
-    end with a release.
+    balances in words. reserved: the cost of every reservation, of which a release may give back what it has not drawn.
+    refunds: what was given back to runs that did not end with a release.
     """
 
     ended: tuple[tuple[int, str, str], ...]
     files: dict[str, tuple[int, int, bytes]]
     ledger: tuple[str, ...]
-    paid: tuple[str, ...]
+    reserved: tuple[str, ...]
     refunds: tuple[str, ...]
 
     @property
@@ -137,7 +137,7 @@ def _file(path: Path) -> tuple[int, int, bytes]:
 def _ledger(desk: Desk, attempt: Attempt) -> dict[str, tuple[str, ...]]:
     """Entries, balance, history and size of the ledger, and what it has refunded."""
     if attempt.budget is None:
-        return {"ledger": (), "paid": (), "refunds": ()}
+        return {"ledger": (), "reserved": (), "refunds": ()}
     shown = [desk.run("budget", *words, *LEDGER).out for words in (("export",), ("show", "survey"), ("history",))]
     entries = [json.loads(line)["entry"] for line in shown[0].splitlines()]
     reserved = {entry["number"]: entry["cost"] for entry in entries if entry["entry"] == "reserve"}
@@ -147,6 +147,5 @@ def _ledger(desk: Desk, attempt: Attempt) -> dict[str, tuple[str, ...]]:
         for number, entry in settled.items()
         if entry["note"] != "released" and entry["cost"] != reserved[number]
     )
-    paid = tuple(settled[number]["cost"] if number in settled else cost for number, cost in reserved.items())
     size = str((desk.path / "l.sqlite").stat().st_size)
-    return {"ledger": (*map(_masked, shown), size), "paid": paid, "refunds": refunds}
+    return {"ledger": (*map(_masked, shown), size), "reserved": tuple(reserved.values()), "refunds": refunds}

@@ -63,8 +63,8 @@ class Trial:
         refunds = [refund for each in self.found for refund in each.refunds]
         if refunds:
             return f"refunded ({refunds[0]}), {self.difference}"
-        if len({each.paid for each in self.found}) > 1:
-            return f"not paid alike, {self.difference}"
+        if len({each.reserved for each in self.found}) > 1:
+            return f"not reserved alike, {self.difference}"
         return None
 
     def _unannounced(self, bit: str) -> str | None:

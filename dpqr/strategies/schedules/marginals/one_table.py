@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpqr.privacy.budget import Price
 from dpqr.strategies.plan import Phase, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL
@@ -47,13 +48,17 @@ def first_marginals(plan: Plan) -> Phase:
     return phase
 
 
-def remaining(plan: Plan) -> BudgetAllocation:
-    """The budget of a search, less the price of the count of the records."""
+def left(plan: Plan) -> Price:
+    """The budget of a search, less the price of the count of the records: exact."""
     whole = plan.price("search")
     assert whole is not None, "a plan with rounds states what its search may cost"
+    return whole.times(1 - TUNING.count) if counts_records(plan) else whole
+
+
+def remaining(plan: Plan) -> BudgetAllocation:
+    """What is left after the count of the records, to be shared out."""
     single = first_marginals(plan).blocks[0][0]
-    left = whole.times(1 - TUNING.count) if counts_records(plan) else whole
-    return BudgetAllocation.of(plan.roles, plan.problem.unit, single, left)
+    return BudgetAllocation.of(plan.roles, plan.problem.unit, single, left(plan))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

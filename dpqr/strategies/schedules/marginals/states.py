@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.gap import NOISE
-from dpqr.strategies.schedules.marginals.one_table import count_forecasts, first_marginals, remaining, whole_table
+from dpqr.strategies.schedules.marginals.one_table import count_forecasts, first_marginals, left, whole_table
 from dpqr.strategies.schedules.marginals.remeasurement import explored
 from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
 from dpqr.strategies.transcript import Round, Step
@@ -47,8 +47,7 @@ class LastTable:
     def step(self) -> Step | None:
         if self.done:
             return None
-        price = remaining(self.plan).price(1.0)
-        return Step(candidates=(whole_table(self.plan.problem),), select=None, measure=price)
+        return Step(candidates=(whole_table(self.plan.problem),), select=None, measure=left(self.plan))
 
     def after(self, finished: Round) -> MarginalsState:
         return replace(self, done=True)

@@ -168,7 +168,11 @@ class Anytime:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """Raises: InfeasiblePlan where no stage can be paid, or none at the stated alpha; for a query not in [0, 1]."""
+        """One phase for all stages, and the plan states what they may cost together.
+
+        Raises:
+            InfeasiblePlan: no stage can be paid, or none at the stated alpha; a query's coefficients lie outside [0, 1].
+        """
         require_fractions(problem)
         known = problem.n or problem.most
         stages = Stages.of(problem, budget, roles, known or ASSUMED)

@@ -1,7 +1,7 @@
 """Audited releases in buckets: neighbours, columns, and what varies."""
 
 from dpqr.audit.cases.releases import ABSENT
-from dpqr.audit.cases.schedules import CELLS, WIDEST, partition_cases
+from dpqr.audit.cases.schedules import CELLS, DRAWS, WIDEST, partition_cases
 from dpqr.noise.source import SeededNoise
 
 (CASE,) = partition_cases()
@@ -18,7 +18,7 @@ def test_buckets_measurements_and_answers_are_looked_at() -> None:
     assert len(plan.named("stage")) == 3
     assert seen.context.shape == (60, CELLS)
     assert len({tuple(buckets) for buckets in seen.context.tolist()}) > 3
-    assert seen.measured.shape == (60, 4 * WIDEST)
+    assert seen.measured.shape == (60, DRAWS * WIDEST)
     assert (seen.measured[:, 0] != ABSENT).all()
     assert seen.derived.shape == (60, CELLS)
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.privacy.budget import Price
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation, LastMeasurements
 from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.interactions import Interactions
@@ -24,7 +25,9 @@ def last(sizes, deviation=5.0, unit=None, measured=None, pure=False):
     pairs = tuple(_marginal(sizes, *axes) for axes in combinations(range(len(sizes)), 2))
     counts = {axis: np.full(size, RECORDS / size) for axis, size in enumerate(sizes)}
     errors = ExpectedError.of((*pairs, *singles), counts)
-    budget = BudgetAllocation(whole=Price(epsilon=Fraction(1)) if pure else Price(rho=Fraction(1)), deviation=deviation, pure=pure)
+    budget = BudgetAllocation(
+        whole=Price(epsilon=Fraction(1)) if pure else Price(rho=Fraction(1)), deviation=deviation, pure=pure
+    )
     spent = (0.1 / len(sizes),) * len(sizes)
     split = LastMeasurements(singles=singles, spent=spent, asked=pairs, errors=errors, budget=budget)
     direct = split.split(pairs if measured is None else measured(pairs), 0.5)
