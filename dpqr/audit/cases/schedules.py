@@ -40,7 +40,7 @@ WIDEST = 4 * CELLS
 
 
 DRAWS = 1 + len(TUNING.recounts) + 3
-"""Measurements of a release of ordered columns, at most: the records, a first look, boxes, and what is answered from."""
+"""Measurements of a release of ordered columns, at most: records, a first look, boxes, and what answers rest on."""
 
 
 def rounds_shown(rounds: int, widest: int, plan: Plan, outcome: Outcome) -> Shown:

@@ -171,7 +171,7 @@ class Anytime:
         """One phase for all stages, and the plan states what they may cost together.
 
         Raises:
-            InfeasiblePlan: no stage can be paid, or none at the stated alpha; a query's coefficients lie outside [0, 1].
+            InfeasiblePlan: no stage can be paid, or none at the stated alpha; a coefficient lies outside [0, 1].
         """
         require_fractions(problem)
         known = problem.n or problem.most
