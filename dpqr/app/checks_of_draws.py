@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dpqr import __version__
 from dpqr.app.evidence import Evidence, NotChecked
 from dpqr.app.locked_plan import SPOKEN
-from dpqr.errors import GoalMissed
+from dpqr.errors import DpqrError, GoalMissed
 from dpqr.io.outputs.document_parts import versions_part
 from dpqr.io.outputs.plan_document import plan_document, sealed
 from dpqr.io.outputs.release_files import SYNTHETIC
@@ -19,12 +19,15 @@ STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan"
 
 def plan(evidence: Evidence) -> str:
     """The documents and options of the record give its plan; what a locked plan says beside, nothing gives again."""
-    kept, planned = evidence.document["plan"], plan_document(evidence.plan)
+    kept = evidence.document["plan"]
     if sealed(kept) != kept:
         raise GoalMissed("the plan in the record is not what its seal was made of")
-    made = {name: part for name, part in planned.items() if name not in SPOKEN}
-    found = _repeated(evidence, lambda: same_documents({name: kept.get(name) for name in made}, made, "$.plan"))
-    return f"the request in the record gives it; {found.words('values')}"
+
+    def compared() -> Sameness:
+        made = {name: part for name, part in plan_document(evidence.plan).items() if name not in SPOKEN}
+        return same_documents({name: kept.get(name) for name in made}, made, "$.plan")
+
+    return f"the request in the record gives it; {_repeated(evidence, compared).words('values')}"
 
 
 def draws(evidence: Evidence) -> str:
@@ -37,8 +40,11 @@ def draws(evidence: Evidence) -> str:
 def statements(evidence: Evidence) -> str:
     """What the record says beside plan and draws: guarantee, prices, receipt, certificate, warnings."""
     kept = {name: part for name, part in evidence.document.items() if name not in STATED}
-    made = {name: part for name, part in evidence.made[1].items() if name not in STATED}
-    return _same(evidence, lambda: same_documents(kept, made)).words("values")
+
+    def compared() -> Sameness:
+        return same_documents(kept, {name: part for name, part in evidence.made[1].items() if name not in STATED})
+
+    return _same(evidence, compared).words("values")
 
 
 def answers(evidence: Evidence) -> str:
@@ -90,7 +96,7 @@ def _repeated(evidence: Evidence, compare: Callable[[], Sameness]) -> Sameness:
     made_by = evidence.record.version
     try:
         return compare()
-    except GoalMissed as mismatch:
+    except DpqrError as mismatch:
         if made_by == __version__:
             raise
         raise NotChecked(

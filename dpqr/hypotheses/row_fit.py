@@ -77,8 +77,8 @@ def _flat(table: FloatArray) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """share, least_gain: set by `python tests/benchmarks/marginals/rows.py --half set`; figures:
-    tests/benchmarks/RESULTS.md, "Synthetic rows". The others are limits of time.
+    """share, least_gain: set on four made-up tables of neither half; figures on the reporting half: `python
+    tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows". The others are limits of time.
     """
 
     share: float = 0.5  # part of the records that the table of largest error needs moved, which a sweep may move
