@@ -42,7 +42,7 @@ NUMBER = 8
 
 SIZES_SHOWN = 6
 
-MARGINALS = "--schedule auto: marginals, for a fit to them leaves less error than measuring these queries would"
+MARGINALS = "--schedule auto: marginals, for a fit to them leaves less error than these queries measured by themselves"
 
 UNPAID = ("free", "none")
 """What --error-bars may say beside a share: estimated from released values alone, or not at all."""

@@ -43,7 +43,7 @@ def test_the_notebook_tells_the_story(sample, monkeypatch, capsys):
     release, ledger = space["release"], space["ledger"]
     assert isinstance(release, dpqr.Release)
     assert isinstance(ledger, dpqr.Ledger)
-    assert ledger.budget("survey").left == 3.5
+    assert round(float(ledger.budget("survey").left), 6) == 3.5
     assert "Guarantee" in pages[1]
     assert "Guarantee" in pages[3]
     assert all("<table" in page for page in (pages[2], *pages[4:9]))

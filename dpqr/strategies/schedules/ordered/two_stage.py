@@ -54,10 +54,13 @@ class Records:
 
     def combined(self, other: Records) -> Records:
         """Both, weighted by their precision; the one without noise, if there is one."""
-        if not self.noise or not other.noise:
-            return self if not self.noise else other
-        own, its = self.noise**-2, other.noise**-2
-        return Records(count=(own * self.count + its * other.count) / (own + its), noise=(own + its) ** -0.5)
+        if self.noise > other.noise:
+            return other.combined(self)
+        if not self.noise:
+            return self
+        odds = (self.noise / other.noise) ** 2  # at most 1: a tiny noise overflows nothing
+        count = (self.count + odds * other.count) / (1 + odds)
+        return Records(count=count, noise=self.noise * (1 + odds) ** -0.5)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
