@@ -78,17 +78,22 @@ class Evidence:
         except (ValueError, KeyError, TypeError, AttributeError):
             raise GoalMissed(f"{self.path / RECORD}: states events that dpqr does not know") from None
 
+    @property
+    def planned_from(self) -> Any:
+        """The documents and options that the release was planned from. NotChecked where the record holds none."""
+        found = self.document["plan"].get("request")
+        if found is None:
+            raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
+        return found
+
     @cached_property
     def plan(self) -> Plan:
         """The plan, made again from the public request that the record holds.
 
         It notes what the record notes: more than its request gives, for that does not say how files were called.
         """
-        request = self.document["plan"].get("request")
-        if request is None:
-            raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
         try:
-            made = planned_again(request, self.path)
+            made = planned_again(self.planned_from, self.path)
         except (DocumentError, UsageFault) as fault:
             raise GoalMissed(f"the request in the record cannot be planned: {fault}") from None
         notes = self.record.plan.notes

@@ -74,7 +74,7 @@ def test_no_colours(desk, options, environment):
 
 
 def test_a_narrow_window(desk):
-    code, sent = watched(desk, *RELEASE, "--progress", "none", columns=64)
+    code, sent = watched(desk, *RELEASE, "--schedule", "rounds", "--progress", "none", columns=64)
     assert code == 0
     lines = CONTROL.sub("", sent).split("\r\n")
     assert len(lines) > 30
