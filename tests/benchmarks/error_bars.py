@@ -29,6 +29,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 import numpy as np
+from scipy.special import ndtr
 
 sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 from adult import OTHERS, SIZES
@@ -44,6 +45,7 @@ from dpqr.construction.release import Release, assemble
 from dpqr.data.histogram import SparseHistogram
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.law import NoiseLaw
+from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.sealed import Private
 from dpqr.strategies.choice import guarded
@@ -154,10 +156,18 @@ def coverage(law: NoiseLaw, draws: int) -> np.ndarray:
     """Pr[|sum of independent draws| <= t], t = 0, 1, ...; by powers of the law's Fourier transform."""
     cells = 2 ** int(np.ceil(np.log2(40 * law.deviation * draws**0.5 + 64)))
     sizes = np.minimum(np.arange(cells), cells - np.arange(cells)).astype(float)
-    gaussian = isinstance(law, DiscreteGaussian)
-    odds = np.exp(-np.minimum(sizes**2 / (2 * float(law.variance)) if gaussian else sizes / float(law.scale), 700))
-    sums = np.fft.irfft(np.fft.rfft(odds / odds.sum()) ** draws, cells)[: cells // 2]
+    chances = odds(law, sizes)
+    sums = np.fft.irfft(np.fft.rfft(chances / chances.sum()) ** draws, cells)[: cells // 2]
     return np.cumsum(np.concatenate([sums[:1], 2 * sums[1:]]))
+
+
+def odds(law: NoiseLaw, sizes: np.ndarray) -> np.ndarray:
+    """In proportion to the chance of each whole number of that size."""
+    if isinstance(law, RoundedGaussian):
+        deviation = float(law.variance) ** 0.5
+        return ndtr(-(sizes - 0.5) / deviation) - ndtr(-(sizes + 0.5) / deviation)
+    gaussian = isinstance(law, DiscreteGaussian)
+    return np.exp(-np.minimum(sizes**2 / (2 * float(law.variance)) if gaussian else sizes / float(law.scale), 700))
 
 
 def mean(values: np.ndarray) -> float:
