@@ -138,10 +138,7 @@ class GroupedHistogram:
         """
         holding = next((group for group in self.joints if set(axes) <= set(group)), None)
         if holding is None:
-            raise InfeasiblePlan(
-                f"a draw looks at the columns numbered {axes} together, which the plan does not foresee; a schedule "
-                "of your own states its `column_sets`, or leaves them out to have all rows kept"
-            )
+            raise InfeasiblePlan(f"a draw looks at the columns numbered {axes} together, which its plan does not name")
         return holding
 
 

@@ -12,6 +12,7 @@ from itertools import accumulate
 from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from dpqr.data.arrays import Axes
+from dpqr.plugins import is_builtin
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import Composition
@@ -184,8 +185,16 @@ class Plan:
 
     @property
     def column_sets(self) -> tuple[Axes, ...] | None:
-        """The columns that draws look at together, all of them; None: the schedule does not know beforehand."""
-        return self.schedule.column_sets(self) if isinstance(self.schedule, Foreseeing) else None
+        """The columns that draws look at together, all of them; None: nobody knows beforehand.
+
+        Privacy:
+            Whether only these are counted also follows from the sizes of files, which are private. A draw that looked
+            elsewhere would end the run or not by these sizes. Draws of third parties may, so they get every row.
+        """
+        own = (self.schedule, self.roles.distinguisher, self.roles.check)
+        if not isinstance(self.schedule, Foreseeing) or not all(map(is_builtin, own)):
+            return None
+        return self.schedule.column_sets(self)
 
     @property
     def rounds(self) -> int:
@@ -271,7 +280,7 @@ class Schedule(Planner, Protocol[S]):
 
 @runtime_checkable
 class Foreseeing(Protocol):
-    """A schedule that knows beforehand which columns its draws look at together: then no row needs to be kept."""
+    """One of dpqr's schedules that knows which columns its draws will look at together: no row needs to be kept."""
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         """All of them, where draws measure and select among the asked blocks: `plan.asked_columns`."""

@@ -328,3 +328,12 @@ def test_what_a_schedule_foresees_is_all_that_its_draws_look_at(schedule, blocks
     found, expected = ([one.measurement.values[0].tolist() for one in each.transcript.rounds] for each in outcomes)
     assert found == expected
     assert len(found) > 0
+
+
+def test_draws_of_third_parties_may_look_anywhere() -> None:
+    class Own(Laplace):
+        """Somebody else's check."""
+
+    plan = planned(Rounds(rounds=1), MultiplicativeWeights(), PAIRS)
+    assert plan.column_sets is not None
+    assert replace(plan, roles=replace(plan.roles, check=Own())).column_sets is None
