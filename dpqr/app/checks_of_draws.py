@@ -18,13 +18,13 @@ STATED = ("version", "versions", "date", "publisher", "hashes", "sha256", "plan"
 
 
 def plan(evidence: Evidence) -> str:
-    """The documents and options of the record give its plan; what a locked plan says beside, nothing gives again."""
+    """The documents and options of the record give its plan; what it says beside, nothing gives again."""
     kept = evidence.document["plan"]
     if evidence.planned_from and sealed(kept) != kept:
         raise GoalMissed("the plan in the record is not what its seal was made of")
 
     def compared() -> Sameness:
-        made = {name: part for name, part in plan_document(evidence.plan).items() if name not in SPOKEN}
+        made = {name: part for name, part in plan_document(evidence.plan).items() if name not in (*SPOKEN, "version")}
         return same_documents({name: kept.get(name) for name in made}, made, "$.plan")
 
     return f"the request in the record gives it; {_repeated(evidence, compared).words('values')}"

@@ -75,7 +75,7 @@ def test_what_it_allows_is_verified(place):
     found = verify(VerifyRequest(release=str(place)))
     assert found.passed
     checked = {"record", "events", "prices"} if place.name < "0.4" else {"record", "files", "events", "prices"}
-    assert {each.name for each in found.checks if each.state == "ok"} == checked
+    assert {each.name for each in found.checks if each.state == "ok"} >= checked
 
 
 @old
