@@ -6,6 +6,7 @@ Candidates: what a selection may choose from, and how it is scored against a hyp
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
@@ -23,6 +24,7 @@ from dpqr.mechanisms.scores import (
     BlockScores,
     QueryScores,
     Scores,
+    SomeScores,
     fair_multipliers,
     fair_ratios,
     largest_total,
@@ -103,7 +105,8 @@ class BlockCandidates:
     """Each block is one candidate, scored by its L1 error per unit of sensitivity, times its weight.
 
     unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
-    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
+    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none. keep: whether true
+    answers are cached, inside the seal, for later choices among the same blocks.
 
     Raises:
         InfeasiblePlan: a score could overflow whatever the hypothesis.
@@ -118,8 +121,10 @@ class BlockCandidates:
     unit: PrivacyUnit = field(default_factory=PrivacyUnit)
     penalties: tuple[int, ...] = ()
     records: int = RECORDS
+    keep: bool = False
     _multipliers: tuple[Fraction, ...] = field(init=False, repr=False)
     _largest: tuple[int, ...] = field(init=False, repr=False)
+    _kept: list[tuple[Hypothesis, BlockScores]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_multipliers", fair_multipliers(self._groups, self.unit))
@@ -143,6 +148,12 @@ class BlockCandidates:
         return (self.blocks[index],)
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
+        """Kept for further choices from the same hypothesis."""
+        if not self._kept or self._kept[0][0] is not hypothesis:
+            self._kept[:] = [(hypothesis, self._scored(hypothesis))]
+        return self._kept[0][1]
+
+    def _scored(self, hypothesis: Hypothesis) -> BlockScores:
         prepare(hypothesis, self.blocks)
         return BlockScores(
             candidates=self._groups,
@@ -153,10 +164,54 @@ class BlockCandidates:
             multipliers=self._multipliers,
             penalties=self._charged,
             records=self.records,
+            keep=self.keep,
         )
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
         return scores_sensitivity(self._groups, self._multipliers, unit)
+
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SomeCandidates:
+    """Some of the blocks, those at `places`: each choice leaves one fewer, and the scores of all serve every choice.
+
+    >>> from dpqr.workload.block import Factor
+    >>> blocks = tuple(QueryBlock(name=name, factors=(Factor.identity(0, 2),)) for name in "ab")
+    >>> SomeCandidates(every=BlockCandidates(blocks=blocks), places=(1,))[0][0].name
+    'b'
+    """
+
+    every: BlockCandidates
+    places: tuple[int, ...]
+
+    @classmethod
+    def without(cls, every: BlockCandidates, names: Collection[str]) -> SomeCandidates:
+        """All but the blocks of these names."""
+        return cls(every=every, places=tuple(n for n, block in enumerate(every.blocks) if block.name not in names))
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __getitem__(self, index: int) -> Candidate:
+        return self.every[self.places[index]]
+
+    def scores(self, hypothesis: Hypothesis) -> SomeScores:
+        return SomeScores(scores=self.every.scores(hypothesis), places=self.places)
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return self.listed.sensitivity(unit)
+
+    @property
+    def listed(self) -> BlockCandidates:
+        """These alone."""
+        blocks, charged = self.every.blocks, self.every.penalties
+        return BlockCandidates(
+            blocks=tuple(blocks[place] for place in self.places),
+            unit=self.every.unit,
+            penalties=tuple(charged[place] for place in self.places) if charged else (),
+            records=self.every.records,
+        )
 
 
 def _expected(block: QueryBlock, hypothesis: Hypothesis, room: int) -> AnyArray:
