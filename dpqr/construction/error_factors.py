@@ -16,8 +16,9 @@ from dpqr.construction.block_errors import BlockErrors
 from dpqr.data.arrays import FloatArray
 from dpqr.fitting.local_fits import local_fit
 from dpqr.mechanisms.scores import fair_multipliers
-from dpqr.strategies.candidates import BlockCandidates, SomeCandidates
+from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.some_candidates import SomeCandidates
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import QueryBlock
 

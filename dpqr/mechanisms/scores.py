@@ -105,17 +105,14 @@ class BlockScores:
         return scores_sensitivity(self.candidates, self.multipliers, unit)
 
     def evaluate(self, counts: Counts) -> IntArray:
-        if not self.candidates:
-            return np.zeros(0, dtype=np.int64)
         blocks = tuple(chain.from_iterable(self.candidates))
-        true_answers = partial(_true_answers, blocks, counts)
-        truths = counts.cached(blocks, true_answers) if self.keep else true_answers()
+        answers = partial(_answers, blocks, counts)
+        truths = counts.cached(blocks, answers) if self.keep else answers()
         ends = np.cumsum([sum(block.rows for block in group) for group in self.candidates])
         errors = np.abs(truths - np.concatenate([*chain.from_iterable(self.expected)]))
         summed = np.add.reduceat(errors, [0, *ends[:-1]]).tolist()
-        known = zip(summed, self.multipliers, self.penalties, strict=True)
-        scores = [times.numerator * (error - penalty) // times.denominator for error, times, penalty in known]
-        return np.array(scores, dtype=np.int64)
+        known = zip(self.multipliers, summed, self.penalties, strict=True)
+        return np.array([times.numerator * (one - less) // times.denominator for times, one, less in known], np.int64)
 
 
 @final
@@ -136,8 +133,7 @@ class SomeScores:
         return len(self.places)
 
     def sensitivity(self, unit: PrivacyUnit) -> int:
-        moves = _moves(self.scores, unit)
-        return max((moves[place] for place in self.places), default=0)
+        return max(np.array(_moves(self.scores, unit), dtype=object)[list(self.places)], default=0)
 
     def evaluate(self, counts: Counts) -> IntArray:
         found: IntArray = self.scores.evaluate(counts)[list(self.places)]
@@ -147,11 +143,11 @@ class SomeScores:
 @lru_cache(maxsize=1)
 def _moves(scores: BlockScores, unit: PrivacyUnit) -> tuple[int, ...]:
     """The largest change of each score between neighbours."""
-    known = zip(scores.candidates, scores.multipliers, strict=True)
-    return tuple(math.ceil(times * sensitivity(group, Norm.L1, unit)) for group, times in known)
+    known = zip(scores.multipliers, scores.candidates, strict=True)
+    return tuple(math.ceil(times * sensitivity(group, Norm.L1, unit)) for times, group in known)
 
 
-def _true_answers(blocks: Sequence[QueryBlock], counts: Counts) -> IntArray:
+def _answers(blocks: Sequence[QueryBlock], counts: Counts) -> IntArray:
     counts.prefetch([block.axes for block in blocks])
     answers: IntArray = np.concatenate([block.answer(counts) for block in blocks])
     return answers

@@ -15,7 +15,7 @@ from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.noisy_answers import CEILING, RECORDS
 from dpqr.mechanisms.scores import QueryScores
 from dpqr.strategies import candidates as candidates_module
-from dpqr.strategies.candidates import BlockCandidates, QueryCandidates, SomeCandidates
+from dpqr.strategies.candidates import BlockCandidates, QueryCandidates
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
 from dpqr.workload.ranges import Ranges
@@ -126,40 +126,6 @@ def test_scoring_leaves_candidates_and_hypothesis_as_they_were() -> None:
     listed.scores(constant(5))
     assert listed.scores(says).evaluate(COUNTS).tolist() == first
     assert BlockCandidates(blocks=(PREFIX,)).scores(says).evaluate(COUNTS).tolist() == first[1:]
-
-
-def test_some_blocks_are_scored_as_if_they_were_all() -> None:
-    every = BlockCandidates(blocks=(MARGINAL, PREFIX, HALVES), penalties=(1, 2, 3), keep=True)
-    says = Says({"marginal": 4, "prefix": [6, 8.7, 7.6], "halves": [20.6, 12.4]})
-    for gone in ((), ("prefix",), ("marginal", "halves")):
-        some = SomeCandidates.without(every, gone)
-        alone = some.listed
-        assert [some[place] for place in range(len(some))] == [(block,) for block in alone.blocks]
-        assert [block.name for block in alone.blocks] == [b.name for b in every.blocks if b.name not in gone]
-        ratio = Fraction(every.sensitivity(ADD_REMOVE), SomeCandidates.without(every, ()).sensitivity(ADD_REMOVE))
-        found, expected = some.scores(says), alone.scores(says)
-        # as multiples of their sensitivity, which is what a selection looks at
-        for unit in (ADD_REMOVE, REPLACE):
-            pairs = zip(found.evaluate(COUNTS).tolist(), expected.evaluate(COUNTS).tolist(), strict=True)
-            widths = (found.sensitivity(unit), expected.sensitivity(unit))
-            assert all(one * widths[1] == other * widths[0] * ratio for one, other in pairs)
-            assert len(found) == len(expected) == len(some)
-
-
-def test_choices_from_one_hypothesis_are_scored_once() -> None:
-    every, asked = BlockCandidates(blocks=(MARGINAL, PREFIX)), []
-
-    class Counted(Says):
-        def answer(self, block):
-            asked.append(block.name)
-            return super().answer(block)
-
-    says = Counted({"marginal": 4, "prefix": 5})
-    for gone in ((), ("marginal",)):
-        SomeCandidates.without(every, gone).scores(says)
-    assert asked == ["marginal", "prefix"]
-    every.scores(Counted({"marginal": 0, "prefix": 5}))
-    assert len(asked) == 4
 
 
 def test_answers_of_many_blocks_are_held_in_short_words_where_they_fit() -> None:

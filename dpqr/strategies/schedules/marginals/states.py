@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates, SomeCandidates
+from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.one_table import count_forecasts, first_marginals, left, whole_table
 from dpqr.strategies.schedules.marginals.remeasurement import explored
 from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
+from dpqr.strategies.some_candidates import SomeCandidates
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
