@@ -18,6 +18,7 @@ from dpqr.fitting.local_fits import local_fit
 from dpqr.mechanisms.scores import fair_multipliers
 from dpqr.strategies.candidates import BlockCandidates
 from dpqr.strategies.plan import Plan
+from dpqr.strategies.some_candidates import SomeCandidates
 from dpqr.strategies.transcript import Round, Transcript
 from dpqr.workload.block import QueryBlock
 
@@ -128,8 +129,11 @@ def _selections(plan: Plan, transcript: Transcript) -> Iterator[tuple[BlockCandi
     for drawn in transcript.rounds:
         step = plan.schedule.next(plan, state)
         known = drawn.measurement is not None and drawn.expected and drawn.measurement.blocks[0].is_marginal
-        if known and step is not None and isinstance(step.candidates, BlockCandidates):
-            yield step.candidates, drawn
+        if known and step is not None:
+            offered = step.candidates
+            listed = offered.listed if isinstance(offered, SomeCandidates) else offered
+            if isinstance(listed, BlockCandidates):
+                yield listed, drawn
         state = plan.schedule.after(state, drawn)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dpqr.construction.loop import Outcome
-from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.data.arrays import Axes, FloatArray, IntArray
 from dpqr.data.histogram import SparseHistogram
 from dpqr.hypotheses.hypothesis import Hypothesis, Sampleable, prepare
 from dpqr.hypotheses.linear_estimate import GroupEstimate
@@ -85,7 +85,8 @@ def refit_errors(plan: Plan, outcome: Outcome, shown: Hypothesis) -> Mapping[str
         return {}
     count = refit_count(blocks, history)
     counted = _stand_in(shown, plan.problem)
-    found = {block.name: _BlockErrors.of(block, counted(block), history) for block in blocks}
+    measured = MeasuredBlocks.of(history)
+    found = {block.name: _BlockErrors.of(block, counted(block), measured.place(block)) for block in blocks}
     for number in range(count):
         again = _measured_again(history, counted, plan.problem.seed + 1 + number * len(history))
         refitted = _refitted(plan, outcome.hypothesis, again)
@@ -111,8 +112,8 @@ class _BlockErrors:
     residual: float = 0.0
 
     @classmethod
-    def of(cls, block: QueryBlock, counts: FloatArray, history: Sequence[Measurement]) -> _BlockErrors:
-        return cls(block=block, counts=counts, place=measured_at(block, history), squares=np.zeros(block.rows))
+    def of(cls, block: QueryBlock, counts: FloatArray, place: tuple[int, int] | None) -> _BlockErrors:
+        return cls(block=block, counts=counts, place=place, squares=np.zeros(block.rows))
 
     def add(self, answers: FloatArray, history: Sequence[Measurement]) -> None:
         """One refit, and the measurements that it was fitted to."""
@@ -141,14 +142,37 @@ class _BlockErrors:
         return float(np.mean((answers_from(self.block, one.blocks[index], one.values[index]) - answers) ** 2))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MeasuredBlocks:
+    """Every measured block as (number of its measurement, less its place in it), by name; and marginals, with their
+    attributes, by each of these and, under None, all."""
+
+    named: Mapping[str, tuple[int, int]]
+    marginals: Mapping[int | None, Sequence[tuple[tuple[int, int], Axes]]]
+
+    @classmethod
+    def of(cls, history: Sequence[Measurement]) -> MeasuredBlocks:
+        named: dict[str, tuple[int, int]] = {}
+        marginals: dict[int | None, list[tuple[tuple[int, int], Axes]]] = {}
+        for number, measured in enumerate(history):
+            for place, one in enumerate(measured.blocks):
+                named[one.name] = max(named.get(one.name, (number, -place)), (number, -place))
+                for axis in (None, *one.axes) if one.is_marginal else ():
+                    marginals.setdefault(axis, []).append(((number, -place), one.axes))
+        return cls(named=named, marginals=marginals)
+
+    def place(self, block: QueryBlock) -> tuple[int, int] | None:
+        """The last measurement, and the place in it, of a block of this name or of a marginal over all its
+        attributes."""
+        wide = min((self.marginals.get(axis, ()) for axis in (None, *block.axes)), key=len)
+        found = [key for key, axes in wide if set(axes).issuperset(block.axes)]
+        last = max([*found, *([self.named[block.name]] if block.name in self.named else [])], default=None)
+        return None if last is None else (last[0], -last[1])
+
+
 def measured_at(block: QueryBlock, history: Sequence[Measurement]) -> tuple[int, int] | None:
-    """The last measurement, and the place in it, of a block of this name or of a marginal over all its attributes."""
-    axes = frozenset(block.axes)
-    for number in reversed(range(len(history))):
-        for place, one in enumerate(history[number].blocks):
-            if one.name == block.name or (one.is_marginal and axes.issubset(one.axes)):
-                return number, place
-    return None
+    """The last measurement, and the place in it, that answers a block without the hypothesis."""
+    return MeasuredBlocks.of(history).place(block)
 
 
 def answers_from(block: QueryBlock, source: QueryBlock, values: IntArray) -> FloatArray:

@@ -9,7 +9,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import chain
 from typing import Protocol, final, runtime_checkable
 
 import numpy as np
@@ -62,6 +63,7 @@ class BlockScores:
     candidates: groups of blocks that would be measured together; the L1 error sums |true - expected| over all their
     rows, each in its block's own grid. expected: the hypothesis' answers on that grid, integers, public.
     multipliers, penalties: public; see `fair_multipliers`. A penalty is the expected error of the measurement.
+    keep: whether true answers are cached beside the counts, inside the seal, for later choices among the same blocks.
 
     Raises:
         InfeasiblePlan: a score could reach 2^62: sum |true| <= records times the largest column L1 norm (each record
@@ -87,6 +89,7 @@ class BlockScores:
     multipliers: tuple[Fraction, ...]
     penalties: tuple[int, ...]
     records: int = RECORDS
+    keep: bool = False
 
     def __post_init__(self) -> None:
         for index, group in enumerate(self.candidates):
@@ -102,14 +105,52 @@ class BlockScores:
         return scores_sensitivity(self.candidates, self.multipliers, unit)
 
     def evaluate(self, counts: Counts) -> IntArray:
-        counts.prefetch([block.axes for group in self.candidates for block in group])
-        return np.array([self._score(index, counts) for index in range(len(self))], dtype=np.int64)
+        blocks = tuple(chain.from_iterable(self.candidates))
+        answers = partial(_answers, blocks, counts)
+        truths = counts.cached(blocks, answers) if self.keep else answers()
+        ends = np.cumsum([sum(block.rows for block in group) for group in self.candidates])
+        errors = np.abs(truths - np.concatenate([*chain.from_iterable(self.expected)]))
+        summed = np.add.reduceat(errors, [0, *ends[:-1]]).tolist()
+        known = zip(self.multipliers, summed, self.penalties, strict=True)
+        return np.array([times.numerator * (one - less) // times.denominator for times, one, less in known], np.int64)
 
-    def _score(self, index: int, counts: Counts) -> int:
-        pairs = zip(self.candidates[index], self.expected[index], strict=True)
-        error = sum(int(np.abs(block.answer(counts) - answers).sum()) for block, answers in pairs)
-        times = self.multipliers[index]
-        return times.numerator * (error - self.penalties[index]) // times.denominator
+
+@final
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class SomeScores:
+    """The scores of some candidates only: what was measured is no candidate any more.
+
+    places: of these among all candidates.
+
+    Privacy:
+        Each score is that of `scores`, with its proof; the largest sensitivity is taken over these candidates alone.
+    """
+
+    scores: BlockScores
+    places: Sequence[int]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def sensitivity(self, unit: PrivacyUnit) -> int:
+        return max(np.array(_moves(self.scores, unit), dtype=object)[list(self.places)], default=0)
+
+    def evaluate(self, counts: Counts) -> IntArray:
+        found: IntArray = self.scores.evaluate(counts)[list(self.places)]
+        return found
+
+
+@lru_cache(maxsize=1)
+def _moves(scores: BlockScores, unit: PrivacyUnit) -> tuple[int, ...]:
+    """The largest change of each score between neighbours."""
+    known = zip(scores.multipliers, scores.candidates, strict=True)
+    return tuple(math.ceil(times * sensitivity(group, Norm.L1, unit)) for times, group in known)
+
+
+def _answers(blocks: Sequence[QueryBlock], counts: Counts) -> IntArray:
+    counts.prefetch([block.axes for block in blocks])
+    answers: IntArray = np.concatenate([block.answer(counts) for block in blocks])
+    return answers
 
 
 def scores_sensitivity(candidates: Sequence[Group], multipliers: Sequence[Fraction], unit: PrivacyUnit) -> int:

@@ -103,7 +103,8 @@ class BlockCandidates:
     """Each block is one candidate, scored by its L1 error per unit of sensitivity, times its weight.
 
     unit: the neighbour relation whose sensitivities the candidates are made comparable by. penalties: one integer a
-    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none.
+    block, in its grid: the L1 error that measuring it would leave anyway (public); empty for none. keep: whether true
+    answers are cached, inside the seal, for later choices among the same blocks.
 
     Raises:
         InfeasiblePlan: a score could overflow whatever the hypothesis.
@@ -118,8 +119,10 @@ class BlockCandidates:
     unit: PrivacyUnit = field(default_factory=PrivacyUnit)
     penalties: tuple[int, ...] = ()
     records: int = RECORDS
+    keep: bool = False
     _multipliers: tuple[Fraction, ...] = field(init=False, repr=False)
     _largest: tuple[int, ...] = field(init=False, repr=False)
+    _kept: list[tuple[Hypothesis, BlockScores]] = field(init=False, repr=False, default_factory=list)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_multipliers", fair_multipliers(self._groups, self.unit))
@@ -143,6 +146,12 @@ class BlockCandidates:
         return (self.blocks[index],)
 
     def scores(self, hypothesis: Hypothesis) -> BlockScores:
+        """Kept for further choices from the same hypothesis."""
+        if not self._kept or self._kept[0][0] is not hypothesis:
+            self._kept[:] = [(hypothesis, self._scored(hypothesis))]
+        return self._kept[0][1]
+
+    def _scored(self, hypothesis: Hypothesis) -> BlockScores:
         prepare(hypothesis, self.blocks)
         return BlockScores(
             candidates=self._groups,
@@ -153,6 +162,7 @@ class BlockCandidates:
             multipliers=self._multipliers,
             penalties=self._charged,
             records=self.records,
+            keep=self.keep,
         )
 
     def sensitivity(self, unit: PrivacyUnit) -> int:

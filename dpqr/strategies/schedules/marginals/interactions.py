@@ -7,6 +7,7 @@ Where columns have few cells, that is much of what a table is paid for.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -97,9 +98,9 @@ class Interactions:
         whole = sum(share for _, share in pairs)
         shares = [left * (1.0 - singles - total) * share / whole for _, share in pairs]
         used = [block for block in self.singles if any(block.axes[0] in pair.axes for pair, _ in pairs)]
-        loads = [sum(block.axes[0] in one.axes for one in self.asked) for block in used]
+        loads = Counter(axis for block in self.asked for axis in block.axes)
         even = self.budget.deviation_at(left * singles / len(used))
-        costs = [load * self.errors.at(block, even) for load, block in zip(loads, used, strict=True)]
+        costs = [loads[block.axes[0]] * self.errors.at(block, even) for block in used]
         columns = [(block, _named(block, names)) for block in used]
         parts = self.budget.split(left * singles, costs)
         spent = dict(zip((block.axes[0] for block in self.singles), self.spent, strict=True))

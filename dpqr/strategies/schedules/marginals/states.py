@@ -10,6 +10,7 @@ from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.one_table import count_forecasts, first_marginals, left, whole_table
 from dpqr.strategies.schedules.marginals.remeasurement import explored
 from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
+from dpqr.strategies.some_candidates import SomeCandidates
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
@@ -99,28 +100,30 @@ class Searching:
     known: Search
     state: SearchState
     batch: Batch
+    candidates: BlockCandidates
     drawn: tuple[Round, ...] = ()
 
-    def step(self) -> Step:
-        """A choice among blocks that were not measured; each block's score is lowered by the error that measuring it
-        would leave."""
-        known, batch = self.known, self.batch
-        offered = self._offered
-        errors = (NOISE * known.errors.at(block, batch.deviation) for block in offered)
+    @classmethod
+    def of(cls, known: Search, state: SearchState, batch: Batch) -> Searching:
+        """Each block's score is lowered by the error that measuring it would leave."""
+        blocks = known.offered(state.level)
+        errors = (NOISE * known.errors.at(block, batch.deviation) for block in blocks)
         penalties = tuple(round(min(error, LARGEST_PENALTY)) for error in errors)
+        candidates = BlockCandidates(blocks=blocks, unit=known.unit, penalties=penalties, keep=True)
+        return cls(known=known, state=state, batch=batch, candidates=candidates)
+
+    def step(self) -> Step:
+        """A choice among blocks that were not measured."""
+        known, batch = self.known, self.batch
+        measured = {block.name for block in self.state.explored}
+        measured |= {one.measurement.blocks[0].name for one in self.drawn if one.measurement is not None}
         return Step(
-            candidates=BlockCandidates(blocks=offered, unit=known.unit, penalties=penalties),
+            candidates=SomeCandidates.without(self.candidates, measured),
             select=known.budget.price(batch.selection),
             measure=known.budget.price(batch.measurement),
             refit=len(self.drawn) == batch.size - 1,
             compare=True,
         )
-
-    @property
-    def _offered(self) -> tuple[QueryBlock, ...]:
-        measured = {block.name for block in self.state.explored}
-        measured |= {one.measurement.blocks[0].name for one in self.drawn if one.measurement is not None}
-        return tuple(block for block in self.known.offered(self.state.level) if block.name not in measured)
 
     def after(self, finished: Round) -> MarginalsState:
         drawn = (*self.drawn, finished)
@@ -155,7 +158,7 @@ def _advanced(known: Search, state: SearchState) -> MarginalsState:
     reached, batch = known.advanced(state)
     if batch is None:
         return Finishing(known=known, waiting=tuple(known.final(reached)))
-    return Searching(known=known, state=reached, batch=batch)
+    return Searching.of(known, reached, batch)
 
 
 def _measured(known: Search, waiting: Shares) -> Step:

@@ -216,7 +216,7 @@ def test_predicates_that_tie_columns_together_are_searched_as_well():
     tied = QueryBlock(name="or", factors=(Factor(axes=(0, 1), sizes=WIDE[:2], matrix=Dense(either)),))
     asked = replace(problem(), workload=Workload((tied, *marginals(WIDE, 2))))
     steps, _, _ = played(Marginals().plan(asked, BUDGETS["zcdp"], roles("zcdp")), TABLE)
-    assert {tied.name} < {block.name for step, _ in steps if step.select for block in step.candidates.blocks}
+    assert {tied.name} < {block.name for step, _ in steps if step.select for block in step.candidates.listed.blocks}
 
 
 def test_one_way_marginals_alone_are_not_searched():
