@@ -61,7 +61,8 @@ class Wishes:
 
 
 def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wishes: Wishes) -> Plan:
-    """The plan of least noise; ties go to the earlier combination.
+    """The plan of least forecast error, or of least noise where the schedule forecasts none; ties go to the earlier
+    combination.
 
     Raises:
         UsageFault: what was chosen does not go together.
@@ -99,7 +100,7 @@ def least_noise(problem: Problem, budget: PrivacyBudget, schedule: Planner, wish
     covered = [plan for plan in plans if plan.epsilon <= budget.epsilon]
     if not covered:
         raise InfeasiblePlan("no accountant can prove a plan within this budget; raise --eps or --delta")
-    return min(covered, key=_noise)
+    return min(covered, key=lambda plan: plan.expected if plan.expected is not None else _noise(plan))
 
 
 def _noise(plan: Plan) -> float:

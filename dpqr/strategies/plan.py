@@ -117,7 +117,8 @@ class Plan:
     epsilon: what the accountant proves for the events at the budget's delta, rounded up. asked: the roles that the user
     named a strategy for; the others were free to choose. bytes: peak memory that the plan foresees. notes: sentences
     for the user. error_bars: whether answers get estimated errors. inputs: documents and options that it was made from,
-    for the record; None: not known.
+    for the record; None: not known. expected: a forecast of the mean L1 error over n, by which plans of one schedule
+    are compared; None: they are by their noise.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -153,6 +154,7 @@ class Plan:
     asked: frozenset[str] = frozenset()
     error_bars: bool = True
     inputs: PublicInputs | None = None
+    expected: float | None = None
 
     def named(self, noun: Noun) -> tuple[Phase, ...]:
         """The phases of that noun, in their order."""

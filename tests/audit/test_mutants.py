@@ -206,7 +206,7 @@ def test_a_search_that_knows_the_number_of_records():
 
 
 @pytest.mark.slow
-def test_a_count_without_noise_that_decides_between_one_table_and_a_search():
+def test_a_count_without_noise_that_decides_what_is_measured():
     case = KNOWN["release-counted-basic-add-remove"]
     roles = replace(case.trial.plan.roles, check=BareBoxes(Laplace()))
     faulty = replace(case.trial, plan=replace(case.trial.plan, roles=roles))

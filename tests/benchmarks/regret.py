@@ -1,7 +1,8 @@
 """Regret: error of the default over the least error of all that could have been done instead.
 
 python tests/benchmarks/regret.py [--half setting|reporting|adult ...] [--cells 36] [--runs 3] [--kept regret.jsonl]
-    [--eps 0.1 0.3 1 3 10] [--families NAME ...] [--tables NAME ...] [--again METHOD ...] [--rise] [--adult ../shared]
+    [--eps 0.1 0.3 1 3 10] [--families NAME ...] [--tables NAME ...] [--columns N] [--again METHOD ...] [--rise]
+    [--adult ../shared]
 
 A cell is a table, a family of workloads and an epsilon. Its regret: the error of `--schedule auto` over the least of
 every other schedule, one-way marginals alone, uniform counts (a noisy total alone), and plain noise (each block
@@ -33,7 +34,7 @@ sys.path.insert(0, str(Path(__file__).parent / "marginals"))
 
 from baselines import one_way_alone, plain, uniform
 from families import FAMILIES
-from shapes import HALVES, made
+from shapes import HALVES, REPORTING, SETTING, made
 from task import Task, read_task
 
 from dpqr.app.planning import plan_release, read_documents
@@ -144,7 +145,7 @@ def alike(one: Plan, other: Plan) -> bool:
 
 def cells(group: str, given: argparse.Namespace) -> list[Cell]:
     """Cells of a half; of a part, each table about equally often, with families and epsilons in turn."""
-    tables = [name for name in names(group) if not given.tables or name in given.tables]
+    tables = [name for name in names(group) if name in (given.tables or [name]) and width(name) <= given.columns]
     kinds = [(family, eps) for family in given.families for eps in ([""] if given.rise else given.eps)]
     whole = [Cell(table=table, family=family, epsilon=eps) for table in tables for family, eps in kinds]
     if not given.cells or not whole:
@@ -160,6 +161,13 @@ def names(group: str) -> tuple[str, ...]:
     if group in HALVES:
         return HALVES[group]
     return tuple(f"adult {workload} {records}" for workload in ADULT_WORKLOADS for records in ADULT_RECORDS)
+
+
+def width(name: str) -> int:
+    """Of a table of a half, or of those of Adult that its workload asks for."""
+    if name.startswith("adult"):
+        return 14 if "W-all2" in name else 6
+    return len((SETTING | REPORTING)[name][2])
 
 
 def task_of(name: str, folder: Path) -> Task:
@@ -202,6 +210,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--half", nargs="+", choices=GROUPS, default=GROUPS)
     parser.add_argument("--tables", nargs="+")
+    parser.add_argument("--columns", type=int, default=99)
     parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
     parser.add_argument("--eps", nargs="+", default=EPSILONS)
     parser.add_argument("--cells", type=int, default=36)

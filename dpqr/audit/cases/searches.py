@@ -27,7 +27,7 @@ from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.workload import Workload
 
-SHAPE, COUNTED = (2, 2, 2), (3, 3, 3, 3)
+SHAPE, COUNTED = (2, 2, 2), (6, 5, 4, 3)
 WIDEST = 4
 MOST = 16
 """Draws of one run: single columns three times, three choices, three pairs again; the rest is room."""
@@ -80,19 +80,19 @@ def search_case(name: str, unit: PrivacyUnit, budget: PrivacyBudget, roles: Role
 
 
 def counted_case(roles: Roles) -> Case:
-    """A noisy count decides between one table and a search; with and without the record both come about."""
+    """A noisy count decides between one table and one-way marginals; with and without the record both come about."""
     blocks = tuple(
         QueryBlock(name=f"{axes}", factors=tuple(Factor.identity(axis, COUNTED[axis]) for axis in axes))
         for axes in combinations(range(len(COUNTED)), 3)
     )
     domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(COUNTED)))
     problem = Problem(domain=domain, workload=Workload(blocks), unit=ADDED)
-    here: dict[tuple[int, ...], int] = {(0, 0, 0, 0): 60, (1, 1, 1, 1): 60}
+    here: dict[tuple[int, ...], int] = {(0, 0, 0, 0): 150, (1, 1, 1, 1): 150}
     return Case(
         name="release-counted-basic-add-remove",
-        what=f"a release whose count decides between one table and a search, {roles.check.name} (a tenth of the runs)",
+        what=f"a release whose count decides what is measured, {roles.check.name} (a tenth of the runs)",
         pair=(records(COUNTED, here), records(COUNTED, {**here, (2, 2, 2, 2): 1})),
-        trial=PlannedTrial(plan=Marginals().plan(problem, PrivacyBudget(Fraction(1)), roles), shown=counted_shown),
+        trial=PlannedTrial(plan=Marginals().plan(problem, PrivacyBudget(Fraction(1, 4)), roles), shown=counted_shown),
         work=WORK,
     )
 

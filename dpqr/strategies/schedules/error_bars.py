@@ -79,12 +79,14 @@ def _by_default(whole: Plan, bought: Callable[[Fraction], Plan]) -> Plan:
 def leaves_unmeasured(plan: Plan) -> bool:
     """Whether some block of the workload may end without a measurement: no opening answers it, and choices may pass it
     over. As many rounds as there are such blocks reach all of them, in a schedule that measures none twice, where the
-    hypothesis has room for all: a block without room is passed over, and others are measured again in its place."""
+    hypothesis has room for all: a block without room is passed over, and others are measured again in its place. Where
+    there are no rounds, marginals alone may leave blocks unmeasured; strategies answer what they were chosen for."""
     opened, blocks = [block for blocks in plan.opening for block in blocks], plan.problem.workload.blocks
     left = len(unmeasured(blocks, opened))
     by_block = not plan.schedule.adaptive and not any(phase.single for phase in plan.named("selection"))
     reached = plan.rounds if by_block and plan.roles.update.fits(plan.problem, blocks, blocks) else 0
-    return left > reached and plan.rounds > 0
+    alone = any(block.axes for block in opened) and all(block.is_marginal for block in opened)
+    return left > reached and (plan.rounds > 0 or alone)
 
 
 def unmeasured(blocks: Sequence[QueryBlock], measured: Sequence[QueryBlock]) -> tuple[QueryBlock, ...]:

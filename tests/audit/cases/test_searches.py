@@ -18,7 +18,7 @@ def test_one_record_comes_or_takes_the_place_of_another(case):
     assert not replaced or one.sum() == two.sum() == case.trial.plan.problem.n
 
 
-def test_the_count_leads_to_one_table_and_to_a_search():
+def test_the_count_leads_to_one_table_and_to_one_way_marginals():
     seen = CASES["release-counted-basic-add-remove"].outcomes(0, 25, SeededNoise(4))
     assert {15, 1} == set(seen.context[:, 0].tolist())
 

@@ -6,6 +6,8 @@ from fractions import Fraction
 import pytest
 from strategies.schedules.test_set_aside import BLOCKS, BUDGET, PROBLEM, roles
 
+from dpqr.data.attribute import Attribute, Codes
+from dpqr.data.domain import Domain
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.block_errors import FINENESS
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon
@@ -29,6 +31,18 @@ PAIRS = tuple(
     for b in range(a)
 )
 PROBLEM_OF_PAIRS = Problem(domain=PROBLEM.domain, workload=Workload(PAIRS), unit=PROBLEM.unit)
+LARGE = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(20)) for axis in range(5)))
+PROBLEM_OF_LARGE_PAIRS = Problem(
+    domain=LARGE,
+    workload=Workload(
+        tuple(
+            QueryBlock(name=f"{a} {b}", factors=(Factor.identity(a, 20), Factor.identity(b, 20)))
+            for a in range(5)
+            for b in range(a)
+        )
+    ),
+    unit=PROBLEM.unit,
+)
 CHOOSING, WHOLE = Rounds(rounds=2), Rounds(rounds=9)
 TENTH = Fraction(1, 10)
 AS_MANY_ROUNDS = Rounds(rounds=5)
@@ -51,8 +65,9 @@ def draws(plan):
         (CHOOSING, PROBLEM, False),
         (AS_MANY_ROUNDS, SIX, False),
         (Marginals(table=0), PROBLEM_OF_PAIRS, True),
-        (Marginals(), PROBLEM_OF_PAIRS, True),
+        (Marginals(), PROBLEM_OF_LARGE_PAIRS, True),
         (Marginals(), replace(PROBLEM_OF_PAIRS, n=10**6), False),
+        (Marginals(), replace(PROBLEM_OF_LARGE_PAIRS, n=10), True),
         (Strategy(), PROBLEM, False),
     ],
     ids=[
@@ -63,6 +78,7 @@ def draws(plan):
         "search",
         "counted",
         "table",
+        "one-way marginals alone",
         "strategy",
     ],
 )

@@ -1,14 +1,17 @@
-"""Marginals: one table of all columns where it is small; else one-way marginals, a search for the blocks that they do
-not answer, and a last, exact measurement of these.
+"""Marginals: fixed marginals, each measured once, where that is forecast to leave the least error; else one-way
+marginals, a search for the blocks that they do not answer, and a last, exact measurement of these.
 
-Whole table: all columns that a workload looks at in one table, measured once; a block's answer is a sum of cells.
+One table: all columns that a workload looks at, measured once; a block's answer is a sum of cells.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
+
+import numpy as np
 
 from dpqr.data.arrays import Axes
 from dpqr.privacy.accountant import Portion
@@ -16,33 +19,37 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.plan import BlockForecast, Phase, Plan, Roles, Schedule
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import forecast, one_way, opening_phase, proved, search_phases
+from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_surrogates
 from dpqr.strategies.schedules.marginals.one_table import (
     RECORDS,
-    Forecasts,
-    count_forecasts,
     counts_records,
     known_records,
     remaining,
-    summed_noise,
     whole_table,
 )
-from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Opening
+from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Once, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.strategies.schedules.marginals.ways import NOTES, Outlook, Way, count_forecasts, measured_by, noise_by_block
 from dpqr.strategies.transcript import Round, Step, Transcript
-from dpqr.workload.block import QueryBlock
+
+POSSIBLE_RECORDS = tuple(np.geomspace(100, 10**6, 9))
+"""Numbers of records at which a plan is judged where nobody knows them."""
 
 
 def measured_once(
-    table: QueryBlock, schedule: Schedule[Any], problem: Problem, budget: PrivacyBudget, roles: Roles
+    way: Way, schedule: Schedule[Any], problem: Problem, budget: PrivacyBudget, roles: Roles, whole: BudgetAllocation
 ) -> Plan:
-    """A plan of one measurement, that of the table at the whole budget."""
-    (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=1)])
-    law = roles.check.law((table,), problem.unit, price)
-    phases = opening_phase(roles, problem.unit, ((table,),), price)
-    forecasts = tuple(_summed(table, block, law.deviation) for block in problem.workload.blocks)
-    columns = f"all {len(table.axes)} columns together" if len(table.axes) > 1 else "the one column"
-    note = f"{columns} ({table.cells:,} cells) tell every block with less noise than a search for what matters would"
+    """A plan of what the way measures, at the whole budget. Raises: InfeasiblePlan."""
+    shares = measured_by(way, problem, roles, whole)
+    portions = [Portion(share=Fraction(share).limit_denominator(10**9), count=1) for _, share in shares]
+    prices = roles.accountant.cut(budget, portions)
+    phases = tuple(
+        phase
+        for (block, _), price in zip(shares, prices, strict=True)
+        for phase in opening_phase(roles, problem.unit, ((block,),), price)
+    )
+    cells = f" ({whole_table(problem).cells:,} cells)" if way == "table" else ""
     return Plan(
         problem=problem,
         budget=budget,
@@ -50,28 +57,27 @@ def measured_once(
         schedule=schedule,
         phases=phases,
         epsilon=proved(roles.accountant, phases, budget),
-        forecast=forecasts,
-        notes=(note,),
+        forecast=_forecast(way, problem, roles, whole),
+        notes=(f"{NOTES[way]}{cells}",),
     )
 
 
-def _summed(table: QueryBlock, block: QueryBlock, deviation: float) -> BlockForecast:
-    """Noise of sums over the table's cells, which have `deviation` each: before the fit, which only lowers it."""
-    one = summed_noise(table, block, deviation) / block.rows * max(block.largest_coefficient, 1)
-    return BlockForecast(name=block.name, rows=block.rows, deviation=one * float(block.scale))
-
-
-def noise(plan: Plan) -> float:
-    """Raw noise of all answers together, each over the most that one record can change it."""
-    paired = zip(plan.forecast, plan.problem.workload.blocks, strict=True)
-    return sum(
-        known.rows * known.deviation / float(max(block.largest_coefficient, 1) * block.scale) for known, block in paired
+def _forecast(way: Way, problem: Problem, roles: Roles, whole: BudgetAllocation) -> tuple[BlockForecast, ...]:
+    """Noise of every block's answers where it is measured by the way: before the fit, which only lowers it."""
+    each = zip(problem.workload.blocks, noise_by_block(way, problem, roles, whole), strict=True)
+    return tuple(
+        BlockForecast(
+            name=block.name,
+            rows=block.rows,
+            deviation=noise.total / block.rows * max(block.largest_coefficient, 1) * float(block.scale),
+        )
+        for block, noise in each
     )
 
 
 COUNT = (
-    "a noisy count of the records ({share:.0%} of the budget) decides whether all columns are measured in one table or "
-    "searched, and the answers' total is held to it"
+    "a noisy count of the records ({share:.0%} of the budget) decides what is measured, and the answers' total is held "
+    "to it; the ways: {ways}"
 )
 SEARCH = (
     "one-way marginals come first; then choices look for blocks that are further off than noise would leave them; "
@@ -84,6 +90,8 @@ class Marginals:
     """For workloads of marginals, and of blocks that marginals answer: see `with_surrogates`.
 
     table: cells of the one table of all columns, at most; 0: there is always a search.
+    Where the records are known, the way of least forecast error is planned. Else it is, if it is the same for all
+    POSSIBLE_RECORDS, and a noisy count decides if it is not.
 
     Privacy:
         Neighbours: those of the problem's unit. Every draw is a selection among blocks or a noisy answer to one, each
@@ -104,28 +112,33 @@ class Marginals:
     adaptive: ClassVar[bool] = True
 
     def plan(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> Plan:
-        """One table, a search, or a count of the records that decides which of both it is."""
-        table, searching = whole_table(problem), self._searching(problem, budget, roles)
-        if table.cells > self.table:
+        """What the number of records calls for, or a count of them that decides it. Raises: InfeasiblePlan."""
+        searching = self._searching(problem, budget, roles)
+        if not self.table:
             return searching
-        whole = measured_once(table, self, problem, budget, roles)
-        if noise(whole) <= self._least(problem, budget, roles):
-            return whole
-        records = known_records(problem)
-        if records is not None:
-            return whole if Forecasts.of(problem, roles, remaining(searching), records).takes_table else searching
-        if noise(whole) > noise(searching):
-            return searching
-        return replace(self._searching(problem, budget, roles, counted=True), forecast=whole.forecast)
+        whole, records = remaining(searching), known_records(problem)
+        numbers = POSSIBLE_RECORDS if records is None else (records,)
+        outlook = Outlook.of(problem, roles, whole, self.table)
+        found = [outlook.at(number) for number in numbers]
+        ways = tuple(dict.fromkeys(one.best for one in found))
+        plan = searching
+        if ways != ("search",):
+            plan = (
+                measured_once(ways[0], self, problem, budget, roles, whole)
+                if len(ways) == 1
+                else self._counting(ways, problem, budget, roles, whole)
+            )
+        return replace(plan, expected=math.exp(float(np.mean([math.log(min(one.errors.values())) for one in found]))))
 
-    def _least(self, problem: Problem, budget: PrivacyBudget, roles: Roles) -> float:
-        """Noise that a search would leave in all answers if no columns depended on each other: that of one-way
-        marginals."""
-        singles = one_way(problem)
-        (price,) = roles.accountant.cut(budget, [Portion(share=Fraction(1), count=len(singles))])
-        each = {blocks[0].axes[0]: forecast(problem, roles, blocks[0], price) for blocks in singles}
-        blocks = problem.workload.blocks
-        return sum(min(each[axis].rows, block.rows) * each[axis].deviation for block in blocks for axis in block.axes)
+    def _counting(
+        self, ways: tuple[Way, ...], problem: Problem, budget: PrivacyBudget, roles: Roles, whole: BudgetAllocation
+    ) -> Plan:
+        """ways: that the count decides between, from few records to many."""
+        plan = self._searching(problem, budget, roles, counted=True)
+        note = COUNT.format(share=float(TUNING.count), ways=", ".join(ways))
+        many = ways[-1]
+        known = plan.forecast if many == "search" else _forecast(many, problem, roles, whole)
+        return replace(plan, forecast=known, notes=(note, *plan.notes))
 
     def _searching(self, problem: Problem, budget: PrivacyBudget, roles: Roles, *, counted: bool = False) -> Plan:
         """On paper two rounds a column; in the run as many as what they show is worth, at prices that follow it.
@@ -163,15 +176,22 @@ class Marginals:
             phases=phases,
             epsilon=proved(roles.accountant, phases, budget),
             forecast=tuple(forecast(problem, roles, block, measure) for block in problem.workload.blocks),
-            notes=(*([COUNT.format(share=float(first))] if counted else []), SEARCH),
+            notes=(SEARCH,),
         )
 
     def column_sets(self, plan: Plan) -> tuple[Axes, ...]:
         """With all columns, where a count may decide for one table of them."""
-        return (*plan.asked_columns, whole_table(plan.problem).axes) if counts_records(plan) else plan.asked_columns
+        table = whole_table(plan.problem)
+        whole = (table.axes,) if counts_records(plan) and table.cells <= self.table else ()
+        return (*plan.asked_columns, *whole)
 
     def start(self, plan: Plan) -> MarginalsState:
-        return Counting(plan=plan) if counts_records(plan) else Opening(plan=plan)
+        if counts_records(plan):
+            return Counting(plan=plan, table=self.table)
+        if plan.rounds:
+            return Opening(plan=plan)
+        opening = plan.named("opening")
+        return Once(waiting=tuple((blocks[0], phase.price) for phase in opening for blocks in phase.blocks))
 
     def next(self, plan: Plan, state: MarginalsState) -> Step | None:
         return state.step()
@@ -180,6 +200,6 @@ class Marginals:
         return state.after(finished)
 
     def reasons(self, plan: Plan, transcript: Transcript) -> tuple[str, ...]:
-        """Why it was one table or a search, where a count decided."""
+        """What was measured, and why, where a count decided."""
         counted = transcript.rounds[0].measurement if transcript.rounds and counts_records(plan) else None
-        return () if counted is None else (count_forecasts(plan, counted).sentence,)
+        return () if counted is None else (count_forecasts(plan, counted, self.table).sentence,)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from dpqr.privacy.budget import Price
 from dpqr.strategies.candidates import LARGEST_PENALTY, BlockCandidates
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.schedules.marginals.gap import NOISE
-from dpqr.strategies.schedules.marginals.one_table import count_forecasts, first_marginals, left, whole_table
+from dpqr.strategies.schedules.marginals.one_table import first_marginals, remaining
 from dpqr.strategies.schedules.marginals.remeasurement import explored
 from dpqr.strategies.schedules.marginals.search import Batch, Search, SearchState
+from dpqr.strategies.schedules.marginals.ways import count_forecasts, measured_by
 from dpqr.strategies.some_candidates import SomeCandidates
 from dpqr.strategies.transcript import Round, Step
 from dpqr.workload.block import QueryBlock
@@ -21,9 +23,10 @@ Shares = tuple[tuple[QueryBlock, float], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counting:
-    """The records are counted, before it is decided how to measure."""
+    """The records are counted, before it is decided what to measure. table: cells of the one table, at most."""
 
     plan: Plan
+    table: int
 
     def step(self) -> Step:
         counted = self.plan.phase("opening")
@@ -32,31 +35,35 @@ class Counting:
 
     def after(self, finished: Round) -> MarginalsState:
         """A count that was lost in a crash leaves the search, which needs none."""
-        known = finished.measurement
-        if known is not None and count_forecasts(self.plan, known).takes_table:
-            return LastTable(plan=self.plan)
-        return Opening(plan=self.plan)
+        plan, known = self.plan, finished.measurement
+        way = count_forecasts(plan, known, self.table).best if known is not None else "search"
+        if way == "search":
+            return Opening(plan=plan)
+        budget = remaining(plan)
+        shares = measured_by(way, plan.problem, plan.roles, budget)
+        return Once(waiting=tuple((block, budget.price(share)) for block, share in shares))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LastTable:
-    """All columns in one table, with what is left."""
+class Once:
+    """Blocks are measured, each once. waiting: those that still are to be, with their prices."""
 
-    plan: Plan
-    done: bool = False
+    waiting: tuple[tuple[QueryBlock, Price], ...]
 
     def step(self) -> Step | None:
-        if self.done:
+        """The hypothesis is fitted after the last one."""
+        if not self.waiting:
             return None
-        return Step(candidates=(whole_table(self.plan.problem),), select=None, measure=left(self.plan))
+        (block, price), *others = self.waiting
+        return Step(candidates=(block,), select=None, measure=price, refit=not others)
 
     def after(self, finished: Round) -> MarginalsState:
-        return replace(self, done=True)
+        return replace(self, waiting=self.waiting[1:])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """One-way marginals are measured for the first time, or the one table of all columns.
+    """One-way marginals are measured for the first time.
 
     released: by each of them so far; None: it was lost in a crash.
     """
@@ -64,16 +71,14 @@ class Opening:
     plan: Plan
     released: tuple[Measurement | None, ...] = ()
 
-    def step(self) -> Step | None:
+    def step(self) -> Step:
         place, opening = len(self.released), first_marginals(self.plan)
-        if place == opening.count:
-            return None
         last = place == opening.count - 1
         return Step(candidates=opening.blocks[place], select=None, measure=opening.price, refit=last)
 
     def after(self, finished: Round) -> MarginalsState:
         grown = replace(self, released=(*self.released, finished.measurement))
-        if len(grown.released) < first_marginals(self.plan).count or not self.plan.rounds:
+        if len(grown.released) < first_marginals(self.plan).count:
             return grown
         known, again = explored(self.plan, grown.released)
         return Remeasurement(known=known, waiting=again) if again else _searching(known)
@@ -146,7 +151,7 @@ class Finishing:
         return replace(self, waiting=self.waiting[1:])
 
 
-MarginalsState = Counting | LastTable | Opening | Remeasurement | Searching | Finishing
+MarginalsState = Counting | Once | Opening | Remeasurement | Searching | Finishing
 
 
 def _searching(known: Search) -> MarginalsState:

@@ -16,8 +16,12 @@ class Tuning:
 
     table: int = 2**22  # cells of the one table of all columns, at most (32 MiB)
     count: Fraction = Fraction(1, 50)  # share of the count of the records
-    swept_singles: float = 0.3  # part of one-way marginals in the forecast of a search
-    worth: float = 0.8  # one table is measured where its forecast error is at most this part of a search's
+    hidden_by_columns: float = 0.25  # part of the records that one-way marginals hide, for each further column
+    hidden_by_pairs: float = 0.15  # part of them that pairs hide
+    explored: float = 2.0  # blocks a column that a search is forecast to measure
+    passed_over: float = 0.25  # part of what is hidden that a search leaves in the blocks that it passes over
+    last_pure: float = 0.55  # share of the blocks in the forecast of a search, in epsilon
+    last_rho: float = 0.9  # and in rho
     opening: Fraction = Fraction(1, 10)  # share of the first one-way marginals
     opening_error: float = 0.15  # expected error of a block above which one-way marginals are measured again
     largest_opening: float = 0.5  # share of one-way marginals with their re-measurement, at most

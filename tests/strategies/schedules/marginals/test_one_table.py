@@ -1,4 +1,4 @@
-"""One table or a search: the count of the records decides, and what follows stays within the budget."""
+"""The count of the records decides what is measured, and what follows stays within the budget."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ from dpqr.strategies.choice import guarded
 from dpqr.strategies.distinguishers import Exponential
 from dpqr.strategies.plan import Roles
 from dpqr.strategies.problem import Problem
-from dpqr.strategies.schedules.marginals.one_table import RECORDS, Forecasts, remaining, whole_table
+from dpqr.strategies.schedules.marginals.one_table import RECORDS, remaining, whole_table
 from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.marginals.ways import Outlook
 from dpqr.strategies.transcript import Round
 from dpqr.strategies.updates.multiplicative_weights import MultiplicativeWeights
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense
 from dpqr.workload.workload import Measurement, Workload
 
-SIZES, THREES = (6, 5, 4, 3), (3, 3, 3, 3)
-BUDGET = PrivacyBudget(Fraction(1), Fraction(1, 10**9))
+SIZES, FOURS, THREES = (6, 5, 4, 3), (4,) * 6, (3,) * 4
+BUDGET, SMALL = (PrivacyBudget(epsilon, Fraction(1, 10**9)) for epsilon in (Fraction(1), Fraction(1, 10)))
 
 
 def marginals(ways, sizes=SIZES):
@@ -39,6 +40,8 @@ def marginals(ways, sizes=SIZES):
 
 
 TRIPLES = marginals(3)
+UNSURE = {"basic": (FOURS, BUDGET), "zcdp": (THREES, SMALL)}
+"""Columns and a budget for which the number of records decides."""
 
 
 def problem(blocks=TRIPLES, sizes=SIZES, **more):
@@ -53,6 +56,15 @@ def roles(accountant="basic"):
     )
 
 
+def unsure(accountant="basic"):
+    sizes, budget = UNSURE[accountant]
+    return Marginals().plan(problem(marginals(3, sizes), sizes), budget, roles(accountant))
+
+
+def outlook(plan):
+    return Outlook.of(plan.problem, plan.roles, remaining(plan), plan.schedule.table)
+
+
 def counted(plan, records):
     """The state after a count of so many records; None: it was lost."""
     step = plan.schedule.next(plan, plan.schedule.start(plan))
@@ -63,9 +75,9 @@ def counted(plan, records):
     return plan.schedule.after(plan.schedule.start(plan), finished)
 
 
-@pytest.mark.parametrize("accountant", ["basic", "zcdp"])
+@pytest.mark.parametrize("accountant", UNSURE)
 def test_many_records_are_measured_in_one_table_with_all_that_is_left(accountant):
-    plan = Marginals().plan(problem(marginals(3, THREES), THREES), BUDGET, roles(accountant))
+    plan = unsure(accountant)
     state, admits = counted(plan, 10**6), guarded(plan)
     step = plan.schedule.next(plan, state)
     assert [block.name for block in step.candidates] == [whole_table(plan.problem).name]
@@ -76,35 +88,53 @@ def test_many_records_are_measured_in_one_table_with_all_that_is_left(accountant
     assert plan.schedule.next(plan, plan.schedule.after(state, finished)) is None
 
 
-@pytest.mark.parametrize("records", [-30, 0, None])
-def test_few_records_or_a_lost_count_lead_to_one_way_marginals(records):
-    plan = Marginals().plan(problem(), BUDGET, roles())
-    step = plan.schedule.next(plan, counted(plan, records))
-    assert (step.candidates[0].axes, step.select) == ((0,), None)
+@pytest.mark.parametrize("records", [-30, 0])
+def test_few_records_lead_to_one_way_marginals_alone_with_all_that_is_left(records):
+    plan = unsure()
+    state, admits = counted(plan, records), guarded(plan)
+    admits.charge(plan.roles.check.event(plan.opening[0], plan.problem.unit, plan.price("opening")))
+    measured = []
+    while step := plan.schedule.next(plan, state):
+        admits.charge(plan.roles.check.event(step.only, plan.problem.unit, step.measure))
+        measured.append((step.only[0].axes, step.select, step.refit))
+        state = plan.schedule.after(state, Round(choice=None, measurement=None, charges=(1,)))
+    assert measured == [((axis,), None, axis == 5) for axis in range(6)]
+    assert 0.999 * admits.limit <= admits._spent <= admits.limit
+
+
+@pytest.mark.parametrize("accountant", UNSURE)
+def test_a_lost_count_leads_to_a_search(accountant):
+    plan = unsure(accountant)
+    step = plan.schedule.next(plan, counted(plan, None))
+    assert (step.candidates[0].axes, step.select, step.measure) == ((0,), None, plan.price("stage"))
+
+
+def test_few_records_under_rho_are_searched():
+    plan = unsure("zcdp")
+    assert plan.schedule.next(plan, counted(plan, 0)).measure == plan.price("stage")
 
 
 def test_the_count_is_lowered_by_its_own_noise_before_it_decides():
-    plan = Marginals().plan(problem(), BUDGET, roles())
-    budget, law = remaining(plan), plan.roles.check.law((RECORDS,), plan.problem.unit, plan.price("opening"))
-    turn = next(n for n in range(10**4) if Forecasts.of(plan.problem, plan.roles, budget, n).takes_table)
-    for records, axes in ((turn + 2 * law.deviation, 4), (turn, 1)):
+    plan = unsure()
+    law, known = plan.roles.check.law((RECORDS,), plan.problem.unit, plan.price("opening")), outlook(plan)
+    turn = next(n for n in range(10**4) if known.at(n).best == "table")
+    for records, axes in ((turn + 2 * law.deviation, 6), (turn, 1)):
         assert len(plan.schedule.next(plan, counted(plan, round(records))).candidates[0].axes) == axes
 
 
-def test_errors_fall_with_the_records():
-    plan = Marginals().plan(problem(), BUDGET, roles())
-    found = [Forecasts.of(plan.problem, plan.roles, remaining(plan), 10.0**power) for power in range(7)]
-    for kind in ("table", "search"):
-        errors = [getattr(one, kind) for one in found]
-        assert errors == sorted(errors, reverse=True)
-        assert errors[-1] < 0.01 < 0.9 < errors[0] < 1
+def test_a_count_among_marginals_of_pairs_may_lead_to_all_of_them():
+    plan = Marginals().plan(problem(marginals(2, (8,) * 8), (8,) * 8), BUDGET, roles())
+    many, between = (counted(plan, records) for records in (10**6, 10**4))
+    assert [len(block.axes) for block, _ in many.waiting] == [2] * 28
+    assert plan.schedule.next(plan, between).measure == plan.price("stage"), "a search"
 
 
-@pytest.mark.parametrize(("records", "rounds"), [(10**6, 0), (10, 1)])
+@pytest.mark.parametrize(("records", "rounds"), [(10**6, 0), (10, 0)])
 def test_a_declared_number_decides_on_paper(records, rounds):
-    plan = Marginals().plan(problem(n=records), BUDGET, roles())
-    assert min(1, plan.rounds) == rounds
-    assert plan.opening[0] != (RECORDS,)
+    plan = Marginals().plan(problem(marginals(3, FOURS), FOURS, n=records), BUDGET, roles())
+    assert plan.rounds == rounds
+    assert [len(blocks[0].axes) for blocks in plan.opening] == ([6] if records == 10**6 else [1] * 6)
+    assert plan.epsilon == 1
 
 
 def test_nothing_is_counted_where_a_search_could_not_have_less_noise():

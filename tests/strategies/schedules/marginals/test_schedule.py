@@ -131,7 +131,7 @@ def test_dependent_columns_are_found_and_measured_again():
 @pytest.mark.parametrize("accountant", BUDGETS)
 def test_no_choice_is_drowned_in_noise_after_one_that_was_far_off(accountant):
     """The first pair has nearly all records in wrong cells; noise of that size would tell nothing of the next one."""
-    plan = Marginals().plan(problem(), BUDGETS[accountant], roles(accountant))
+    plan = Marginals(table=0).plan(problem(), BUDGETS[accountant], roles(accountant))
     steps, _, _ = played(plan, TABLE)
     chosen = [(step, blocks) for step, blocks in steps if step.select is not None]
     laws = [plan.roles.check.law(blocks, plan.problem.unit, step.measure) for step, blocks in chosen]
@@ -202,7 +202,7 @@ def prefixes(sizes):
 def test_prefixes_are_told_from_the_pairs_that_they_add_up(accountant):
     """They would be measured with up to 24 times the noise of a pair."""
     asked = replace(problem(), workload=Workload(prefixes(WIDE)))
-    plan = Marginals().plan(asked, BUDGETS[accountant], roles(accountant))
+    plan = Marginals(table=0).plan(asked, BUDGETS[accountant], roles(accountant))
     steps, state, _ = played(plan, TABLE)
     assert all(block.is_marginal for _, blocks in steps for block in blocks)
     assert {(0, 1), (0, 2), (0, 3)} & {blocks[0].axes for step, blocks in steps if step.select is not None}
@@ -234,7 +234,7 @@ def test_the_plan_on_paper_costs_the_budget(accountant):
 
 def test_a_public_number_of_records_serves():
     facts = problem(neighbours=Neighbours.REPLACE, n=5_000)
-    plan = Marginals().plan(facts, BUDGETS["basic"], roles("basic"))
+    plan = Marginals(table=0).plan(facts, BUDGETS["basic"], roles("basic"))
     steps, state, _ = played(plan, table(WIDE, 5_000))
     assert state.total == 5_000
     assert len(steps) > len(plan.opening)

@@ -1,0 +1,212 @@
+"""Ways to spend a budget on marginals, and the error that each is forecast to leave among so many records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.drafts import NORMAL, one_way
+from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
+from dpqr.strategies.schedules.marginals.candidate_blocks import marginal, with_surrogates
+from dpqr.strategies.schedules.marginals.one_table import remaining, summed_noise, whole_table
+from dpqr.strategies.schedules.marginals.tuning import TUNING
+from dpqr.workload.block import QueryBlock
+from dpqr.workload.workload import Measurement
+
+Way = Literal["table", "blocks", "pairs", "columns", "search"]
+"""One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
+
+Shares = tuple[tuple[QueryBlock, float], ...]
+"""Blocks that are measured once, each with its share of what is left."""
+
+WORDS: Mapping[Way, str] = {
+    "table": "one table of all columns was measured",
+    "blocks": "all blocks were measured once",
+    "pairs": "all pairs of columns below the blocks were measured once",
+    "columns": "one-way marginals alone were measured",
+    "search": "the blocks were searched",
+}
+
+
+NOTES: Mapping[Way, str] = {
+    "table": "all columns together are measured once, with less noise in every block than a search would leave",
+    "blocks": "all blocks are measured once, for a search would pass over few of them",
+    "pairs": "all pairs of columns below the blocks are measured once, for their noise is far below that of the blocks",
+    "columns": "one-way marginals alone are measured, for noise would hide what more columns together show",
+}
+
+
+def measured_by(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
+    """What a way measures, in the split of least noise; nothing for a search, or where there are no such pairs."""
+    if way == "table":
+        return ((whole_table(problem), 1.0),)
+    blocks = _blocks(way, problem, roles)
+    costs = [block.rows / max(block.largest_coefficient, 1) * _relative(block, budget, problem) for block in blocks]
+    return tuple(zip(blocks, budget.split(1.0, costs), strict=True))
+
+
+def _blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
+    """Those within a marginal that is measured too are left to it."""
+    searched = with_surrogates(problem, roles.check).workload.blocks
+    if way == "columns":
+        return tuple(block for (block,) in one_way(problem))
+    if way == "blocks":
+        tables = [set(block.axes) for block in searched if block.is_marginal]
+        return tuple(block for block in searched if not any(set(block.axes) < table for table in tables))
+    if way == "search" or max(len(block.axes) for block in searched) < 3:
+        return ()
+    pairs = {pair for block in searched for pair in combinations(sorted(block.axes), min(2, len(block.axes)))}
+    asked = {tuple(sorted(block.axes)): block for block in searched if block.is_marginal}
+    return tuple(asked.get(axes) or marginal(problem, axes, "below") for axes in sorted(pairs))
+
+
+def _relative(block: QueryBlock, budget: BudgetAllocation, problem: Problem) -> float:
+    """Deviation of a block's noise over that of a marginal's at the same share."""
+    return budget.relative(block, QueryBlock(name="records"), problem.unit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noise:
+    """Of one block, where some blocks are measured.
+
+    total: deviations of all answers together, in units of the most that a record changes one. even: share of even
+    records that the answers hold together. hidden: part of the records that what is measured is assumed not to show.
+    """
+
+    total: float
+    even: float
+    hidden: float
+
+    def error(self, records: float, louder: float, hidden: float) -> float:
+        """L1 error over n, forecast at so many times the noise and of what is hidden."""
+        noise = louder * NORMAL * self.total / (records * self.even)
+        return self.even * noise / (2.0 * math.sqrt(1.0 + noise)) + hidden * self.hidden
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecasts:
+    """Expected errors by way, means over the blocks of L1 over n, at so many records."""
+
+    records: float
+    errors: Mapping[Way, float]
+
+    @property
+    def best(self) -> Way:
+        return min(self.errors, key=self.errors.__getitem__)
+
+    @property
+    def sentence(self) -> str:
+        """For the release."""
+        others = ", ".join(f"{way} {error:.2g}" for way, error in self.errors.items() if way != self.best)
+        return (
+            f"{WORDS[self.best]}: at {self.records:,.0f} records (the count less its deviation) that has the least "
+            f"forecast error (L1 over n), {self.errors[self.best]:.2g} ({others})"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """Noise by way and block of the workload, from which errors are forecast at any number of records.
+
+    A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
+    q / 2 where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with the
+    root of q from there on. What columns or pairs hide of the records is assumed, for nothing public says it.
+
+    A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
+    over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
+    two measurements of a block the better one is all that counts. In rho they add up, so no way but the table is
+    better there.
+    """
+
+    noise: Mapping[Way, tuple[Noise, ...]]
+    explored: Mapping[Way, float]
+    budget: BudgetAllocation
+
+    @classmethod
+    def of(cls, problem: Problem, roles: Roles, budget: BudgetAllocation, table: int) -> Outlook:
+        """Where `budget` is all that is left; table: cells of one table of all columns, at most."""
+        ways: list[Way] = ["blocks", "pairs", "columns"]
+        if whole_table(problem).cells <= table:
+            ways.insert(0, "table")
+        noise = {way: noise_by_block(way, problem, roles, budget) for way in ways}
+        most = TUNING.explored * len(problem.workload.axes)
+        searched: tuple[Way, ...] = ("blocks", "pairs")
+        numbers = {way: len(_blocks(way, problem, roles)) for way in searched}
+        explored = {way: min(1.0, most / number) for way, number in numbers.items() if number}
+        return cls(noise={way: one for way, one in noise.items() if one}, explored=explored, budget=budget)
+
+    def at(self, records: float) -> Forecasts:
+        """Where so many records were counted or declared."""
+        n, pure = max(1.0, records), not self.budget.concentrated
+        errors = {way: self._error(way, n) for way in self.noise if pure or way == "table"}
+        errors["search"] = self._searched(n)
+        return Forecasts(records=n, errors=errors)
+
+    def _searched(self, records: float) -> float:
+        """Of a search for blocks, or for the pairs below them: the least."""
+        last, power = TUNING.last_rho if self.budget.concentrated else TUNING.last_pure, self.budget.power
+        passed = self._error("columns", records, (1.0 / (1.0 - last)) ** power, TUNING.passed_over)
+        hopeless = self._error("columns", records, (1.0 / last) ** power)
+        searched = (
+            part * self._error(way, records, (part / last) ** power) + (1.0 - part) * passed
+            for way, some in self.explored.items()
+            for part in (some, 1.0)
+        )
+        return min(hopeless, *searched)
+
+    def _error(self, way: Way, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
+        return float(np.mean([one.error(records, louder, hidden) for one in self.noise[way]]))
+
+
+def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
+    """By a noisy count of the records, less one deviation: noise on too few records is off by more than a search."""
+    least = float(counted.values[0][0]) - counted.law.deviation
+    return Outlook.of(plan.problem, plan.roles, remaining(plan), table).at(least)
+
+
+def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> tuple[Noise, ...]:
+    """Of the workload's blocks, in their order; none where the way measures nothing."""
+    shares = measured_by(way, problem, roles, budget)
+    laws = ((block, roles.check.law((block,), problem.unit, budget.price(share))) for block, share in shares)
+    known = [(block, law.deviation) for block, law in laws]
+    return tuple(_noise(block, known) for block in problem.workload.blocks if known)
+
+
+def _noise(block: QueryBlock, known: Sequence[tuple[QueryBlock, float]]) -> Noise:
+    """From those measured blocks that show most of its columns.
+
+    Args:
+        known: all measured blocks, with their deviations in records.
+    """
+    axes, even = set(block.axes), _even_share(block)
+    own = next((deviation for one, deviation in known if one == block), None)
+    if own is not None:
+        return Noise(total=own * block.rows / max(block.largest_coefficient, 1), even=even, hidden=0.0)
+    above = [(one, deviation) for one, deviation in known if axes <= set(one.axes) and one.is_marginal]
+    if above:
+        least = min(summed_noise(one, block, deviation) for one, deviation in above)
+        return Noise(total=least, even=even, hidden=0.0)
+    below = [(one, deviation) for one, deviation in known if set(one.axes) < axes and one.is_marginal]
+    shown = max((len(one.axes) for one, _ in below), default=1)
+    parts = [even * one.rows * deviation for one, deviation in below if len(one.axes) == shown]
+    each = TUNING.hidden_by_columns if shown < 2 else TUNING.hidden_by_pairs
+    hidden = each * max(len(axes) - shown, 0) * min(even, 1.0)
+    return Noise(total=sum(parts) / math.comb(max(len(axes) - 1, 0), shown - 1), even=even, hidden=hidden)
+
+
+def _even_share(block: QueryBlock) -> float:
+    """Sum over a block's answers of the share of even records that each holds, in units of the largest coefficient."""
+    if block.is_marginal:
+        return 1.0
+    matrices = [factor.matrix for factor in block.factors]
+    parts = [one.apply(np.full((one.cells, 1), 1.0 / one.cells)) for one in matrices]
+    sums = np.abs(reduce(np.multiply, parts)).sum() if block.rowwise else np.prod([np.abs(one).sum() for one in parts])
+    return max(float(sums) / max(block.largest_coefficient, 1), 1.0 / block.cells)

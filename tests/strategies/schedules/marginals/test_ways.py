@@ -1,0 +1,48 @@
+"""Ways to spend a budget on marginals: what their forecasts say, and what is measured by them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from strategies.schedules.marginals.test_one_table import (
+    BUDGET,
+    FOURS,
+    UNSURE,
+    marginals,
+    outlook,
+    problem,
+    roles,
+    unsure,
+)
+
+from dpqr.strategies.schedules.marginals.one_table import remaining
+from dpqr.strategies.schedules.marginals.schedule import Marginals
+from dpqr.strategies.schedules.marginals.ways import Outlook
+
+
+def test_errors_fall_with_the_records_to_what_is_not_measured():
+    known = outlook(unsure())
+    found = [known.at(10.0**power).errors for power in range(9)]
+    for way, least in (("table", 0.0), ("blocks", 0.0), ("search", 0.0), ("pairs", 0.15), ("columns", 0.5)):
+        errors = [one[way] for one in found]
+        assert errors == sorted(errors, reverse=True)
+        assert least <= errors[-1] < least + 0.01 < 0.9 < errors[0]
+
+
+@pytest.mark.parametrize("family", [1, 2, 3])
+def test_all_blocks_once_leave_the_noise_of_their_sums(family):
+    """Half of it, where records are many: the forecast of one block is that of a marginal by itself."""
+    asked = problem(marginals(family, FOURS), FOURS)
+    plan = Marginals(table=0).plan(asked, BUDGET, roles())
+    one = Outlook.of(asked, plan.roles, remaining(plan), 0).at(10.0**8).errors["blocks"]
+    number = len(asked.workload.blocks)
+    deviation = 2**0.5 * number / float(BUDGET.epsilon)
+    assert one == pytest.approx((2 / np.pi) ** 0.5 / 2 * deviation * 4**family / 10**8, rel=0.01)
+
+
+def test_a_plan_is_judged_by_its_error_among_the_records_that_there_may_be():
+    """Pairs of many columns: Gaussian noise is less in sum, and a search finds those that matter."""
+    few, many = (problem(marginals(2, (4,) * columns), (4,) * columns) for columns in (5, 20))
+    for asked, better in ((few, "basic"), (many, "zcdp")):
+        plans = {name: Marginals().plan(asked, BUDGET, roles(name)) for name in UNSURE}
+        assert min(plans, key=lambda name: plans[name].expected) == better
