@@ -61,7 +61,9 @@ _AGGREGATE = (
     _option("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]"),
     _option("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]"),
     _option(
-        "--vote", metavar="NAME", help="aggregate, of two labels: exponential or randomised. [default: exponential]"
+        "--vote",
+        metavar="NAME",
+        help="aggregate of labels: exponential, permute-and-flip, or of two labels randomised. [default: by --delta]",
     ),
     _option("--accountant", metavar="NAME", help="The composition theorem. [default: least noise]"),
 )

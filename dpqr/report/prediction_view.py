@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
 from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.forms import AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm
+from dpqr.prediction.forms import AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm, selection_epsilon
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
@@ -111,7 +111,7 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
     """What labels by votes are worth."""
     parts = plan.parts or 1
     if isinstance(plan.form, VotesForm):
-        added = recipe.added_error(plan.problem, plan.price.bounded_range, parts)
+        added = recipe.added_error(plan.problem, selection_epsilon(plan.price, plan.noise), parts, plan.noise)
         yield "Noise", f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
     if isinstance(plan.form, RandomisedVotesForm):
         added = recipe.added_error(plan.problem, plan.price.pure, parts)

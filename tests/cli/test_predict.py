@@ -224,7 +224,7 @@ REFUSED = [
     (("--points", "new.csv", "--kernel", "gaussian", "--features", "7"), 2, "even"),
     (("--points", "new.csv", "--learner", "aggregate", "--kernel", "gaussian"), 2, "--kernel goes with"),
     (("--points", "new.csv", "--vote", "randomised"), 2, "--vote goes with --learner aggregate"),
-    (("--points", "new.csv", "--learner", "aggregate", "--vote", "most"), 2, "there is exponential, randomised"),
+    (("--points", "new.csv", "--learner", "aggregate", "--vote", "most"), 2, "there is exponential, permute-and-flip"),
     (("--points", "none.csv"), 5, "does not exist"),
     (("--points", "train.csv"), 2, "--points train.csv is a file of the private table"),
     (("--points", "./train.csv", "--max-records", "39"), 2, "is a file of the private table"),
@@ -383,11 +383,13 @@ def test_what_no_stream_covers_is_refused(shop):
     assert online(shop, n="39").code == 5
 
 
-@pytest.mark.parametrize("more", [("--n", "400"), ()])
-def test_a_tuned_lambda_is_paid_for(shop, more):
-    done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", "--delta", "1e-6", *more)
+@pytest.mark.parametrize(
+    ("more", "drawn"), [(("--n", "400"), "permute-and-flip"), (("--delta", "1e-6"), "exponential")]
+)
+def test_a_tuned_lambda_is_paid_for(shop, more, drawn):
+    done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", *more)
     assert done.code == 0, done.err
-    assert done.json["events"][-2]["kind"] == "exponential"
+    assert done.json["events"][-2]["kind"] == drawn
     assert done.json["plan"]["tuning"]["factor"] in ("1/16", "1/4", "1", "4", "16")
     assert "one of 5 lambdas" in done.err
 

@@ -10,11 +10,18 @@ from support.prediction_tables import UNITS, VALUES, Given
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import GaussianWeights, LaplaceWeights
 from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.forms import AveragesForm, FunctionForm, PointsForm, RandomisedVotesForm, VotesForm
+from dpqr.prediction.forms import (
+    AveragesForm,
+    FunctionForm,
+    PointsForm,
+    RandomisedVotesForm,
+    VotesForm,
+    better_selection,
+)
 from dpqr.prediction.losses import Hinge
 from dpqr.prediction.stable import LipschitzLearner
-from dpqr.privacy.budget import Price
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, RoundedGaussianEvent
+from dpqr.privacy.budget import Price, PrivacyBudget
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, RoundedGaussianEvent
 
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 STEPS = 2**20
@@ -55,7 +62,17 @@ def test_an_ensemble_moves_by_the_parts_that_a_unit_changes(touched):
     )
     votes = RandomisedVotesForm(count=3, touched=touched).event(PURE, "laplace")
     assert votes == DiscreteLaplaceEvent(sensitivity=touched, scale=3 * Fraction(touched), coordinates=1)
-    assert VotesForm(count=3).event(PURE, "exponential") == ExponentialEvent(epsilon=PURE.bounded_range)
+
+
+def test_a_pure_price_buys_permute_and_flip_as_much_as_the_exponential_mechanism_and_rho_half_of_it():
+    form = VotesForm(count=3)
+    for price, dearer in ((PURE, 1), (RHO, 2)):
+        assert form.event(price, "exponential") == ExponentialEvent(epsilon=price.bounded_range)
+        assert form.event(price, "permute-and-flip") == PermuteAndFlipEvent(epsilon=price.pure)
+        spreads = [form.spread(price, noise) for noise in ("permute-and-flip", "exponential")]
+        assert spreads[0] == pytest.approx(dearer * spreads[1])
+    assert better_selection(PrivacyBudget.parse("1")) == "permute-and-flip"
+    assert better_selection(PrivacyBudget.parse("1", "1e-9")) == "exponential"
 
 
 @pytest.mark.parametrize("width", [1, 3])
