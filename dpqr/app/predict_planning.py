@@ -20,6 +20,7 @@ from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
+from dpqr.prediction.method import Method, read_method
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
@@ -34,6 +35,8 @@ STABLE = get_args(StableName)
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", REGULARISED),
+    "--method": ("method", REGULARISED),
+    "--radius": ("radius", REGULARISED),
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
@@ -44,7 +47,7 @@ OWN_OPTIONS = {
     "--degree": ("degree", STABLE),
     "--features": ("features", STABLE),
     "--base": ("base", ("aggregate",)),
-    "--parts": ("parts", ("aggregate",)),
+    "--parts": ("parts", ("aggregate", *REGULARISED)),
     "--target-error": ("target_error", ("aggregate",)),
     "--vote": ("vote", ("aggregate",)),
 }
@@ -144,6 +147,9 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recip
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
         steps=Steps(theta=_positive(request.theta, "--theta") or THETA, offset=request.t0),
         releases=request.releases or 1,
+        method=Method(
+            name=read_method(request.method), radius=_positive(request.radius, "--radius"), parts=request.parts
+        ),
     )
 
 

@@ -27,6 +27,12 @@ _LEARNER = (
         help="The label that logistic and svm tell from the others. [of two: the last]",
     ),
     _option("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]"),
+    _option(
+        "--method", metavar="NAME", help="regularised, or descent: gradient descent, no lambda. [default: regularised]"
+    ),
+    _option(
+        "--radius", metavar="R", help="Norm of the functions to compete with: lambda, or the end of descent, by it."
+    ),
     _option("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target."),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
@@ -58,7 +64,12 @@ _AGGREGATE = (
         help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).",
     ),
     _option("--trust", metavar="NAME", multiple=True, help="Vouch for a base that is not on dpqr's list."),
-    _option("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]"),
+    _option(
+        "--parts",
+        metavar="R",
+        type=_count,
+        help="Of the table: aggregate votes over them [default: by eps and --target-error], others average.",
+    ),
     _option("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]"),
     _option(
         "--vote",
@@ -114,6 +125,8 @@ class Learner:
     learner: str
     positive: str | None
     penalty: str | None
+    method: str | None
+    radius: str | None
     smoothness: str | None
     tune: str | None
     tau: str | None

@@ -11,6 +11,7 @@ from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, squared_sens
 from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
+from dpqr.prediction.losses import Loss
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
@@ -198,6 +199,29 @@ class AveragesForm:
 
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise)) / FINENESS
+
+
+def mean_share(noise: Noise) -> float:
+    """Mean absolute noise over its standard deviation, at most.
+
+    Laplace: sqrt(2 q) / (1 + q) with q = exp(-1 / scale), below 1 / sqrt(2); normal: sqrt(2 / pi).
+    """
+    return math.sqrt(1 / 2) if noise == "laplace" else math.sqrt(2 / math.pi)
+
+
+def tail_share(noise: Noise) -> float:
+    """Noise that one draw in 20 exceeds, over its standard deviation: log(20) scales of a Laplace law."""
+    return math.log(20) / math.sqrt(2) if noise == "laplace" else 1.96
+
+
+def added_loss(loss: Loss, slope: float, spread: float, share: float) -> float:
+    """What independent noise of mean 0 adds to a mean loss at most, of deviation `spread` and mean absolute size
+    `share` of it: min(G e, smoothness d^2 / 2).
+
+    References:
+        Rana 2019, Theorem 4 (its smoothness gamma^2 / epsilon^2 is that of a mean square of 2 gamma^2 / epsilon^2).
+    """
+    return min(slope * share * spread, float(loss.smoothness) * spread**2 / 2)
 
 
 LabelsForm = VotesForm | RandomisedVotesForm

@@ -10,10 +10,12 @@ from functools import partial
 
 from dpqr.errors import DpqrError
 from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION
+from dpqr.prediction.excess_risk import ExcessRisk, excess_risk
 from dpqr.prediction.forms import EnsembleForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.sample_size import SampleSize, sample_size
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 
@@ -101,11 +103,15 @@ class Outlook:
         function_from: the number of predictions from which on `--release function` has less noise on each; None: never,
             or there is no function.
         theory: the sources' rates; None for ensembles, and where no number of records is declared.
+        excess: see `excess_risk`; None where no number of records is declared.
+        sample: see `sample_size`.
     """
 
     bought: Mapping[str, int]
     function_from: int | None
     theory: Theory | None
+    excess: ExcessRisk | None = None
+    sample: SampleSize | None = None
 
 
 def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
@@ -134,6 +140,8 @@ def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
         bought={one.name: count for one in wanted.accountants if (count := _bought(plan, one)) is not None},
         function_from=_function_from(wanted) if isinstance(recipe, StableRecipe) and recipe.releases == 1 else None,
         theory=rates,
+        excess=excess_risk(plan, records) if records else None,
+        sample=sample_size(plan),
     )
 
 

@@ -60,6 +60,7 @@ class LipschitzLearner:
         loss: L.
         penalty: lambda.
         scale: m0 and u.
+        closeness: the solver's tolerance as a share of the distance.
         solver: certified to a public tolerance.
         bound: see `StableLearner`.
 
@@ -90,6 +91,7 @@ class LipschitzLearner:
     loss: Loss
     penalty: Fraction
     scale: Scale
+    closeness: Fraction = CLOSENESS
     solver: Solver = field(init=False, repr=False)
     bound: Fraction = field(init=False)
 
@@ -121,7 +123,7 @@ class LipschitzLearner:
             modulus=modulus,
             smoothness=heaviest * self.loss.smoothness + modulus,
             start=heaviest * self.loss.start,
-            tolerance=CLOSENESS * self.distance + 2 * rounding / modulus,
+            tolerance=self.closeness * self.distance + 2 * rounding / modulus,
         )
 
     def fit(self, counts: Counts) -> FloatArray:
@@ -173,10 +175,16 @@ class LeastSquares:
     examples: Examples
     penalty: Fraction
     scale: Scale
+    closeness: Fraction = CLOSENESS
 
     @property
     def features(self) -> FeatureMap:
         return self.examples.features
+
+    @property
+    def norm(self) -> Fraction:
+        """Of a minimiser at most."""
+        return self.radius or self.reach
 
     @property
     def reach(self) -> Fraction:
@@ -199,12 +207,11 @@ class LeastSquares:
     @property
     def tolerance(self) -> Fraction:
         rounding = (EIGEN * self.features.width + 2 * BLOCK) * self.scale.heaviest * ULP
-        return CLOSENESS * self.distance + rounding / self.penalty
+        return self.closeness * self.distance + rounding / self.penalty
 
     @property
     def bound(self) -> Fraction:
-        norm = (self.radius or self.reach) + self.tolerance
-        wrong = self.tolerance + evaluation_error(self.features.width, norm)
+        wrong = self.tolerance + evaluation_error(self.features.width, self.norm + self.tolerance)
         return (self.distance + 2 * wrong) * ARITHMETIC
 
     def fit(self, counts: Counts) -> FloatArray:

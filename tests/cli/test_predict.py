@@ -399,6 +399,38 @@ def test_what_does_not_go_with_tuning_is_refused(shop):
         assert predict(shop, "--points", "new.csv", *wrong).code == 2
 
 
+def test_descent_and_means_of_parts_predict_and_say_what_they_promise(shop):
+    for more in (("--method", "descent"), ("--parts", "4"), ("--method", "descent", "--parts", "4"), ("--radius", "5")):
+        done = predict(shop, "--points", "new.csv", "--n", "400", *more, "--json")
+        assert done.code == 0, done.err
+        assert done.json["noise_deviation"] > 0
+    plan = predict(shop, "--dry-run", "--n", "400", "--method", "descent", "--parts", "4", "--radius", "5")
+    for said in ("a ball of radius 5", "the mean of 4 parts, each of about 100 records", "19 of 20 within", "norm 5:"):
+        assert said in plan.out, said
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--method", "newton"), "there is regularised, descent"),
+        (("--method", "descent", "--lambda", "1"), "no lambda"),
+        (("--radius", "0"), "above 0"),
+        (("--radius", "2", "--smoothness", "0.5"), "--radius chooses"),
+        (("--parts", "5000"), "between 1 and 4,096"),
+        (("--learner", "aggregate", "--method", "descent"), "goes with --learner"),
+    ],
+)
+def test_methods_that_do_not_go_together_are_refused(shop, more, said):
+    done = predict(shop, "--dry-run", "--n", "400", *more)
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_an_ensembles_plan_says_how_many_records_any_method_needs(shop):
+    plan = predict(shop, "--dry-run", "--learner", "aggregate", "--n", "40", "--neighbours", "replace", eps="1")
+    assert "too few records for this error are declared" in plan.out
+    assert "a part has 0.0 on average" in plan.out
+
+
 AGGREGATE = ("--points", "new.csv", "--learner", "aggregate", "--parts", "9")
 CALLS = [
     "subprocess.Popen(args='touch PWNED', shell=True)",
