@@ -34,9 +34,9 @@ from dpqr.strategies.known import ACCOUNTANTS as OFFERED
 STABLE = get_args(StableName)
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
-    "--smoothness": ("smoothness", REGULARISED),
+    "--smoothness": ("smoothness", (*REGULARISED, "online")),
     "--method": ("method", REGULARISED),
-    "--radius": ("radius", REGULARISED),
+    "--radius": ("radius", (*REGULARISED, "online")),
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
@@ -145,12 +145,23 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recip
         smoothness=_positive(request.smoothness, "--smoothness"),
         tuning=_positive(request.tune, "--tune"),
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
-        steps=Steps(theta=_positive(request.theta, "--theta") or THETA, offset=request.t0),
+        steps=Steps(theta=_theta(request), offset=request.t0),
         releases=request.releases or 1,
         method=Method(
             name=read_method(request.method), radius=_positive(request.radius, "--radius"), parts=request.parts
         ),
     )
+
+
+def _theta(request: PredictionPlanRequest) -> Fraction:
+    """Stated; by the theory 2 r / (2 r + 1), which is best for r from 1 / 2 to 1; or THETA."""
+    stated, smoothness = _positive(request.theta, "--theta"), _positive(request.smoothness, "--smoothness")
+    if stated is not None and smoothness is not None and request.learner == "online":
+        raise UsageFault("--theta and --smoothness both choose the steps of online; leave one out")
+    if stated is not None or smoothness is None:
+        return stated or THETA
+    useful = min(max(smoothness, Fraction(26, 50)), Fraction(1))
+    return (2 * useful / (2 * useful + 1)).limit_denominator(1000)
 
 
 def _kernel(request: PredictionPlanRequest) -> Kernel:

@@ -33,7 +33,11 @@ _LEARNER = (
     _option(
         "--radius", metavar="R", help="Norm of the functions to compete with: lambda, or the end of descent, by it."
     ),
-    _option("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target."),
+    _option(
+        "--smoothness",
+        metavar="R",
+        help="Lambda or theta by the theory: r (least-squares, online) or beta of the target.",
+    ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
     _option("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]"),

@@ -8,6 +8,8 @@ from fractions import Fraction
 from dpqr.prediction.averaged import Averaged, PartLearner
 from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.forms import added_loss, mean_share
+from dpqr.prediction.online import OnlineLearner
+from dpqr.prediction.online_error import OnlineError
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import REACH, StableRecipe
 from dpqr.prediction.stable import LeastSquares
@@ -19,7 +21,7 @@ class ExcessRisk:
 
     Attributes:
         assumed: whether nobody stated the radius.
-        fitted: what the penalty, or the end of descent, costs on the table.
+        fitted: what the penalty, or the end of descent, costs on the table; online, all that is not noise.
         sample: what a function learned from the table may gain on it alone.
         noise: what the noise adds.
     """
@@ -36,7 +38,8 @@ class ExcessRisk:
 
 
 def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
-    """The bound for a plan of a stated radius, or of descent; None for others.
+    """The bound for a plan of a stated radius, of descent, or online (`OnlineError`, with noise of deviation d adding
+    d^2); None for others.
 
     For m independent records, m the number that the plan is made for, and a convex loss L of Lipschitz constant G on
     the functions that are learned. Let f be the learned function and f* the best of norm R.
@@ -54,14 +57,19 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
         Rana 2019, Corollaries 3 and 4; `best_length`.
     """
     recipe, spread = plan.recipe, deviation(plan, records)
-    if not isinstance(recipe, StableRecipe) or (recipe.method.radius is None and not recipe.method.descends):
-        return None
-    learner = plan.learner(records)
-    member = learner.learner if isinstance(learner, Averaged) else learner
-    if spread is None or not isinstance(member, PartLearner) or isinstance(member, LeastSquares):
+    if not isinstance(recipe, StableRecipe):
         return None
     assumed = recipe.method.radius is None
     radius = Fraction(REACH[recipe.name]) if recipe.method.radius is None else recipe.method.radius
+    learner = plan.learner(records)
+    if isinstance(learner, OnlineLearner) and spread is not None:
+        learned = OnlineError(steps=learner.steps, radius=float(radius)).after(learner.slots)
+        return ExcessRisk(radius=radius, assumed=assumed, fitted=learned, sample=0.0, noise=spread**2)
+    if assumed and not recipe.method.descends:
+        return None
+    member = learner.learner if isinstance(learner, Averaged) else learner
+    if spread is None or not isinstance(member, PartLearner) or isinstance(member, LeastSquares):
+        return None
     slope, fitted, moved = _parts_of(member, radius)
     left = float(member.bound - member.distance)
     return ExcessRisk(

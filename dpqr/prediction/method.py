@@ -56,11 +56,12 @@ class Method:
         """One penalised minimiser of the whole table."""
         return self.parts is None and not self.descends
 
-    def require(self, *, penalised: bool, tuned: bool, loss: Loss | None) -> None:
+    def require(self, *, penalised: bool, tuned: bool, ball: bool) -> None:
         """Check what else chooses lambda, or divides the table.
 
         Args:
             penalised: whether lambda, or a smoothness that it follows from, is stated.
+            ball: whether the learner has a ball of its own.
 
         Raises:
             UsageFault: two do.
@@ -69,7 +70,7 @@ class Method:
             raise UsageFault("--method descent has no lambda; leave --lambda, --smoothness and --tune out")
         if self.radius is not None and (penalised or tuned):
             raise UsageFault("--radius chooses lambda, and so do --lambda, --smoothness and --tune; leave one out")
-        if self.radius is not None and loss is None and not self.descends:
+        if self.radius is not None and ball and not self.descends:
             raise UsageFault("--radius: least-squares has a ball of its own; add --method descent, or state --lambda")
         if self.parts is not None and tuned:
             raise UsageFault("--tune and --parts each divide the table; leave one out")

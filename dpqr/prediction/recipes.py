@@ -27,7 +27,7 @@ CLASSIFIERS = ("logistic", "svm")
 REGULARISED = ("logistic", "svm", "least-squares", "quantile")
 """Learners with a lambda to choose."""
 MOST_RELEASES = 1000
-REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
+REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
 SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
@@ -81,9 +81,12 @@ class StableRecipe:
         if self.penalty is not None and self.smoothness is not None:
             raise UsageFault("--lambda and --smoothness both choose lambda; leave one out")
         if self.smoothness is not None and not self._smooth(self.smoothness):
-            raise UsageFault("--smoothness: r must lie above 0, and beta (all but least-squares) between 0 and 1")
-        penalised = self.penalty is not None or self.smoothness is not None
-        self.method.require(penalised=penalised, tuned=self.tuning is not None, loss=self.loss)
+            raise UsageFault(
+                "--smoothness: r must lie above 0, and beta (of losses that are not squares) between 0 and 1"
+            )
+        penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
+        ball = self.name == "least-squares"
+        self.method.require(penalised=penalised, tuned=self.tuning is not None, ball=ball)
         if not 0 < self.tau < 1:
             raise UsageFault("--tau must lie between 0 and 1, for example --tau 0.9")
 
@@ -207,7 +210,7 @@ class StableRecipe:
         return 1 / (2 * float(smoothness) + 1)
 
     def _smooth(self, smoothness: Fraction) -> bool:
-        return smoothness > 0 and (self.name == "least-squares" or smoothness < 1)
+        return smoothness > 0 and (self.loss is None or smoothness < 1)
 
     def _values(self, problem: PredictionProblem) -> FloatArray:
         if not self.classifies:

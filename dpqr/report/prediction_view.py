@@ -218,7 +218,8 @@ def _excess(found: ExcessRisk) -> str:
     assumed = " (assumed; --radius states it)" if found.assumed else ""
     return (
         f"mean loss at most {found.total:.3g} above that of the best function of norm {float(found.radius):g}{assumed}"
-        f": {found.fitted:.3g} to be stable, {found.sample:.3g} for the sample, {found.noise:.3g} for noise"
+        f": {found.fitted:.3g} {'to be stable' if found.sample else 'to learn'}, "
+        f"{f'{found.sample:.3g} for the sample, ' if found.sample else ''}{found.noise:.3g} for noise"
     )
 
 

@@ -375,6 +375,13 @@ def test_a_stream_of_persons_and_one_with_dropped_rows(shop):
     assert online(shop, n="41", table=table).code == 0
 
 
+def test_a_streams_plan_says_how_well_it_will_learn(shop):
+    plan = online(shop, "--smoothness", "1", "--radius", "0.25", "--dry-run")
+    for said in ("theta 0.667", "for r = 1,", "norm 0.25: ", "to learn, "):
+        assert said in plan.out, said
+    assert online(shop, "--smoothness", "1", "--theta", "0.7").code == 2
+
+
 def test_what_no_stream_covers_is_refused(shop):
     done = online(shop, "--neighbours", "add-remove")
     assert (done.code, "move all later ones" in done.err) == (3, True)

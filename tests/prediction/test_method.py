@@ -81,10 +81,10 @@ def test_what_cannot_be_is_refused():
         (Method(name="descent"), {"penalised": True}, "no lambda"),
         (Method(name="descent"), {"tuned": True}, "no lambda"),
         (Method(radius=Fraction(2)), {"penalised": True}, "--radius"),
-        (Method(radius=Fraction(2)), {"loss": None}, "--method descent"),
+        (Method(radius=Fraction(2)), {"ball": True}, "--method descent"),
         (Method(parts=4), {"tuned": True}, "each divide"),
     ],
 )
 def test_two_ways_to_choose_lambda_are_refused(method, given, said):
     with pytest.raises(UsageFault, match=said):
-        method.require(**{"penalised": False, "tuned": False, "loss": Hinge(), **given})
+        method.require(**{"penalised": False, "tuned": False, "ball": False, **given})
