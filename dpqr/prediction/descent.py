@@ -14,6 +14,7 @@ from dpqr.prediction.examples import BLOCK, Examples, Rows, Scale
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss, Square
 from dpqr.prediction.solver import ULP, Objective, evaluation_error
+from dpqr.prediction.square_pulls import opposed_pulls
 from dpqr.prediction.stable import ARITHMETIC
 
 MOST_STEPS = 2**12
@@ -35,11 +36,11 @@ class GradientDescent:
         Let s = `reached` and G >= |L'| on the ball: C_L, or 2 (R + 1) for squares. A step of at most 2 / smoothness of
         F makes no distance larger (F is convex; so is the ball, and a projection is no expansion), for every table, as
         the losses together weigh at most `heaviest`. Between neighbours grad F differs, at any one point, by
-        at most what `Scale.distance` has: replace 2 kappa G / m, add-remove (1 + eta) kappa G / m0 a record. So the
-        functions end at most s times that apart: replace 2 s G / m, which is R / sqrt(m) at the printed
-        s = R sqrt(m) / (2 G) (Rana 2019, Corollary 4; Hardt, Recht and Singer 2016, Theorem 3.8). The number of steps
-        is public and fixed. Rounding of a step is not stretched by later ones; all of it is charged at either end, and
-        so is `evaluation_error`.
+        at most what `Scale.distance` has: replace 2 kappa G / m (of squares 2 D(R) / m, `opposed_pulls`), add-remove
+        (1 + eta) kappa G / m0 a record. So the functions end at most s times that apart: replace 2 s G / m, which is
+        R / sqrt(m) at the printed s = R sqrt(m) / (2 G) (Rana 2019, Corollary 4; Hardt, Recht and Singer 2016, Theorem
+        3.8). The number of steps is public and fixed. Rounding of a step is not stretched by later ones; all of it is
+        charged at either end, and so is `evaluation_error`.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -88,6 +89,8 @@ class GradientDescent:
 
     @property
     def distance(self) -> Fraction:
+        if isinstance(self.loss, Square) and self.scale.replaced:
+            return 2 * self.reached * opposed_pulls(self.radius) / self.scale.records
         return self.scale.distance(self.slope, 1 / self.reached)
 
     @property
