@@ -31,6 +31,8 @@ class PredictOptions(TypedDict, total=False):
     form: Literal["predictions", "function"] | None
     positive: str | None
     penalty: Figure | None
+    method: str | None
+    radius: Figure | None
     smoothness: Figure | None
     tune: Figure | None
     tau: Figure | None
@@ -85,8 +87,8 @@ SHARED = ("delta", "neighbours", "n", "unit", "max_rows", "counts", "accountant"
 LEARNING: Mapping[str, Check] = {
     "learner": text,
     "form": partial(text, among=("predictions", "function")),
-    **dict.fromkeys(("positive", "kernel", "base", "vote"), text),
-    **dict.fromkeys(("penalty", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"), figure),
+    **dict.fromkeys(("positive", "method", "kernel", "base", "vote"), text),
+    **dict.fromkeys(("penalty", "radius", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"), figure),
     **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), whole),
     **{name: PLANNING[name] for name in SHARED},
 }

@@ -20,6 +20,7 @@ from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
+from dpqr.prediction.method import Method, read_method
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
@@ -33,7 +34,9 @@ from dpqr.strategies.known import ACCOUNTANTS as OFFERED
 STABLE = get_args(StableName)
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
-    "--smoothness": ("smoothness", REGULARISED),
+    "--smoothness": ("smoothness", (*REGULARISED, "online")),
+    "--method": ("method", REGULARISED),
+    "--radius": ("radius", (*REGULARISED, "online")),
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
@@ -44,7 +47,7 @@ OWN_OPTIONS = {
     "--degree": ("degree", STABLE),
     "--features": ("features", STABLE),
     "--base": ("base", ("aggregate",)),
-    "--parts": ("parts", ("aggregate",)),
+    "--parts": ("parts", ("aggregate", *REGULARISED)),
     "--target-error": ("target_error", ("aggregate",)),
     "--vote": ("vote", ("aggregate",)),
 }
@@ -142,9 +145,23 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recip
         smoothness=_positive(request.smoothness, "--smoothness"),
         tuning=_positive(request.tune, "--tune"),
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
-        steps=Steps(theta=_positive(request.theta, "--theta") or THETA, offset=request.t0),
+        steps=Steps(theta=_theta(request), offset=request.t0),
         releases=request.releases or 1,
+        method=Method(
+            name=read_method(request.method), radius=_positive(request.radius, "--radius"), parts=request.parts
+        ),
     )
+
+
+def _theta(request: PredictionPlanRequest) -> Fraction:
+    """Stated; by the theory 2 r / (2 r + 1), which is best for r from 1 / 2 to 1; or THETA."""
+    stated, smoothness = _positive(request.theta, "--theta"), _positive(request.smoothness, "--smoothness")
+    if stated is not None and smoothness is not None and request.learner == "online":
+        raise UsageFault("--theta and --smoothness both choose the steps of online; leave one out")
+    if stated is not None or smoothness is None:
+        return stated or THETA
+    useful = min(max(smoothness, Fraction(26, 50)), Fraction(1))
+    return (2 * useful / (2 * useful + 1)).limit_denominator(1000)
 
 
 def _kernel(request: PredictionPlanRequest) -> Kernel:

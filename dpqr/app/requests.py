@@ -150,6 +150,8 @@ class PredictionPlanRequest:
     form: Literal["predictions", "function"] = "predictions"
     positive: str | None = None
     penalty: str | None = None
+    method: str | None = None
+    radius: str | None = None
     smoothness: str | None = None
     tune: str | None = None
     tau: str | None = None

@@ -27,7 +27,17 @@ _LEARNER = (
         help="The label that logistic and svm tell from the others. [of two: the last]",
     ),
     _option("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]"),
-    _option("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target."),
+    _option(
+        "--method", metavar="NAME", help="regularised, or descent: gradient descent, no lambda. [default: regularised]"
+    ),
+    _option(
+        "--radius", metavar="R", help="Norm of the functions to compete with: lambda, or the end of descent, by it."
+    ),
+    _option(
+        "--smoothness",
+        metavar="R",
+        help="Lambda or theta by the theory: r (least-squares, online) or beta of the target.",
+    ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
     _option("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]"),
@@ -58,10 +68,17 @@ _AGGREGATE = (
         help="aggregate: least-squares, or sklearn.tree.DecisionTreeClassifier(max_depth=5).",
     ),
     _option("--trust", metavar="NAME", multiple=True, help="Vouch for a base that is not on dpqr's list."),
-    _option("--parts", metavar="R", type=_count, help="aggregate: how many. [default: by epsilon and --target-error]"),
+    _option(
+        "--parts",
+        metavar="R",
+        type=_count,
+        help="Of the table: aggregate votes over them [default: by eps and --target-error], others average.",
+    ),
     _option("--target-error", metavar="A", help="aggregate: what the noise may add to the error. [default: 0.2]"),
     _option(
-        "--vote", metavar="NAME", help="aggregate, of two labels: exponential or randomised. [default: exponential]"
+        "--vote",
+        metavar="NAME",
+        help="aggregate of labels: exponential, permute-and-flip, or of two labels randomised. [default: by --delta]",
     ),
     _option("--accountant", metavar="NAME", help="The composition theorem. [default: least noise]"),
 )
@@ -112,6 +129,8 @@ class Learner:
     learner: str
     positive: str | None
     penalty: str | None
+    method: str | None
+    radius: str | None
     smoothness: str | None
     tune: str | None
     tau: str | None

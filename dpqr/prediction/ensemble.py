@@ -20,6 +20,7 @@ from dpqr.mechanisms.learned_functions import FINENESS
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import Base, Trainer, silenced
 from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.forms import Noise
 from dpqr.prediction.problem import PredictionProblem
 
 MOST_PARTS = 2**20
@@ -30,8 +31,8 @@ FIXED_LABEL = 0
 WORTH_THREADS = 8
 """Fewer members are trained faster one after the other."""
 
-Vote = Literal["exponential", "randomised"]
-"""How labels are chosen: by the exponential mechanism, or by a coin with the noisy share of votes as probability."""
+Vote = Literal["exponential", "permute-and-flip", "randomised"]
+"""How labels are chosen: by a private selection, or by a coin with the noisy share of votes as probability."""
 
 
 @final
@@ -155,7 +156,7 @@ class Aggregate:
         base: the learner of a part.
         parts: r; None: from `error`.
         error: what the noise may add to the base's error.
-        vote: of labels; None: exponential.
+        vote: of labels; None: `better_selection`.
 
     Raises:
         UsageFault: a figure outside its range.
@@ -207,12 +208,17 @@ class Aggregate:
                 "other faults included; leave it out, or choose --vote exponential"
             )
 
-    def chosen_parts(self, problem: PredictionProblem, epsilon: Fraction) -> int:
-        """r, from the epsilon of one prediction.
+    def chosen_parts(self, problem: PredictionProblem, epsilon: Fraction, noise: Noise = "exponential") -> int:
+        """r, from the epsilon of one prediction and the law of its draw.
 
-        For labels 6 log(4 / a) / epsilon (error a in the realisable case from members of error a / 4); for randomised
-        labels 1 / (a epsilon) (agnostic: error a above that of the members); for numbers 2 / (a epsilon), where the
-        noise of an average, gamma / epsilon = 2 M / (r epsilon), is then a M.
+        For labels 6 log(1 / e) / epsilon, where e gives error a in the realisable case from members of error a / 4: at
+        most 3 a / 4 of all points have more than r / 3 wrong votes (Markov). At another one the right label leads each
+        of the k - 1 others by g_b votes, and the sum of exp(-epsilon g_b / 2), convex in the votes, is largest where
+        one of them has all r / 3: e + (k - 2) e^2. The exponential mechanism errs with at most this probability,
+        permute-and-flip with half of it, and a / 4 remains for it. Two labels: 6 log(4 / a) / epsilon as printed, and
+        6 log(2 / a) / epsilon.
+        For randomised labels 1 / (a epsilon) (agnostic: error a above that of the members); for numbers
+        2 / (a epsilon), where the noise of an average, gamma / epsilon = 2 M / (r epsilon), is then a M.
 
         Raises:
             InfeasiblePlan: more than MOST_PARTS would be needed.
@@ -222,7 +228,7 @@ class Aggregate:
         """
         if self.parts is not None:
             return self.parts
-        parts = math.ceil(self._wanted(problem) / float(epsilon))
+        parts = math.ceil(self._wanted(problem, noise) / float(epsilon))
         if parts > MOST_PARTS:
             raise InfeasiblePlan(
                 f"{parts:,} parts would be needed at epsilon {float(epsilon):.3g} a prediction; raise --eps, ask for "
@@ -230,20 +236,26 @@ class Aggregate:
             )
         return parts
 
-    def added_error(self, problem: PredictionProblem, epsilon: Fraction, parts: int) -> float:
+    def added_error(
+        self, problem: PredictionProblem, epsilon: Fraction, parts: int, noise: Noise = "exponential"
+    ) -> float:
         """a with this many parts: for labels at most 1, for numbers the noise in units of M."""
         if problem.target.numeric:
             return 2 / (parts * float(epsilon))
         if self.vote == "randomised":
             return min(1.0, 1 / (parts * float(epsilon)))
-        return min(1.0, 4 * math.exp(-parts * float(epsilon) / 6))
+        far, others = math.exp(-parts * float(epsilon) / 6), _others(problem)
+        return min(1.0, (2 if noise == "permute-and-flip" else 4) * (far + others * far**2))
 
-    def _wanted(self, problem: PredictionProblem) -> float:
+    def _wanted(self, problem: PredictionProblem, noise: Noise) -> float:
         """r epsilon."""
         share = float(self.error)
         if problem.target.numeric:
             return 2 / share
-        return 1 / share if self.vote == "randomised" else 6 * math.log(4 / share)
+        if self.vote == "randomised":
+            return 1 / share
+        left = share / (2 if noise == "permute-and-flip" else 4)
+        return -6 * math.log(2 * left / (1 + math.sqrt(1 + 4 * _others(problem) * left)))
 
     def ensemble(self, problem: PredictionProblem, points: FloatArray, parts: int) -> PartsEnsemble:
         """What predicts at `points`.
@@ -263,8 +275,13 @@ class Aggregate:
         )
 
 
+def _others(problem: PredictionProblem) -> int:
+    """Labels beside the right one and its strongest rival."""
+    return max(0, problem.target.attribute.size - 2)
+
+
 def read_vote(name: str | None) -> Vote | None:
-    """By its name.
+    """The way to choose labels that is called `name`.
 
     Raises:
         UsageFault: an unknown name.

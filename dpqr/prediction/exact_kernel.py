@@ -15,6 +15,7 @@ from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.losses import Loss, Square
 from dpqr.prediction.solver import ULP, Solver
+from dpqr.prediction.square_pulls import opposed_pulls
 from dpqr.prediction.stable import ARITHMETIC, CLOSENESS
 from dpqr.privacy.budget import root_below
 
@@ -75,11 +76,12 @@ class ExactKernel:
 
     Privacy:
         Replace of rows; m is public, so it may decide that this learner is used. As `LipschitzLearner`:
-        kappa C_L / (lambda m); least squares kappa (kappa r + 2 M) / (lambda m), r = M / (2 sqrt(lambda))
-        (`LeastSquares`); in the kernel's norm, so for every point at once as kappa = 1. Rounding: no minimiser has
-        sum |alpha_i| above A = C_L / (2 lambda); up to 2 A, values at points are wrong by 2 A (m ulp + e), where e
-        bounds an entry of the kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above
-        gamma_(m + 1) of `evaluation_error`, the quotient by the grid's step included.)
+        kappa C_L / (lambda m); least squares D(r) / (lambda m), r = M / (2 sqrt(lambda)) (`opposed_pulls`), as no
+        minimiser is longer than r (max over s of s / (s + lambda m)^2 is 1 / (4 lambda m)); in the kernel's norm, so
+        for every point at once as kappa = 1. Rounding: no minimiser has sum |alpha_i| above
+        A = C_L / (2 lambda); up to 2 A, values at points are wrong by 2 A (m ulp + e), where e bounds an entry of the
+        kernel's matrix, and gradients by `smoothness` times that and some ulp. (m ulp is above gamma_(m + 1) of
+        `evaluation_error`, the quotient by the grid's step included.)
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -126,7 +128,7 @@ class ExactKernel:
     @property
     def distance(self) -> Fraction:
         if isinstance(self.loss, Square):
-            return (1 / (2 * root_below(self.penalty)) + 2) / (self.penalty * self.scale.records)
+            return opposed_pulls(1 / (2 * root_below(self.penalty))) / (self.penalty * self.scale.records)
         return self.scale.distance(self.loss.lipschitz, 2 * self.penalty)
 
     @property

@@ -109,6 +109,8 @@ class Scale:
     Attributes:
         unit: neighbours, and rows per person.
         records: m0.
+        part: whether the rows are a part of the table that every unit draws by itself: how many drew it is private
+            under `replace` too, where a record goes and another one comes.
 
     Raises:
         InfeasiblePlan: m0 is below 1 or above MOST_RECORDS.
@@ -127,6 +129,7 @@ class Scale:
 
     unit: PrivacyUnit
     records: int
+    part: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.records <= MOST_RECORDS:
@@ -140,7 +143,7 @@ class Scale:
     @property
     def replaced(self) -> bool:
         """Whether m is public, so that the formulas of `replace` hold."""
-        return self.unit.rows_public
+        return self.unit.rows_public and not self.part
 
     @property
     def heaviest(self) -> Fraction:

@@ -14,6 +14,7 @@ from dpqr.errors import UsageFault
 from dpqr.prediction.examples import BLOCK, Examples
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.solver import ULP, evaluation_error
+from dpqr.prediction.square_pulls import opposed_pulls
 
 THETA = Fraction(3, 4)
 MOST_DENOMINATOR = 1000
@@ -74,12 +75,12 @@ class OnlineLearner:
         Replace only: one more record would move all later ones. N = slots - 1 + t0. Let a neighbour have another row in
         slot i, or none. Both runs share all other steps, whose operators shrink distances:
         prod_{j > i} (1 - eta_j lambda_j) = prod (j + t0 - 1) / (j + t0) = (i + t0) / N. At step i they part by at most
-        eta_i kappa (kappa ||f_i|| + 2 M) (two positive operators of norm kappa^2 at most, applied to f_i, and two
-        targets), ||f_i|| <= M / sqrt(2 lambda_i). So they end
-        kappa M [kappa n^((1 - 3 theta) / 2) / sqrt(2) + 2 n^-theta] n / N apart, n = i + t0, which grows with n: the
-        last slot is the worst one, and the bound at n = N holds for every position (Nie and Wang 2017, JCC, Definition
-        2, lets the last record change only). Their own constant 2 kappa (kappa^2 + 1) M N^(1 - 2 theta), by the same
-        argument for every position, is used where it is smaller. K times that for K slots, one after the other.
+        eta_i D(||f_i||), D(R) <= R + 2 what two records can pull differently (`opposed_pulls`), and
+        ||f_i|| <= M / sqrt(2 lambda_i). So they end n^-theta D(n^((1 - theta) / 2) / sqrt(2)) n / N apart, n = i + t0,
+        which grows with n: the last slot is the worst one, and the bound at n = N holds for every position (Nie and
+        Wang 2017, JCC, Definition 2, lets the last record change only). Their own constant
+        2 kappa (kappa^2 + 1) M N^(1 - 2 theta), by the same argument for every position, is used where it is smaller.
+        K times that for K slots, one after the other.
         Rounding of a step is shrunk like any other change; all of it together, N (width + 16) ulp of the largest norm,
         is charged at either end, and so is `evaluation_error`.
 
@@ -110,7 +111,7 @@ class OnlineLearner:
     def distance(self) -> Fraction:
         theta, last = float(self.steps.theta), float(self._last)
         printed = 4 * last ** (1 - 2 * theta)
-        sharp = last ** ((1 - 3 * theta) / 2) / math.sqrt(2) + 2 * last**-theta
+        sharp = last**-theta * float(opposed_pulls(Fraction(last ** ((1 - theta) / 2) / math.sqrt(2))))
         return self.rows * Fraction(min(printed, sharp)) * ROUNDED_UP
 
     @property

@@ -10,10 +10,12 @@ from functools import partial
 
 from dpqr.errors import DpqrError
 from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION
+from dpqr.prediction.excess_risk import ExcessRisk, excess_risk
 from dpqr.prediction.forms import EnsembleForm
 from dpqr.prediction.plan import PredictionPlan
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.sample_size import SampleSize, sample_size
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.events import DiscreteLaplaceEvent, PrivacyEvent, RoundedGaussianEvent
 
@@ -47,17 +49,19 @@ class Theory:
         return math.exp(-exponent * math.log(self.records))
 
 
-def theory(recipe: StableRecipe, records: int) -> Theory | None:
-    """The rates of Nie and Wang 2017 at `records`; None for the online learner.
+def theory(recipe: StableRecipe, records: int) -> Theory:
+    """The rates of Nie and Wang 2017 at `records`.
 
     Least squares, r: lambda = m^(-2 / min(4, 3 + 2 r)), excess risk m^-min(1/2, 4 r / (3 + 2 r)); epsilon
     m^-min(1/3, 4 r / (3 + 6 r)). Others, beta: lambda = m^(-1 / (2 beta + 1)), excess risk m^(-beta / (2 beta + 1)), of
     a sign half that exponent; epsilon = 1 / sqrt(lambda m). The sources call that epsilon optimal. It is the smallest
     one at which their rate survives, and a larger one is always more accurate, so no epsilon is ever chosen or lowered
-    by it.
+    by it. Online, r up to 1: excess risk m^-min(theta, 2 r (1 - theta)) but for a logarithm, best at
+    theta = 2 r / (2 r + 1) (`OnlineError` proves a bound with all constants for r = 1 / 2); noise adds
+    2 (sensitivity / epsilon)^2, and the sensitivity is of order m^(-(3 theta - 1) / 2).
 
     References:
-        Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4.
+        Nie and Wang 2017, JAMP, Theorems 2 and 3; J. Inequal. Appl., Theorem 4; JCC, Theorem 2.
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -66,16 +70,18 @@ def theory(recipe: StableRecipe, records: int) -> Theory | None:
     >>> theory(StableRecipe(name="svm", features=features), 10_000).penalty
     0.5
     """
-    if recipe.ordered:
-        return None
     stated = recipe.smoothness or USUAL
     smooth, penalty = float(stated), recipe.exponent(stated)
-    if recipe.name == "least-squares":
+    if recipe.ordered:
+        theta = float(recipe.steps.theta)
+        penalty, risk = 1 - theta, min(theta, 2 * min(smooth, 1.0) * (1 - theta))
+        epsilon = (3 * theta - 1 - risk) / 2
+    elif recipe.name == "least-squares":
         risk, epsilon = min(0.5, 4 * smooth / (3 + 2 * smooth)), min(1 / 3, 4 * smooth / (3 + 6 * smooth))
     else:
         risk, epsilon = smooth / (2 * smooth + 1) / (2 if recipe.classifies else 1), (1 - penalty) / 2
     return Theory(
-        least_squares=recipe.name == "least-squares",
+        least_squares=recipe.loss is None,
         smoothness=stated,
         assumed=recipe.smoothness is None,
         records=records,
@@ -101,11 +107,15 @@ class Outlook:
         function_from: the number of predictions from which on `--release function` has less noise on each; None: never,
             or there is no function.
         theory: the sources' rates; None for ensembles, and where no number of records is declared.
+        excess: see `excess_risk`; None where no number of records is declared.
+        sample: see `sample_size`.
     """
 
     bought: Mapping[str, int]
     function_from: int | None
     theory: Theory | None
+    excess: ExcessRisk | None = None
+    sample: SampleSize | None = None
 
 
 def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
@@ -134,6 +144,8 @@ def outlook(plan: PredictionPlan, wanted: PlannerInput) -> Outlook:
         bought={one.name: count for one in wanted.accountants if (count := _bought(plan, one)) is not None},
         function_from=_function_from(wanted) if isinstance(recipe, StableRecipe) and recipe.releases == 1 else None,
         theory=rates,
+        excess=excess_risk(plan, records) if records else None,
+        sample=sample_size(plan),
     )
 
 

@@ -17,11 +17,20 @@ from dpqr.mechanisms.learned_functions import (
     LaplaceWeights,
     step,
 )
-from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
+from dpqr.mechanisms.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import MOST_RECORDS, Scale
-from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, RandomisedVotesForm, noise_deviation
+from dpqr.prediction.forms import (
+    AveragesForm,
+    Form,
+    FunctionForm,
+    Noise,
+    RandomisedVotesForm,
+    better_selection,
+    noise_deviation,
+    selection_epsilon,
+)
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import BatchLearner, StableLearner
@@ -114,7 +123,7 @@ class PredictionPlan:
         assert self.parts is not None
         candidates = tuple(self._candidate(self.recipe, factor, records) for factor in FACTORS)
         voters = TuningVotes(candidates=candidates, parts=self.parts, wrong=self.recipe.wrong)
-        return ExponentialVotes(ensemble=voters, epsilon=self.tuning.bounded_range)
+        return selected(voters, self.tuning, better_selection(self.budget))
 
     def _candidate(self, recipe: StableRecipe, factor: Fraction, records: int) -> Candidate:
         tried = replace(self, factor=factor)
@@ -160,9 +169,15 @@ class PredictionPlan:
             self.form.event(self.price, self.noise),
         )
         if isinstance(event, DiscreteLaplaceEvent):
-            kind = RandomisedVotes if isinstance(self.form, RandomisedVotesForm) else LaplaceAverages
-            return kind(ensemble=ensemble, scale=event.scale)
-        return ExponentialVotes(ensemble=ensemble, epsilon=self.price.bounded_range)
+            noisy = RandomisedVotes if isinstance(self.form, RandomisedVotesForm) else LaplaceAverages
+            return noisy(ensemble=ensemble, scale=event.scale)
+        return selected(ensemble, self.price, self.noise)
+
+
+def selected(ensemble: Ensemble, price: Price, noise: Noise) -> ExponentialVotes | PermuteAndFlipVotes:
+    """The private selection of this name, at this price, on an ensemble's votes."""
+    kind = PermuteAndFlipVotes if noise == "permute-and-flip" else ExponentialVotes
+    return kind(ensemble=ensemble, epsilon=selection_epsilon(price, noise))
 
 
 def usable(records: int) -> int:

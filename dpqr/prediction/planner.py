@@ -8,7 +8,17 @@ from fractions import Fraction
 
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, PointsForm, RandomisedVotesForm, VotesForm
+from dpqr.prediction.forms import (
+    AveragesForm,
+    Form,
+    FunctionForm,
+    Noise,
+    PointsForm,
+    RandomisedVotesForm,
+    VotesForm,
+    better_selection,
+    selection_epsilon,
+)
 from dpqr.prediction.plan import COUNT, PredictionPlan, Recipe, count_check
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
@@ -16,7 +26,7 @@ from dpqr.prediction.tuning import tuning_parts
 from dpqr.privacy.accountant import Accountant, Portion
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, ExponentialEvent
+from dpqr.privacy.events import Composition
 
 COUNT_SHARE = Fraction(1, 20)
 """Of the budget, for a noisy count of records where nobody declares their number."""
@@ -90,7 +100,7 @@ def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: No
     extra = dict(zip(shares, prices[1:], strict=True))
     counting, tuning = extra.get("counting"), extra.get("tuning")
     first = [(count_check(counting).event((COUNT,), problem.unit, counting), 1)] if counting else []
-    chosen = [(ExponentialEvent(epsilon=tuning.bounded_range), 1)] if tuning else []
+    chosen = [(VotesForm(count=1).event(tuning, better_selection(budget)), 1)] if tuning else []
     events: Composition = (*first, *chosen, (form.event(prices[0], noise), form.count))
     epsilon = accountant.epsilon(events, budget.delta)
     if epsilon is None:
@@ -113,10 +123,6 @@ def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: No
     )
 
 
-def _single(price: Price, noise: Noise) -> Fraction:
-    return price.bounded_range if noise == "exponential" else price.pure
-
-
 def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
     """What is bought before the form's own draws, by name."""
     recipe = wanted.recipe
@@ -129,8 +135,8 @@ def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
 
 def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | None) -> int | None:
     if isinstance(wanted.recipe, Aggregate):
-        return wanted.recipe.chosen_parts(wanted.problem, _single(price, noise))
-    return None if tuning is None else tuning_parts(tuning.bounded_range)
+        return wanted.recipe.chosen_parts(wanted.problem, selection_epsilon(price, noise), noise)
+    return wanted.recipe.method.parts if tuning is None else tuning_parts(tuning.bounded_range)
 
 
 def _form(wanted: PlannerInput) -> Form:
@@ -143,7 +149,7 @@ def _form(wanted: PlannerInput) -> Form:
             return AveragesForm(count=problem.points, touched=1)
         if recipe.vote == "randomised":
             return RandomisedVotesForm(count=problem.points, touched=1)
-        return VotesForm(count=problem.points)
+        return VotesForm(count=problem.points, noises=(recipe.vote or better_selection(wanted.budget),))
     recipe.require(problem)
     if problem.points is None:
         return FunctionForm(width=recipe.features.width)

@@ -17,6 +17,7 @@ from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
+from dpqr.prediction.method import USUAL_METHOD, Method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
@@ -26,7 +27,7 @@ CLASSIFIERS = ("logistic", "svm")
 REGULARISED = ("logistic", "svm", "least-squares", "quantile")
 """Learners with a lambda to choose."""
 MOST_RELEASES = 1000
-REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
+REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
 SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
@@ -44,6 +45,7 @@ class StableRecipe:
         tau: of the quantile.
         steps, releases: of online, whose function is released this many times, after equal numbers of slots.
         tuning: share of the budget that chooses lambda; None: nothing is paid for it.
+        method: by what it is stable.
 
     Raises:
         UsageFault: a figure outside its range, or two that choose lambda.
@@ -65,6 +67,7 @@ class StableRecipe:
     steps: Steps = USUAL_STEPS
     releases: int = 1
     tuning: Fraction | None = None
+    method: Method = USUAL_METHOD
 
     def __post_init__(self) -> None:
         if self.tuning is not None and not 0 < self.tuning < 1:
@@ -78,7 +81,12 @@ class StableRecipe:
         if self.penalty is not None and self.smoothness is not None:
             raise UsageFault("--lambda and --smoothness both choose lambda; leave one out")
         if self.smoothness is not None and not self._smooth(self.smoothness):
-            raise UsageFault("--smoothness: r must lie above 0, and beta (all but least-squares) between 0 and 1")
+            raise UsageFault(
+                "--smoothness: r must lie above 0, and beta (of losses that are not squares) between 0 and 1"
+            )
+        penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
+        ball = self.name == "least-squares"
+        self.method.require(penalised=penalised, tuned=self.tuning is not None, ball=ball)
         if not 0 < self.tau < 1:
             raise UsageFault("--tau must lie between 0 and 1, for example --tau 0.9")
 
@@ -134,7 +142,12 @@ class StableRecipe:
             examples, rows = self._examples(problem), problem.unit.rows
             return OnlineLearner(examples=examples, steps=self.steps, slots=max(1, slots), rows=rows)
         scale = Scale(unit=problem.unit, records=records)
+        if self.method.descends:
+            reach, loss = Fraction(REACH[self.name]), self.loss or Square()
+            return self.method.descent(self._examples(problem), loss, reach, scale, spread)
         penalty = self.chosen_penalty(scale, spread, factor)
+        if self.method.parts is not None:
+            return self.method.penalised(self.batch_learner(problem, self.method.of_part(scale), penalty))
         if self.exact(problem):
             examples = replace(self._examples(problem), features=LINEAR.of(problem.features))
             return ExactKernel(
@@ -145,6 +158,8 @@ class StableRecipe:
     def exact(self, problem: PredictionProblem) -> bool:
         """Whether the kernel itself is used, without features."""
         points, records = problem.points, problem.records
+        if not self.method.usual:
+            return False
         if self.ordered or points is None or records is None or not problem.unit.rows_public:
             return False
         return self.kernel.exact_for(self.features, records, points)
@@ -168,11 +183,15 @@ class StableRecipe:
         return Examples(features=self.features, axis=problem.target.axis, values=values, columns=columns)
 
     def chosen_penalty(self, scale: Scale, spread: float, factor: Fraction = Fraction(1)) -> Fraction:
-        """lambda: stated, by the sources' theory, or `factor` times what balances lambda REACH^2 against the noise."""
+        """lambda: stated, by the sources' theory, by a stated radius, or `factor` times what balances lambda REACH^2
+        against the noise."""
         if self.penalty is not None:
             return self.penalty
         if self.smoothness is not None:
             return _exact(scale.records ** -self.exponent(self.smoothness))
+        for_radius = self.method.penalty(self.loss, scale, spread)
+        if for_radius is not None:
+            return _exact(for_radius)
         reach, steps = REACH[self.name], 2 if scale.replaced else scale.steps
         noise = max(spread, 1e-9) * steps / scale.records
         if self.loss is None:
@@ -191,7 +210,7 @@ class StableRecipe:
         return 1 / (2 * float(smoothness) + 1)
 
     def _smooth(self, smoothness: Fraction) -> bool:
-        return smoothness > 0 and (self.name == "least-squares" or smoothness < 1)
+        return smoothness > 0 and (self.loss is None or smoothness < 1)
 
     def _values(self, problem: PredictionProblem) -> FloatArray:
         if not self.classifies:

@@ -14,6 +14,7 @@ from dpqr.prediction.examples import BLOCK, Examples, Rows, Scale, summed
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
 from dpqr.prediction.solver import ULP, Objective, Solver, evaluation_error, gradient_error
+from dpqr.prediction.square_pulls import opposed_pulls
 from dpqr.privacy.budget import root_below
 
 CLOSENESS = Fraction(1, 1024)
@@ -60,6 +61,7 @@ class LipschitzLearner:
         loss: L.
         penalty: lambda.
         scale: m0 and u.
+        closeness: the solver's tolerance as a share of the distance.
         solver: certified to a public tolerance.
         bound: see `StableLearner`.
 
@@ -90,6 +92,7 @@ class LipschitzLearner:
     loss: Loss
     penalty: Fraction
     scale: Scale
+    closeness: Fraction = CLOSENESS
     solver: Solver = field(init=False, repr=False)
     bound: Fraction = field(init=False)
 
@@ -121,7 +124,7 @@ class LipschitzLearner:
             modulus=modulus,
             smoothness=heaviest * self.loss.smoothness + modulus,
             start=heaviest * self.loss.start,
-            tolerance=CLOSENESS * self.distance + 2 * rounding / modulus,
+            tolerance=self.closeness * self.distance + 2 * rounding / modulus,
         )
 
     def fit(self, counts: Counts) -> FloatArray:
@@ -148,11 +151,11 @@ class LeastSquares:
     Privacy:
         On the ball one record's loss has gradients of norm at most 2 kappa (kappa R + M), and strong convexity bounds
         the distance of minimisers over any convex set (`Scale.distance`). Add-remove: (1 + eta) kappa (kappa R + M) /
-        (lambda m0), times the records that a unit brings.
-        Replace: 2 kappa (kappa R + M) / (lambda m); or, over the whole space, kappa (kappa r + 2 M) / (lambda m) where
-        that is smaller: f' - f = A'^(-1) [(b' - b) - (A' - A) f] with A = (1/m) sum x x^T + lambda, and
-        ||A' - A|| <= kappa^2 / m, a difference of two positive operators. (Nie and Wang 2017, JAMP, Proposition 1:
-        2 kappa (kappa R + M) with R = M / sqrt(lambda).)
+        (lambda m0), times the records that a unit brings; short rows that hold f at norm R, and one that comes against
+        it, meet the (kappa R + M) / (lambda m0) of it.
+        Replace: the gradients at one function of the record that goes and of the one that comes differ by at most 2
+        D(R) <= 2 (R + 2) (`opposed_pulls`), so D(R) / (lambda m); the same pair of records beside such rows meets it.
+        (Nie and Wang 2017, JAMP, Proposition 1: 2 kappa (kappa R + M) with R = M / sqrt(lambda).)
         Solved by eigenvalues of a matrix of norm at most `heaviest`, whose rounding, a few width and BLOCK ulp of that
         norm, moves the solution by at most that over lambda; it is charged for, and so is `evaluation_error`.
 
@@ -173,10 +176,16 @@ class LeastSquares:
     examples: Examples
     penalty: Fraction
     scale: Scale
+    closeness: Fraction = CLOSENESS
 
     @property
     def features(self) -> FeatureMap:
         return self.examples.features
+
+    @property
+    def norm(self) -> Fraction:
+        """Of a minimiser at most."""
+        return self.radius
 
     @property
     def reach(self) -> Fraction:
@@ -184,27 +193,24 @@ class LeastSquares:
         return 1 / (2 * root_below(self.penalty))
 
     @property
-    def radius(self) -> Fraction | None:
-        """R; None: the whole space."""
-        ball = min(BALL, self.reach)
-        whole = self.scale.replaced and self.reach + 2 <= 2 * (ball + 1)
-        return None if whole else ball
+    def radius(self) -> Fraction:
+        """R."""
+        return min(BALL, self.reach)
 
     @property
     def distance(self) -> Fraction:
-        if self.radius is None:
-            return (self.reach + 2) / (self.penalty * self.scale.records)
+        if self.scale.replaced:
+            return opposed_pulls(self.radius) / (self.penalty * self.scale.records)
         return self.scale.distance(2 * (self.radius + 1), 2 * self.penalty)
 
     @property
     def tolerance(self) -> Fraction:
         rounding = (EIGEN * self.features.width + 2 * BLOCK) * self.scale.heaviest * ULP
-        return CLOSENESS * self.distance + rounding / self.penalty
+        return self.closeness * self.distance + rounding / self.penalty
 
     @property
     def bound(self) -> Fraction:
-        norm = (self.radius or self.reach) + self.tolerance
-        wrong = self.tolerance + evaluation_error(self.features.width, norm)
+        wrong = self.tolerance + evaluation_error(self.features.width, self.norm + self.tolerance)
         return (self.distance + 2 * wrong) * ARITHMETIC
 
     def fit(self, counts: Counts) -> FloatArray:
@@ -218,7 +224,7 @@ class LeastSquares:
         )
         values, axes = np.linalg.eigh(moments[:-1])
         spectrum, pull = np.maximum(values, 0.0), axes.T @ moments[-1]
-        shift = _shift(spectrum, pull, float(self.penalty), float(self.radius or 2 * self.reach))
+        shift = _shift(spectrum, pull, float(self.penalty), float(self.radius))
         solved: FloatArray = axes @ (pull / (spectrum + shift))
         return solved
 

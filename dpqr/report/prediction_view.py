@@ -3,17 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
+from dpqr.prediction.averaged import Averaged
+from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.forms import AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm
+from dpqr.prediction.excess_risk import ExcessRisk
+from dpqr.prediction.forms import (
+    AveragesForm,
+    FunctionForm,
+    RandomisedVotesForm,
+    VotesForm,
+    added_loss,
+    mean_share,
+    selection_epsilon,
+    tail_share,
+)
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.release import PredictionRelease
+from dpqr.prediction.sample_size import SampleSize
+from dpqr.prediction.stable import StableLearner
 from dpqr.prediction.tuning import FACTORS
 from dpqr.privacy.budget import upward_text
 from dpqr.report.wording import DIGITS, Fact, counted, facts, plain, price_words
@@ -111,7 +124,7 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
     """What labels by votes are worth."""
     parts = plan.parts or 1
     if isinstance(plan.form, VotesForm):
-        added = recipe.added_error(plan.problem, plan.price.bounded_range, parts)
+        added = recipe.added_error(plan.problem, selection_epsilon(plan.price, plan.noise), parts, plan.noise)
         yield "Noise", f"labels err at a rate of {added:.3g} at most where each part's learner errs at a quarter of it"
     if isinstance(plan.form, RandomisedVotesForm):
         added = recipe.added_error(plan.problem, plan.price.pure, parts)
@@ -122,14 +135,13 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
     if isinstance(plan.recipe, StableRecipe) and records is not None:
-        learner = plan.learner(records)
-        last = " at the last step" if plan.ordered else ""
-        yield "Lambda", f"{float(learner.penalty):.3g}{last}; sensitivity {float(learner.bound):.3g}, certified"
+        yield from _stability(plan, plan.learner(records))
     if spread is None:
         return
+    tail = tail_share(plan.noise) * spread
     if _classifies(plan):
         yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
-        yield "", f"it adds at most {spread:.3g} to the mean loss"
+        yield "", f"19 of 20 within {tail:.3g}; it adds at most {_added(plan, spread, 1.0):.3g} to the mean loss"
         return
     if isinstance(plan.form, RandomisedVotesForm):
         second = plain(plan.problem.target.attribute.titles()[1])
@@ -141,12 +153,34 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     before = " before clipping" if not isinstance(plan.form, AveragesForm) else ""
     yield "Noise", f"{most}{unit:.3g} on a prediction, in the target's unit (standard deviation{before})"
     if isinstance(plan.recipe, StableRecipe):
-        added = f"{unit * unit:.3g} to the mean square error" if plan.recipe.loss is None else ""
-        yield "", f"it adds at most {added or f'{unit * float(_lipschitz(plan.recipe)):.3g} to the mean loss'}"
+        square = plan.recipe.loss is None
+        added = unit * unit if square else _added(plan, spread, (high - low) / 2)
+        within = f"19 of 20 within {tail * (high - low) / 2:.3g}"
+        yield "", f"{within}; it adds at most {added:.3g} to the mean {'square error' if square else 'loss'}"
 
 
-def _lipschitz(recipe: StableRecipe) -> Fraction:
-    return Fraction(0) if recipe.loss is None else recipe.loss.lipschitz
+def _stability(plan: PredictionPlan, learner: StableLearner) -> Iterator[Fact]:
+    """What the sensitivity follows from."""
+    certified = f"sensitivity {float(learner.bound):.3g}, certified"
+    member = learner.learner if isinstance(learner, Averaged) else learner
+    if isinstance(member, GradientDescent):
+        yield "Descent", f"{counted(member.steps, 'step')}, in a ball of radius {float(member.radius):g}; {certified}"
+    else:
+        last = " at the last step" if plan.ordered else ""
+        yield "Lambda", f"{float(learner.penalty):.3g}{last}; {certified}"
+    if isinstance(learner, Averaged):
+        yield (
+            "",
+            f"the mean of {counted(learner.parts, 'part')}, each of about {learner.learner.scale.records:,} records",
+        )
+
+
+def _added(plan: PredictionPlan, spread: float, unit: float) -> float:
+    """What noise adds to the mean loss at most, in units of `unit`: by a convex, Lipschitz and smooth loss."""
+    assert isinstance(plan.recipe, StableRecipe)
+    assert plan.recipe.loss is not None
+    loss = plan.recipe.loss
+    return unit * added_loss(loss, float(loss.lipschitz), spread, mean_share(plan.noise))
 
 
 def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
@@ -160,6 +194,10 @@ def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
         yield "Function", f"--release function has less noise from {counted(outlook.function_from, 'prediction')} on"
     if outlook.theory is not None:
         yield "Theory", _rates(outlook.theory)
+    if outlook.excess is not None:
+        yield "Risk", _excess(outlook.excess)
+    if outlook.sample is not None:
+        yield from _sample(outlook.sample)
 
 
 def _many(count: int) -> str:
@@ -174,6 +212,27 @@ def _rates(rates: Theory) -> str:
         f"{rates.power(rates.penalty):.2g} makes an excess risk of order n^-{rates.risk:.3g} = "
         f"{rates.power(rates.risk):.2g}, down to eps n^-{rates.epsilon:.3g} = {rates.power(rates.epsilon):.2g}"
     )
+
+
+def _excess(found: ExcessRisk) -> str:
+    assumed = " (assumed; --radius states it)" if found.assumed else ""
+    return (
+        f"mean loss at most {found.total:.3g} above that of the best function of norm {float(found.radius):g}{assumed}"
+        f": {found.fitted:.3g} {'to be stable' if found.sample else 'to learn'}, "
+        f"{f'{found.sample:.3g} for the sample, ' if found.sample else ''}{found.noise:.3g} for noise"
+    )
+
+
+def _sample(found: SampleSize) -> Iterator[Fact]:
+    if found.least:
+        few = "; too few records for this error are declared" if found.few else ""
+        yield (
+            "Records",
+            f"no method of this privacy has an error of {found.error:.3g} on all linear rules (dimension "
+            f"{found.dimension:,}) with fewer than {found.least:,}{few}",
+        )
+    if found.each is not None:
+        yield "" if found.least else "Records", f"a part has {found.each:,.1f} on average"
 
 
 def _learned(release: PredictionRelease) -> Iterator[Fact]:

@@ -12,7 +12,6 @@ import numpy as np
 from dpqr.mechanisms import noisy_answers, selection, votes
 from dpqr.mechanisms.box_scores import BoxScores
 from dpqr.mechanisms.scores import BlockScores, QueryScores
-from dpqr.mechanisms.votes import ExponentialVotes
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
@@ -24,7 +23,9 @@ DRAWS = (
     (selection, "draw_permute_and_flip"),
     (selection, "search_permute_and_flip"),
     (votes, "draw_exponential"),
+    (votes, "draw_permute_and_flip"),
 )
+VOTING = {"draw_exponential": "predict-votes-*", "draw_permute_and_flip": "predict-flips-*"}
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def wrong_builds(width: Fraction) -> Iterator[Wrong]:
         ("predict-one-*", "predict-randomised-*"),
     )
     for module, draw in DRAWS:
-        where = "predict-votes-*" if module is votes else _cases_of(draw)
+        where = VOTING[draw] if module is votes else _cases_of(draw)
         yield Wrong(
             f"{draw} of {module.__name__.rsplit('.', 1)[-1]}, rate / {float(width):g}",
             lambda module=module, draw=draw: steeper(module, draw, width),
@@ -67,7 +68,7 @@ def wrong_builds(width: Fraction) -> Iterator[Wrong]:
 def forgotten_factors() -> Iterator[Wrong]:
     """What a sensitivity or a rate must not leave out."""
     yield Wrong("the 2 of a selection", doubled_choice, ("exponential-*", "permute-and-flip-*"))
-    yield Wrong("the 2 of votes", doubled_votes, ("predict-votes-*",))
+    yield Wrong("the 2 of votes", doubled_votes, ("predict-votes-*", "predict-flips-*"))
     for scores in (BlockScores, QueryScores):
         yield Wrong(f"K in {scores.__name__}", lambda scores=scores: of_one_row(scores), ("*-person-*",))
     yield Wrong("K in noisy answers", of_one_row_answers, ("laplace-marginal-person",))
@@ -118,7 +119,8 @@ def doubled_choice() -> Iterator[None]:
 
 @contextmanager
 def doubled_votes() -> Iterator[None]:
-    with patch.object(ExponentialVotes, "rate", property(lambda self: self.epsilon / self.ensemble.touched)):
+    sound = votes.votes_rate
+    with patch.object(votes, "votes_rate", lambda *given: 2 * sound(*given)):
         yield
 
 

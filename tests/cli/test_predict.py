@@ -173,7 +173,7 @@ def test_a_plan_opens_no_table(shop):
 def test_the_plan_of_an_online_learner_tells_its_steps_and_their_noise(shop):
     online = ("--dry-run", "--learner", "online", "--neighbours", "replace", "--n", "400")
     plan = predict(shop, *online, target="age")
-    for said in ("theta 0.75 and t0 3", "0.22 at the last step; sensitivity 0.0389", "on a prediction, in the target"):
+    for said in ("theta 0.75 and t0 3", "0.22 at the last step; sensitivity 0.0339", "on a prediction, in the target"):
         assert said in plan.out
     stated = predict(shop, *online, "--theta", "0.6", "--t0", "9", "--json", target="age").json["learner"]
     assert (stated["theta"], stated["t0"]) == ("3/5", 9)
@@ -224,7 +224,7 @@ REFUSED = [
     (("--points", "new.csv", "--kernel", "gaussian", "--features", "7"), 2, "even"),
     (("--points", "new.csv", "--learner", "aggregate", "--kernel", "gaussian"), 2, "--kernel goes with"),
     (("--points", "new.csv", "--vote", "randomised"), 2, "--vote goes with --learner aggregate"),
-    (("--points", "new.csv", "--learner", "aggregate", "--vote", "most"), 2, "there is exponential, randomised"),
+    (("--points", "new.csv", "--learner", "aggregate", "--vote", "most"), 2, "there is exponential, permute-and-flip"),
     (("--points", "none.csv"), 5, "does not exist"),
     (("--points", "train.csv"), 2, "--points train.csv is a file of the private table"),
     (("--points", "./train.csv", "--max-records", "39"), 2, "is a file of the private table"),
@@ -375,6 +375,13 @@ def test_a_stream_of_persons_and_one_with_dropped_rows(shop):
     assert online(shop, n="41", table=table).code == 0
 
 
+def test_a_streams_plan_says_how_well_it_will_learn(shop):
+    plan = online(shop, "--smoothness", "1", "--radius", "0.25", "--dry-run")
+    for said in ("theta 0.666", "for r = 1,", "norm 0.25: ", "to learn, "):
+        assert said in plan.out, said
+    assert online(shop, "--smoothness", "1", "--theta", "0.7").code == 2
+
+
 def test_what_no_stream_covers_is_refused(shop):
     done = online(shop, "--neighbours", "add-remove")
     assert (done.code, "move all later ones" in done.err) == (3, True)
@@ -383,11 +390,13 @@ def test_what_no_stream_covers_is_refused(shop):
     assert online(shop, n="39").code == 5
 
 
-@pytest.mark.parametrize("more", [("--n", "400"), ()])
-def test_a_tuned_lambda_is_paid_for(shop, more):
-    done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", "--delta", "1e-6", *more)
+@pytest.mark.parametrize(
+    ("more", "drawn"), [(("--n", "400"), "permute-and-flip"), (("--delta", "1e-6"), "exponential")]
+)
+def test_a_tuned_lambda_is_paid_for(shop, more, drawn):
+    done = predict(shop, "--points", "new.csv", "--tune", "0.2", "--json", *more)
     assert done.code == 0, done.err
-    assert done.json["events"][-2]["kind"] == "exponential"
+    assert done.json["events"][-2]["kind"] == drawn
     assert done.json["plan"]["tuning"]["factor"] in ("1/16", "1/4", "1", "4", "16")
     assert "one of 5 lambdas" in done.err
 
@@ -395,6 +404,38 @@ def test_a_tuned_lambda_is_paid_for(shop, more):
 def test_what_does_not_go_with_tuning_is_refused(shop):
     for wrong in (("--tune", "1"), ("--tune", "0.1", "--lambda", "0.1"), ("--tune", "0.1", "--learner", "aggregate")):
         assert predict(shop, "--points", "new.csv", *wrong).code == 2
+
+
+def test_descent_and_means_of_parts_predict_and_say_what_they_promise(shop):
+    for more in (("--method", "descent"), ("--parts", "4"), ("--method", "descent", "--parts", "4"), ("--radius", "5")):
+        done = predict(shop, "--points", "new.csv", "--n", "400", *more, "--json")
+        assert done.code == 0, done.err
+        assert done.json["noise_deviation"] > 0
+    plan = predict(shop, "--dry-run", "--n", "400", "--method", "descent", "--parts", "4", "--radius", "5")
+    for said in ("a ball of radius 5", "the mean of 4 parts, each of about 100 records", "19 of 20 within", "norm 5:"):
+        assert said in plan.out, said
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--method", "newton"), "there is regularised, descent"),
+        (("--method", "descent", "--lambda", "1"), "no lambda"),
+        (("--radius", "0"), "above 0"),
+        (("--radius", "2", "--smoothness", "0.5"), "--radius chooses"),
+        (("--parts", "5000"), "between 1 and 4,096"),
+        (("--learner", "aggregate", "--method", "descent"), "goes with --learner"),
+    ],
+)
+def test_methods_that_do_not_go_together_are_refused(shop, more, said):
+    done = predict(shop, "--dry-run", "--n", "400", *more)
+    assert (done.code, said in done.err) == (2, True), done.err
+
+
+def test_an_ensembles_plan_says_how_many_records_any_method_needs(shop):
+    plan = predict(shop, "--dry-run", "--learner", "aggregate", "--n", "40", "--neighbours", "replace", eps="1")
+    assert "too few records for this error are declared" in plan.out
+    assert "a part has 0.0 on average" in plan.out
 
 
 AGGREGATE = ("--points", "new.csv", "--learner", "aggregate", "--parts", "9")

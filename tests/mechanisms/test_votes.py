@@ -9,12 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from dpqr.audit.law import Flips, Selection
 from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.learned_functions import FINENESS
-from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
+from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.source import SeededNoise
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent
+from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent
 
 NOISE = SeededNoise(3)
 TRIALS = 20_000
@@ -40,6 +41,29 @@ def test_votes_follow_half_the_epsilon():
     assert votes.sample(None, NOISE).tolist() == [0, 2]
 
 
+def test_permute_and_flip_has_the_same_rate_and_an_event_of_its_own():
+    votes = PermuteAndFlipVotes(ensemble=Panel(), epsilon=Fraction(40))
+    assert votes.rate == 20
+    assert votes.events == ((PermuteAndFlipEvent(epsilon=Fraction(40)), 2),)
+    assert votes.sample(None, NOISE).tolist() == [0, 2]
+
+
+@pytest.mark.parametrize("votes", [(3, 2), (5, 0), (4, 3, 3), (2, 2, 1), (6, 1, 1, 1), (4, 4, 4)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+def test_permute_and_flip_never_errs_more_than_the_exponential_mechanism(votes, epsilon):
+    """By the exact laws: Pr[a label t votes below the best, or further] for every t; and half its coin's heads."""
+    scores = np.array(votes, dtype=float)
+    flips, selection = (
+        np.exp(law(scores=scores, rate=epsilon / 2).log_probabilities(np.arange(len(votes))))
+        for law in (Flips, Selection)
+    )
+    below = scores.max() - scores
+    for t in below[below > 0]:
+        assert flips[below >= t].sum() <= selection[below >= t].sum() * (1 + 1e-12)
+    wrong = below > 0
+    assert (flips[wrong] <= np.exp(-epsilon * below[wrong] / 2) / 2 * (1 + 1e-12)).all()
+
+
 def test_averages_move_by_one_members_range():
     averages = LaplaceAverages(ensemble=Panel(), scale=Fraction(2))
     ((event, count),) = averages.events
@@ -56,7 +80,7 @@ class Shared(Panel):
 def test_a_unit_in_several_parts_moves_that_many_votes_and_members():
     """Votes for one label rise by 3 while those for another fall by 3; a sum moves by 3 ranges [-1, 1]."""
     votes = ExponentialVotes(ensemble=Shared(), epsilon=Fraction(12))
-    assert votes.rate == 2
+    assert votes.rate == PermuteAndFlipVotes(ensemble=Shared(), epsilon=Fraction(12)).rate == 2
     one, two = (float(votes.rate) * np.array(each) for each in ([3, 100], [0, 103]))
     laws = [logits - np.logaddexp.reduce(logits) for logits in (one, two)]
     assert np.abs(laws[0] - laws[1]).max() == pytest.approx(float(votes.epsilon))

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from support.prediction_tables import Given, counts, domain
 
+from dpqr.audit.law import Flips, Selection
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
@@ -162,6 +163,26 @@ def test_parts_follow_from_epsilon_and_the_target_error_and_back(table, parts):
     assert aggregate().added_error(problem(table), Fraction(1, 5), found) == pytest.approx(0.2, rel=0.01)
 
 
+@pytest.mark.parametrize("labels", [2, 3, 12])
+@pytest.mark.parametrize("noise", ["exponential", "permute-and-flip"])
+def test_parts_leave_the_noise_a_quarter_of_the_error_whatever_the_votes_of_a_third_of_the_members(labels, noise):
+    """By the exact laws: all r / 3 wrong votes for one label, for two, or spread over all."""
+    table, epsilon, law = domain(3, labels), Fraction(1, 10), Flips if noise == "permute-and-flip" else Selection
+    parts = 3 * -(-aggregate().chosen_parts(problem(table), epsilon, noise) // 3)
+    assert aggregate().added_error(problem(table), epsilon, parts, noise) <= 0.2
+    for wrong in {1, min(2, labels - 1), labels - 1}:
+        scores = np.zeros(labels)
+        scores[1 : 1 + wrong] = parts / 3 / wrong
+        scores[0] = 2 * parts / 3
+        right = np.exp(law(scores=scores, rate=float(epsilon) / 2).log_probabilities(np.array([0])))[0]
+        assert 1 - right <= 0.2 / 4
+
+
+def test_permute_and_flip_needs_fewer_parts_for_the_same_error():
+    """6 log(2 / 0.2) / 0.2 for two labels."""
+    assert aggregate().chosen_parts(problem(LABELS), Fraction(1, 5), "permute-and-flip") == 70
+
+
 @pytest.mark.parametrize(("error", "parts"), [("1/5", 25), ("1/10", 50), ("1/3", 15)])
 def test_randomised_votes_take_as_many_parts_as_the_noise_needs(error, parts):
     """1 / (a epsilon)."""
@@ -184,7 +205,7 @@ def test_randomised_votes_are_for_two_labels():
 
 def test_votes_by_name():
     assert [read_vote(name) for name in (None, "randomised")] == [None, "randomised"]
-    with pytest.raises(UsageFault, match="there is exponential, randomised"):
+    with pytest.raises(UsageFault, match="there is exponential, permute-and-flip, randomised"):
         read_vote("majority")
 
 

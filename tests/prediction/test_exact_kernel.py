@@ -12,6 +12,7 @@ from dpqr.prediction.exact_kernel import ExactKernel, KernelObjective
 from dpqr.prediction.examples import Scale
 from dpqr.prediction.kernels import Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
+from dpqr.prediction.square_pulls import opposed_pulls
 from dpqr.prediction.stable import LeastSquares, LipschitzLearner
 
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
@@ -77,12 +78,12 @@ def test_some_neighbours_come_near_the_bound(loss):
 
 
 def test_the_bound_by_hand():
-    """lambda = 1/16, m = 1000, width 3. Pinball 3/4: C_L / (lambda m); least squares (r + 2) / (lambda m), r = 2.
+    """lambda = 1/16, m = 1000, width 3. Pinball 3/4: C_L / (lambda m); least squares D(r) / (lambda m), r = 2.
 
     A value's rounding, twice: (m + 11 (1 + 2 / b^2) 2) ulp C_L / lambda, b = 1/2; the solver's tolerance, twice.
     """
     vectors = unit_vectors(np.random.default_rng(1))
-    for loss, distance in ((LOSSES[2], 0.75 * 16 / 1000), (Square(), 4 * 16 / 1000)):
+    for loss, distance in ((LOSSES[2], 0.75 * 16 / 1000), (Square(), float(opposed_pulls(Fraction(2))) * 16 / 1000)):
         learner, ulp = exact(vectors, loss, KERNELS[0], 1000, "1/16"), 2.0**-52
         slope = float(loss.lipschitz)
         wrong = ulp * (1000 + 11 * 9 * 2) * slope * 16

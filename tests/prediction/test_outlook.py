@@ -83,6 +83,9 @@ def rates(name, smoothness):
         ("quantile", "1/2", 1 / 2, 1 / 4, 1 / 4),
         ("logistic", "1/2", 1 / 2, 1 / 8, 1 / 4),
         ("svm", "3/4", 2 / 5, 3 / 20, 3 / 10),
+        # theta = 3/4: lambda_t = t^-1/4; noise of (n^-(3 theta - 1) / 2 / eps)^2
+        ("online", "1/2", 1 / 4, 1 / 4, 1 / 2),
+        ("online", "5", 1 / 4, 1 / 2, 3 / 8),
     ],
 )
 def test_the_sources_exponents(name, smoothness, penalty, risk, epsilon):

@@ -11,6 +11,7 @@ from support.prediction_tables import LOSSES, UNITS, counts, learner, measured_s
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.examples import Scale
 from dpqr.prediction.losses import Pinball
+from dpqr.prediction.square_pulls import opposed_pulls
 from dpqr.prediction.stable import LipschitzLearner
 
 PAIRS = 125
@@ -37,12 +38,12 @@ def test_some_neighbours_come_near_the_bound(name, relation):
     assert 0.8 * float(stable.bound) <= moved <= float(stable.bound)
 
 
-def test_least_squares_keeps_to_its_ball_and_to_the_whole_space_where_that_is_cheaper():
+def test_least_squares_keeps_to_its_ball_and_needs_none_where_no_minimiser_leaves_it():
     rows = counts([(0, 1)] * 3)
     small = learner("least squares", [[0.1, 0.0]], Fraction(1, 10**6), UNITS[Neighbours.ADD_REMOVE], 1)
     assert np.linalg.norm(small.fit(rows)) == pytest.approx(1.0, abs=1e-9)
     large = learner("least squares", [[1.0, 0.0]], Fraction(1, 2), UNITS[Neighbours.REPLACE], 3)
-    assert large.radius is None
+    assert large.radius == large.reach
     assert large.fit(rows)[0] == pytest.approx(1 / 1.5)
 
 
@@ -89,18 +90,31 @@ def test_distances_of_lipschitz_losses_by_hand(relation, rows):
 
 
 def test_distances_of_least_squares_by_hand():
-    """In the ball of radius 1 gradients have norm 2 (1 + 1); over the whole space, r = 1 / (2 sqrt(lambda)), where m is
-    public and r + 2 <= 4: (r + 2) / (lambda m)."""
+    """In the ball of radius R = min(1, 1 / (2 sqrt(lambda))) gradients have norm 2 (R + 1), and two of them differ by
+    2 D(R) at most."""
     added = learner("least squares", VECTORS, Fraction(1, 16), UNITS[Neighbours.ADD_REMOVE], 100)
     assert added.radius == 1
     assert added.distance == (1 + ETA) * 4 / (2 * Fraction(1, 16) * 100)
-    whole = learner("least squares", VECTORS, Fraction(1, 16), UNITS[Neighbours.REPLACE], 100)
-    assert whole.radius is None
-    assert float(whole.distance) == pytest.approx((2 + 2) * 16 / 100)
-    assert whole.distance >= Fraction(64, 100)
-    ball = learner("least squares", VECTORS, Fraction(1, 100), UNITS[Neighbours.REPLACE], 100)
-    assert ball.radius == 1
-    assert ball.distance == 2 * 4 * 100 / Fraction(2 * 100)
+    for penalty, radius in ((1, Fraction(1, 2)), (Fraction(1, 100), 1)):
+        replaced = learner("least squares", VECTORS, Fraction(penalty), UNITS[Neighbours.REPLACE], 100)
+        assert float(replaced.radius) == pytest.approx(radius)
+        assert replaced.distance == opposed_pulls(replaced.radius) / (Fraction(penalty) * 100)
+
+
+SHORT = 0.01
+"""Rows of this length, many of them, hold f near (1, 0) and hardly weigh on any direction where lambda is as small."""
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_least_squares_comes_near_its_bound_where_short_rows_hold_it(relation):
+    """Add-remove: a record comes against f, (R + 1) / (lambda m0). Replace: one at 60 degrees to f goes, and one on the
+    other side of it comes, D(1) / (lambda m) with D(1) = 3 sqrt(3) / 2."""
+    vectors, many = [[SHORT, 0.0], [-1.0, 0.0], [0.5, 0.75**0.5], [0.5, -(0.75**0.5)]], 10**6
+    stable = learner("least squares", vectors, Fraction(1, 100), UNITS[relation], many)
+    goes, comes = ((), ((1, 1),)) if relation is Neighbours.ADD_REMOVE else (((2, 0),), ((3, 0),))
+    fits = [stable.fit(counts([(0, 1), *rows], often=[many - 1, *[1] * len(rows)])) for rows in (goes, comes)]
+    moved = np.linalg.norm(fits[0] - fits[1])
+    assert 0.9 * float(stable.bound) <= moved <= float(stable.bound)
 
 
 @pytest.mark.parametrize("relation", Neighbours)

@@ -8,8 +8,9 @@ from dpqr.data.attribute import Attribute, Codes
 from dpqr.data.domain import Domain
 from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
 from dpqr.prediction.online import OnlineLearner, Steps
 from dpqr.prediction.stable import LeastSquares, LipschitzLearner
 
@@ -33,9 +34,11 @@ def examples(vectors, values):
     return Examples(features=Given(vectors), axis=1, values=np.asarray(values, dtype=float))
 
 
-def counts(rows, shape=(1000, 1000)):
-    """A histogram of rows of codes, each once or as often as it stands there."""
+def counts(rows, shape=(1000, 1000), often=None):
+    """A histogram of rows of codes, each once or as often as it stands there; or as often as stated, in their order."""
     codes = np.array(rows, dtype=np.int64).reshape(len(rows), len(shape))
+    if often is not None:
+        return SparseHistogram(shape, codes, np.array(often, dtype=np.int64))
     found, often = np.unique(codes, axis=0, return_counts=True)
     return SparseHistogram(shape, found, often.astype(np.int64))
 
@@ -53,6 +56,25 @@ LOSSES = {"logistic": Logistic(), "hinge": Hinge(), "pinball": Pinball(tau=Fract
 def learner(name, vectors, penalty, unit, records):
     given = {"examples": examples(vectors, VALUES), "penalty": penalty, "scale": Scale(unit=unit, records=records)}
     return LipschitzLearner(loss=LOSSES[name], **given) if LOSSES[name] else LeastSquares(**given)
+
+
+def descent(name, vectors, *, radius, horizon, unit, records, part=False):
+    scale, loss = Scale(unit=unit, records=records, part=part), LOSSES[name] or Square()
+    given = examples(vectors, VALUES)
+    return GradientDescent(examples=given, loss=loss, radius=Fraction(radius), horizon=horizon, scale=scale)
+
+
+def measured_descent_shares(drawn, name, relation, pairs):
+    """How much of its certified bound a descent moves by."""
+    for _ in range(pairs):
+        vectors = drawn.normal(size=(VECTORS, 2))
+        vectors /= np.maximum(1, np.linalg.norm(vectors, axis=1, keepdims=True))
+        size = int(drawn.integers(2, 9))
+        declared = size if relation is Neighbours.REPLACE else int(drawn.integers(1, 2 * size))
+        radius, horizon = (Fraction(int(10 ** drawn.uniform(2, high)), 1000) for high in (4, 3.5))
+        stable = descent(name, vectors, radius=radius, horizon=horizon, unit=UNITS[relation], records=declared)
+        one, two = (stable.fit(counts(rows)) for rows in pair(drawn, name, relation, size))
+        yield np.linalg.norm(one - two) / float(stable.bound)
 
 
 def pair(drawn, name, relation, size):

@@ -10,7 +10,7 @@ import numpy as np
 
 from dpqr.audit.case import Case, Pair, Shown, records
 from dpqr.audit.claim import Claim
-from dpqr.audit.law import Coin, IntegerGaussian, Selection, TwoSidedGeometric
+from dpqr.audit.law import Coin, Flips, IntegerGaussian, Selection, TwoSidedGeometric
 from dpqr.data.arrays import FloatArray, IntArray
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
@@ -24,7 +24,7 @@ from dpqr.mechanisms.learned_functions import (
     squared_sensitivity,
     step,
 )
-from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
+from dpqr.mechanisms.votes import ExponentialVotes, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import PartsEnsemble
@@ -101,6 +101,7 @@ def predict_cases() -> Iterator[Case]:
     """Both neighbour relations; the learner is the hinge's, whose bound is attained."""
     for relation, unit in UNITS.items():
         yield votes_case(relation)
+        yield flips_case(relation)
         yield randomised_case(relation)
         yield prediction_case(relation, unit)
         yield function_case(relation, unit)
@@ -117,6 +118,17 @@ def votes_case(relation: str) -> Case:
     return Case(
         name=f"predict-votes-{relation}", what="a label by votes", pair=pair, trial=trial, brief=BRIEF, laws=laws
     )
+
+
+def flips_case(relation: str) -> Case:
+    """The same votes, the label by permute-and-flip: the second label's probability rises from exp(-epsilon) / 2 to
+    1 / 2, so all of epsilon is used."""
+    trial = Once(batch=PermuteAndFlipVotes(ensemble=voters(), epsilon=VOTES_EPSILON))
+    one, two = (
+        Flips(scores=np.array(votes), rate=float(VOTES_EPSILON) / 2) for votes in ((VOTERS, 0.0), (VOTERS - 1, 1.0))
+    )
+    what, laws, pair = "a label by permute-and-flip of votes", ((one,), (two,)), voters_pair(relation)
+    return Case(name=f"predict-flips-{relation}", what=what, pair=pair, trial=trial, brief=BRIEF, laws=laws)
 
 
 def randomised_case(relation: str) -> Case:

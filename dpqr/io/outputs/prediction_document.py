@@ -20,6 +20,7 @@ from dpqr.io.outputs.document_parts import (
 )
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.kernels import Kernel
+from dpqr.prediction.method import Method
 from dpqr.prediction.outlook import Outlook
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
 from dpqr.prediction.recipes import StableRecipe
@@ -63,7 +64,7 @@ def prediction_plan_document(plan: PredictionPlan) -> dict[str, Any]:
 
 def outlook_part(outlook: Outlook) -> dict[str, Any]:
     """What else the plan's budget would buy."""
-    rates = outlook.theory
+    rates, excess, sample = outlook.theory, outlook.excess, outlook.sample
     return {
         "predictions_at_this_noise": dict(outlook.bought),
         "function_from": outlook.function_from,
@@ -76,6 +77,10 @@ def outlook_part(outlook: Outlook) -> dict[str, Any]:
             "risk": rates.power(rates.risk),
             "least_epsilon": rates.power(rates.epsilon),
         },
+        "excess_risk": None if excess is None else {"radius": str(excess.radius), "at_most": excess.total},
+        "sample_size": None
+        if sample is None
+        else {"error": sample.error, "dimension": sample.dimension, "least": sample.least, "part": sample.each},
     }
 
 
@@ -131,7 +136,13 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     tau = str(recipe.tau) if recipe.name == "quantile" else None
     stated = {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
     steps = {"theta": str(recipe.steps.theta), "t0": recipe.steps.start, "releases": recipe.releases}
-    return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
+    return stated | _method(recipe.method) | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
+
+
+def _method(method: Method) -> dict[str, Any]:
+    """Nothing of the usual one, so that records of earlier versions stay as they are."""
+    radius = {} if method.radius is None else {"radius": str(method.radius)}
+    return radius | ({"method": method.name} if method.descends else {})
 
 
 def _kernel(kernel: Kernel) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from dpqr.audit.cases.predictions import (
     POINTS,
     UNITS,
     Once,
+    flips_case,
     function_case,
     hinge,
     predict_cases,
@@ -21,7 +22,7 @@ from dpqr.audit.cases.predictions import (
 from dpqr.audit.run import ALARM
 from dpqr.data.unit import Neighbours
 from dpqr.mechanisms.learned_functions import PREDICTION, Asked, LaplacePredictions, rounded, step
-from dpqr.noise.selection import draw_exponential
+from dpqr.noise.selection import draw_exponential, draw_permute_and_flip
 from dpqr.noise.source import SeededNoise
 
 CASES = {case.name: case for case in predict_cases()}
@@ -72,6 +73,33 @@ class WholeEpsilon:
     def sample(self, value, noise):
         votes = self.ensemble.votes(value, noise)
         return np.array([draw_exponential(row, self.epsilon, noise) for row in votes])
+
+
+@pytest.mark.parametrize("relation", UNITS)
+def test_permute_and_flip_of_votes_uses_all_of_its_epsilon_and_is_no_bounded_range_draw(relation):
+    """By its exact law: the second label's ratio is exp(2), the first one's at most 1 / (2 - exp(-2))."""
+    case = flips_case(relation)
+    one, two = (law.log_probabilities(np.array([0, 1])) for (law,) in case.laws)
+    epsilon = float(case.trial.batch.epsilon)
+    assert two - one == pytest.approx([-np.log(2 - np.exp(-epsilon)), epsilon])
+    assert np.ptp(two - one) > epsilon
+
+
+class Forgetful:
+    """Permute-and-flip of votes whose 2 is forgotten: a vote moves one label up and another down."""
+
+    def __init__(self, votes):
+        self.events, self.ensemble, self.rate = votes.events, votes.ensemble, votes.epsilon
+
+    def sample(self, value, noise):
+        votes = self.ensemble.votes(value, noise)
+        return np.array([draw_permute_and_flip(row, self.rate, noise) for row in votes])
+
+
+@pytest.mark.slow
+def test_permute_and_flip_of_votes_without_its_2_is_refuted():
+    case = flips_case(RELATION)
+    assert breach(case, Once(batch=Forgetful(case.trial.batch)), 2 * RUNS, laws=case.laws)
 
 
 @pytest.mark.slow

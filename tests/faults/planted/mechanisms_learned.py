@@ -115,15 +115,25 @@ FAULTS = (
     *planted_in(
         "mechanisms/votes.py",
         (
-            "self.epsilon / (2 * self.ensemble.touched)",
-            "self.epsilon / self.ensemble.touched",
+            "epsilon / (2 * ensemble.touched)",
+            "epsilon / ensemble.touched",
             "the 2 of votes that move both ways is forgotten",
         ),
-        ("self.epsilon / (2 * self.ensemble.touched)", "self.epsilon / 2", "a unit in many parts is charged as in one"),
+        ("epsilon / (2 * ensemble.touched)", "epsilon / 2", "a unit in many parts is charged as in one"),
         (
             "(ExponentialEvent(epsilon=self.epsilon), self.ensemble.predictions)",
             "(ExponentialEvent(epsilon=self.epsilon), 1)",
             "one label is charged for all points",
+        ),
+        (
+            "(PermuteAndFlipEvent(epsilon=self.epsilon), self.ensemble.predictions)",
+            "(PermuteAndFlipEvent(epsilon=self.epsilon), 1)",
+            "one label is charged for all points (permute-and-flip)",
+        ),
+        (
+            "((PermuteAndFlipEvent(epsilon=self.epsilon)",
+            "((ExponentialEvent(epsilon=self.epsilon)",
+            "permute-and-flip is priced as if it had bounded range",
         ),
         (
             "DiscreteLaplaceEvent(sensitivity=self.ensemble.touched, scale",

@@ -1,0 +1,90 @@
+"""Methods: lambda and the end of descent by a stated radius, as Corollaries 3 and 4 have them; refusals."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from support.prediction_tables import UNITS, VALUES, examples
+
+from dpqr.data.unit import Neighbours
+from dpqr.errors import UsageFault
+from dpqr.prediction.averaged import Averaged
+from dpqr.prediction.examples import Scale
+from dpqr.prediction.losses import Hinge, Logistic, Pinball
+from dpqr.prediction.method import Method, best_length, read_method
+
+REPLACE = UNITS[Neighbours.REPLACE]
+NEAR = 10 ** (1 / 40) - 1
+"""Half a step of the lengths that are tried."""
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+@pytest.mark.parametrize(
+    "loss", [Hinge(width=Fraction(1, 10**6)), Pinball(tau=Fraction(9, 10), width=Fraction(1, 10**6))]
+)
+def test_lambda_is_half_of_what_corollary_3_prints_and_the_bound_half_of_it_too(loss, epsilon):
+    """One prediction with Laplace noise of scale gamma / epsilon, a loss that is not smooth."""
+    radius, records = Fraction(3), 10**6
+    scale, slope = Scale(unit=REPLACE, records=records), float(loss.lipschitz)
+    length = best_length(radius=radius, slope=loss.lipschitz, loss=loss, scale=scale, spread=math.sqrt(2) / epsilon)
+    useful = math.sqrt(records * epsilon / (1 + epsilon))
+    assert 2 / length == pytest.approx(2 * slope / (float(radius) * useful), rel=NEAR)
+    bound = float(radius) ** 2 / length + slope**2 * length / records * (1 + 1 / epsilon)
+    assert bound == pytest.approx(2 * float(radius) * slope / useful, rel=0.01)
+
+
+def test_without_noise_a_descent_is_as_long_as_corollary_4_prints():
+    """R sqrt(n) / (2 G)."""
+    scale = Scale(unit=REPLACE, records=10**4)
+    length = best_length(radius=Fraction(2), slope=Fraction(1), loss=Logistic(), scale=scale, spread=0.0)
+    assert length / 2 == pytest.approx(2 * 100 / 2, rel=NEAR)
+    given = examples([[1.0]], VALUES)
+    stable = Method(name="descent", radius=Fraction(2)).descent(given, Logistic(), Fraction(9), scale, 0.0)
+    assert float(stable.distance) == pytest.approx(2 / math.sqrt(10**4), rel=0.07)
+    assert stable.radius == 2
+    assert Method(name="descent").descent(given, Logistic(), Fraction(9), scale, 0.0).radius == 9
+
+
+def test_noise_on_a_smooth_loss_counts_by_its_square():
+    """Small noise makes a logistic loss worse by d^2 / 8 only, so lambda is smaller than for a loss with a corner."""
+    scale = Scale(unit=REPLACE, records=10**6)
+    lengths = [
+        best_length(radius=Fraction(3), slope=Fraction(1), loss=loss, scale=scale, spread=20.0)
+        for loss in (Logistic(), Hinge(width=Fraction(1, 10**9)))
+    ]
+    assert lengths[0] > 2 * lengths[1]
+
+
+def test_parts_have_their_share_of_the_records_and_one_needs_at_least_one():
+    scale, method = Scale(unit=REPLACE, records=10), Method(name="descent", parts=4)
+    assert method.of_part(scale) == Scale(unit=REPLACE, records=2, part=True)
+    assert Method(parts=40).of_part(scale).records == 1
+    assert Method().of_part(scale) is scale
+    stable = method.descent(examples([[1.0]], VALUES), Logistic(), Fraction(1), scale, 1.0)
+    assert isinstance(stable, Averaged)
+    assert not method.usual
+    assert Method().usual
+
+
+def test_what_cannot_be_is_refused():
+    for wrong in ({"radius": Fraction(1, 1000)}, {"radius": Fraction(1001)}, {"parts": 0}, {"parts": 2**12 + 1}):
+        with pytest.raises(UsageFault, match=r"--radius|--parts"):
+            Method(**wrong)
+    with pytest.raises(UsageFault, match="there is regularised, descent"):
+        read_method("newton")
+    assert read_method(None) == "regularised"
+
+
+@pytest.mark.parametrize(
+    ("method", "given", "said"),
+    [
+        (Method(name="descent"), {"penalised": True}, "no lambda"),
+        (Method(name="descent"), {"tuned": True}, "no lambda"),
+        (Method(radius=Fraction(2)), {"penalised": True}, "--radius"),
+        (Method(radius=Fraction(2)), {"ball": True}, "--method descent"),
+        (Method(parts=4), {"tuned": True}, "each divide"),
+    ],
+)
+def test_two_ways_to_choose_lambda_are_refused(method, given, said):
+    with pytest.raises(UsageFault, match=said):
+        method.require(**{"penalised": False, "tuned": False, "ball": False, **given})
