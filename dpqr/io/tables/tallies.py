@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray
-from dpqr.data.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied
 from dpqr.data.marginals import LARGEST_JOINT, passes
 from dpqr.data.packing import Packing
 
@@ -22,6 +22,10 @@ class Tally(Protocol):
 
     def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
         """Count `rows` rows, given by one array of codes an attribute; counts: records a row, None for one each."""
+        ...
+
+    def include(self, other: Counts) -> None:
+        """Add what another one of the same kind has counted."""
         ...
 
     def histogram(self) -> Counts: ...
@@ -44,6 +48,10 @@ class GroupTally:
                 cells += np.bincount(index, minlength=cells.size)
             else:
                 np.add.at(cells, index, 1 if counts is None else counts)
+
+    def include(self, other: Counts) -> None:
+        for axes, cells in self._cells.items():
+            cells += other.marginal(axes).reshape(-1)
 
     def histogram(self) -> Counts:
         joints = {axes: cells.reshape([self._shape[axis] for axis in axes]) for axes, cells in self._cells.items()}
@@ -70,6 +78,10 @@ class SparseTally:
         self._pending += rows
         if self._pending >= max(_LEAST_PENDING, len(self._cells[1])):
             self._merge()
+
+    def include(self, other: Counts) -> None:
+        codes, counts = occupied(other)
+        self.add(tuple(codes.T), len(counts), counts)
 
     def _merge(self) -> None:
         if self._waiting:
