@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 ENGINES = {"duckdb": "dpqr.io.engines.duckdb_table:DuckTable"}
 """By scheme: what makes the engine of an address; nothing is opened then."""
+_QUERY = "?query="
 _ADDRESS = re.compile(r"([a-z][a-z0-9+]+):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)
 
 
@@ -46,8 +47,13 @@ class Address:
     def public(self) -> str:
         """The part that plan and record hold."""
         if self.query is not None:
-            return f"{self.scheme}:?query={self.query}"
+            return f"{self.scheme}:{_QUERY}{self.query}"
         return f"{self.scheme}:" if self.table is None else f"{self.scheme}:?table={self.table}"
+
+
+def is_query(public: str | None) -> bool:
+    """Whether what a plan says of its table is a query's text (`Address.public`)."""
+    return public is not None and public.partition(":")[2].startswith(_QUERY)
 
 
 def engine_at(paths: tuple[str, ...]) -> Engine | None:

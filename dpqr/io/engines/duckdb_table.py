@@ -25,6 +25,10 @@ from dpqr.io.tables.limits import discreetly
 
 _PARQUET = (".parquet", ".pq")
 _GUESSING = ("READ_CSV", "READ_JSON", "SNIFF_CSV", "READ_NDJSON")
+_OWNED = (
+    "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
+    "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+)
 _SETTINGS = ("TimeZone = 'UTC'", "preserve_insertion_order = false", "enable_progress_bar = false")
 
 
@@ -101,6 +105,7 @@ class DuckTable:
         if query is not None and [each.type for each in duckdb.extract_statements(query)] != [_select()]:
             raise UsageFault(f"{self.name}: ?query= takes one SELECT, and nothing else")
         with self._opened() as connection:
+            self._require_owned(connection)
             found = connection.sql(f"SELECT * FROM {self._relation}")
             if any(scan in found.explain().upper() for scan in _GUESSING):
                 raise DataError(
@@ -108,6 +113,15 @@ class DuckTable:
                     "name a CSV itself in the place of duckdb:, or load the file into a table of the database first"
                 )
             return tuple(zip(found.columns, map(str, found.types), strict=True))
+
+    def _require_owned(self, connection: Any) -> None:
+        """That the table is one that somebody made: DuckDB's own ones tell how many rows the others have."""
+        table = self.address.table
+        if table is None:
+            return
+        known = connection.sql(_OWNED).fetchall()
+        if table.lower() not in {name.lower() for schema, own in known for name in (own, f"{schema}.{own}")}:
+            raise DataError(f"{self.name}: has no table or view {table!r}; check its name")
 
     @contextmanager
     def _opened(self) -> Iterator[Any]:

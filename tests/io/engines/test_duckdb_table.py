@@ -57,7 +57,7 @@ def test_tables_views_queries_and_parquet_files(place) -> None:
     for what in (
         "t.duckdb?table=viewed",
         "t.duckdb?table=main.people",
-        't.duckdb?table=odd " name',
+        't.duckdb?table=Odd " name',
         "t.duckdb?query=SELECT * FROM people -- all;",
         "t.duckdb?query=WITH x AS (SELECT * FROM people) SELECT k, sex FROM x;",
         "it's.parquet",
@@ -73,7 +73,7 @@ def test_a_release_holds_the_query_and_not_the_place(place, tmp_path) -> None:
     found = dpqr.release(f"duckdb:{place}/t.duckdb?query={query}", queries=QUERIES, eps="200", out=tmp_path / "out")
     assert found.answers["estimate"].round().tolist() == [2, 0, 0, 2, 2, 0]
     record = (tmp_path / "out" / "release.json").read_text()
-    assert json.loads(record)["request"]["reading"]["table"] == f"duckdb:?query={query}"
+    assert json.loads(record)["plan"]["request"]["reading"]["table"] == f"duckdb:?query={query}"
     assert str(place) not in record
 
 
@@ -89,7 +89,10 @@ def test_columns_for_a_domain_file(place) -> None:
     [
         ("none.duckdb?table=people", DataError, "no such database file"),
         ("t.csv?table=people", DataError, "DuckDB refuses it with"),
-        ("t.duckdb?table=nobody", DataError, "DuckDB refuses it with CatalogException"),
+        ("t.duckdb?table=nobody", DataError, "has no table or view 'nobody'"),
+        ("t.duckdb?table=duckdb_tables", DataError, "has no table or view"),
+        ("t.duckdb?table=information_schema.tables", DataError, "has no table or view"),
+        ("t.duckdb?query=SELECT * FROM nobody", DataError, "DuckDB refuses it with CatalogException"),
         ("t.duckdb?query=SELECT nothing FROM people", DataError, "DuckDB refuses it with BinderException"),
         ("t.duckdb?query=SELEC", DataError, "DuckDB refuses it with ParserException"),
         ("t.duckdb?query=SELECT 1; SELECT 2", UsageFault, "one SELECT"),
