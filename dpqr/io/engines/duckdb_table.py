@@ -11,7 +11,7 @@ approved plans may have one (`reading`).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -37,7 +37,7 @@ class DuckTable:
     """duckdb:FILE?table=NAME, duckdb:FILE?query=SELECT, duckdb:?query=SELECT, or duckdb:FILES.parquet."""
 
     address: Address
-    _columns: tuple[tuple[str, str], ...] = field(default=(), init=False, repr=False)
+    _columns: tuple[tuple[str, Any], ...] = field(default=(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         if find_spec("duckdb") is None:
@@ -61,14 +61,7 @@ class DuckTable:
         return tuple(name for name, _ in self._schema)
 
     def kind(self, name: str) -> Any:
-        """By the type's name, in a connection of its own: nothing of the table is executed."""
-        import duckdb
-        import pyarrow as pa
-
-        with suppress(duckdb.Error), duckdb.connect() as empty:
-            made = empty.sql(f"SELECT NULL::{dict(self._schema)[name]} AS found")
-            return made.to_arrow_reader(1).schema.field(0).type
-        return pa.binary()
+        return dict(self._schema)[name]
 
     def count(self, asked: Counting) -> Counted:
         chosen = ", ".join(map(_quoted, asked.columns))
@@ -92,13 +85,13 @@ class DuckTable:
         return f"read_parquet({_literal(self.address.place)})"
 
     @property
-    def _schema(self) -> tuple[tuple[str, str], ...]:
-        """Names and types of the columns, as DuckDB's binder knows them."""
+    def _schema(self) -> tuple[tuple[str, Any], ...]:
+        """Names and Arrow types of the columns, as DuckDB's binder knows them."""
         if not self._columns:
             self._columns = discreetly(self._bound, self._explained)
         return self._columns
 
-    def _bound(self) -> tuple[tuple[str, str], ...]:
+    def _bound(self) -> tuple[tuple[str, Any], ...]:
         import duckdb
 
         query = self.address.query
@@ -112,7 +105,7 @@ class DuckTable:
                     f"{self.name}: reads CSV or JSON, whose types DuckDB guesses from rows, which are private\n"
                     "name a CSV itself in the place of duckdb:, or load the file into a table of the database first"
                 )
-            return tuple(zip(found.columns, map(str, found.types), strict=True))
+            return tuple(zip(found.columns, _arrow_types(found.types), strict=True))
 
     def _require_owned(self, connection: Any) -> None:
         """That the table is one that somebody made: DuckDB's own ones tell how many rows the others have."""
@@ -141,6 +134,19 @@ class DuckTable:
             f"{self.name}: DuckDB refuses it with {type(error).__name__}\n"
             "check that the file is a database that no other program writes to, and the table's or the query's names"
         )
+
+
+def _arrow_types(types: Iterable[Any]) -> Iterator[Any]:
+    """By the types' names, in a connection of its own: nothing of the table is executed."""
+    import duckdb
+    import pyarrow as pa
+
+    with duckdb.connect() as empty:
+        for each in types:
+            found = pa.null() if str(each) == '"NULL"' else pa.binary()
+            with suppress(duckdb.Error):
+                found = empty.sql(f"SELECT NULL::{each} AS found").to_arrow_reader(1).schema.field(0).type
+            yield found
 
 
 def _select() -> Any:
