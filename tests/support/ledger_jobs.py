@@ -280,16 +280,17 @@ def cycle(directory, pricing=PURE):
 
 
 def unsound(directory):
-    """What is wrong with the ledger after a kill: nothing, or a sentence."""
+    """What is wrong with the ledger after a kill: nothing, or a sentence. Other jobs may go on meanwhile."""
+    published = {path.name: path.read_text() for path in (directory / "published").iterdir()}
     try:
         ledger = ledger_in(directory)
         ledger.verify()
         paid = {str(entry.number): entry.hash for entry in ledger.entries() if entry.kind == "reserve"}
     except DpqrError as error:
         return str(error)
-    for path in (directory / "published").iterdir():
-        if path.name not in paid or path.read_text() not in {paid[path.name], ""}:
-            return f"{path.name} was published and not paid"
+    for name, receipt in published.items():
+        if name not in paid or receipt not in {paid[name], ""}:
+            return f"{name} was published and not paid"
     return None
 
 

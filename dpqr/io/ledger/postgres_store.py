@@ -40,6 +40,8 @@ _MAKING = 0x64707172
 """The advisory lock of whoever makes tables, until the transaction ends: "dpqr"."""
 _MISSING = {"42P01", "3F000"}
 _LOST = {"57P01", "57P02", "57P03", "25P03"}
+_IGNORED = "01007"
+"""The warning with which a grant by somebody who owns no table does nothing."""
 _REASONS = {
     "55P03": "other jobs have held it for {wait:g} seconds, and nothing was spent; try again later",
     "42501": "this role of the database may not do that: jobs append, and opening budgets, policies, approvals, grants "
@@ -65,7 +67,7 @@ class PostgresSession(Session):
         return done.fetchall() if done.description else []
 
     def is_begun(self) -> bool:
-        self.store.require_version(self.rows("SELECT version FROM ledger"))
+        self.store.require_version(self.rows(f"SELECT version FROM {self.store.tables}"))
         return True
 
     def prepare(self) -> None:
@@ -93,6 +95,11 @@ class PostgresStore:
     def place(self) -> str:
         return self.address.text
 
+    @property
+    def tables(self) -> str:
+        """The table of their version. Its whole name, for a schema that the role may not use is no missing one."""
+        return f'"{self.address.schema}".ledger'
+
     def exists(self) -> bool:
         with self._faults(0), self._connected() as connection:
             return self._version(connection) > 0
@@ -112,9 +119,13 @@ class PostgresStore:
 
     def grant(self, role: str) -> None:
         self.make()
+        named, warned = (sql.Identifier(self.address.schema), sql.Identifier(role)), set[str | None]()
         with self._faults(0), self._connected() as connection, connection.transaction():
+            connection.add_notice_handler(lambda notice: warned.add(notice.sqlstate))
             for statement in GRANTS:
-                connection.execute(sql.SQL(statement).format(sql.Identifier(self.address.schema), sql.Identifier(role)))
+                connection.execute(sql.SQL(statement).format(*named))
+            if _IGNORED in warned:
+                raise LedgerError(_REASONS["42501"])
 
     @contextmanager
     def reading(self, wait: float) -> Iterator[Session]:
@@ -157,10 +168,9 @@ class PostgresStore:
 
     def _version(self, connection: psycopg.Connection[tuple[Any, ...]]) -> int:
         """0: there are no tables."""
-        named = f'"{self.address.schema}".ledger'
-        if connection.execute("SELECT to_regclass(%s)", (named,)).fetchall() == [(None,)]:
+        if connection.execute("SELECT to_regclass(%s)", (self.tables,)).fetchall() == [(None,)]:
             return 0
-        ((version,),) = connection.execute(f"SELECT version FROM {named}".encode()).fetchall()
+        ((version,),) = connection.execute(f"SELECT version FROM {self.tables}".encode()).fetchall()
         return int(version)
 
     def _begin(self, connection: psycopg.Connection[tuple[Any, ...]], mode: str, wait: float) -> None:
@@ -174,7 +184,8 @@ class PostgresStore:
     def _lock(self, connection: psycopg.Connection[tuple[Any, ...]], wait: float) -> None:
         """Begin to write: every transaction that the lock was waited for has ended, and is seen."""
         self._begin(connection, "READ COMMITTED READ WRITE", wait)
-        found = connection.execute("SELECT current_setting('fsync'), version FROM ledger FOR UPDATE").fetchall()
+        asked = f"SELECT current_setting('fsync'), version FROM {self.tables} FOR UPDATE"
+        found = connection.execute(asked.encode()).fetchall()
         self.require_version([row[1:] for row in found])
         if found[0][0] != "on":
             raise LedgerError("the server runs with fsync = off, and could forget what was paid; turn it on")

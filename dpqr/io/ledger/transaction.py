@@ -83,7 +83,8 @@ def resumed(session: Session, anchor: Anchor | None, kept: LastState) -> LedgerS
     last = kept.take()
     if not session.is_begun():
         return walked(session, anchor).state
-    state = last if last and session.stored_seal(last.length) == last.seal else _checkpointed(session)
+    fits = last and not last.moved and session.stored_seal(last.length) == last.seal
+    state = last if fits else _checkpointed(session)
     marked = anchor.read() if anchor else None
     if state is None or (marked and marked.entries < state.length):
         return walked(session, anchor).state

@@ -208,8 +208,8 @@ FAULTS = (
             "the anchor goes ahead of the ledger",
         ),
         (
-            "if last and session.stored_seal(last.length) == last.seal else",
-            "if last else",
+            "and session.stored_seal(last.length) == last.seal\n",
+            "\n",
             "a kept book is used for another ledger",
         ),
         (

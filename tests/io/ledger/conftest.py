@@ -7,7 +7,6 @@ from support.postgres_server import running
 
 def pytest_generate_tests(metafunc):
     if getattr(metafunc.module, "ENGINES", False) and not metafunc.definition.get_closest_marker("file"):
-        metafunc.fixturenames.append("engine")
         metafunc.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
 
 
@@ -17,9 +16,8 @@ def server():
         yield started
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def engine(request, monkeypatch):
-    if request.param == "postgres":
+    if getattr(request, "param", "sqlite") == "postgres":
         server = request.getfixturevalue("server")
         monkeypatch.setenv(SERVER, f"postgresql://owner@/postgres?host={server.folder}")
-    return request.param

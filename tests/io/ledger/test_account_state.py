@@ -125,6 +125,7 @@ def test_an_older_copy_of_the_ledger_is_found_by_the_anchor(ledger, paid):
         ledger.run("survey", paid.number, paid.receipt)
 
 
+@pytest.mark.file
 def test_every_reservation_has_a_key_of_its_own_until_it_is_settled(ledger, paid):
     other = reserve(ledger, 1)
     keys = ledger.key(paid), ledger.key(other)

@@ -127,6 +127,7 @@ def old_ledger(directory):
     return ledger_in(directory, anchored=False)
 
 
+@pytest.mark.file
 def test_an_older_ledger_opens_verifies_and_prints_as_it_was(tmp_path):
     ledger = old_ledger(tmp_path)
     found = ledger.verify()
@@ -134,6 +135,7 @@ def test_an_older_ledger_opens_verifies_and_prints_as_it_was(tmp_path):
     assert [policy(ledger, name) for name in ("survey", "z")] == [Policy(), Policy()]
 
 
+@pytest.mark.file
 def test_an_older_ledger_pays_and_its_runs_go_on(tmp_path):
     ledger = old_ledger(tmp_path)
     before = ledger.account("survey").spent
@@ -147,6 +149,7 @@ def test_an_older_ledger_pays_and_its_runs_go_on(tmp_path):
     ledger.verify()
 
 
+@pytest.mark.file
 def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
     ledger = old_ledger(tmp_path)
     given = PolicyChange(bytes=2**41, fail=True)
