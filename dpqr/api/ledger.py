@@ -14,13 +14,14 @@ from dpqr.api.checks import Figure, Path, figure, text, truth
 from dpqr.api.policy_options import PolicyOptions, policy_fields
 from dpqr.api.shown import Receipt
 from dpqr.api.withheld import withheld
+from dpqr.io.ledger.addresses import shown as place
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.app.budget import PricedAccount
     from dpqr.io.ledger.chain import Mark
-    from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+    from dpqr.io.ledger.chained_ledger import ChainedLedger
     from dpqr.privacy.ledger import Entry
 
 
@@ -94,7 +95,7 @@ class Ledger:
 
     def __init__(self, path: Path | None = None, anchor: Path | None = None) -> None:
         """path, anchor: as --ledger and --anchor; None: as configured by the environment, else this user's own."""
-        self.path = None if path is None else os.fspath(path)
+        self.path = None if path is None else place(os.fspath(path), "ledger")
         self.anchor = None if anchor is None else os.fspath(anchor)
 
     def init(
@@ -256,7 +257,32 @@ class Ledger:
         """
         return withheld(lambda: self._opened().renew_anchor())
 
-    def _opened(self) -> SqliteLedger:
+    def move(self, to: Path) -> Ledger:
+        """Carry the whole ledger on in another file or database; this one ends. The anchor goes with it.
+
+        Args:
+            to: as --ledger; a place without a ledger, or the one that this ledger came from.
+
+        Raises:
+            LedgerError: this ledger was moved elsewhere.
+            UsageFault: another ledger is there.
+        """
+        from dpqr.app.budget import move
+
+        withheld(lambda: move(self._opened(), os.fspath(to)))
+        return Ledger(to, self.anchor)
+
+    def grant(self, role: str) -> None:
+        """Let a role of the PostgreSQL database pay for runs: it may append, and change or remove no entry.
+
+        Raises:
+            UsageFault: the ledger is a file.
+        """
+        from dpqr.app.budget import grant
+
+        withheld(lambda: grant(self._opened(), text("role", role)))
+
+    def _opened(self) -> ChainedLedger:
         from dpqr.app.budget import configured_ledger
 
         return configured_ledger(self.path, self.anchor)

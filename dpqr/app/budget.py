@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import UsageFault
-from dpqr.io.ledger.chain import Anchor
+from dpqr.io.ledger.chain import Anchor, Mark
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.documents import account_document, entry_document, entry_line, verdict_document
-from dpqr.io.ledger.location import anchor_path, is_unanchored, ledger_path
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.ledger.location import anchor_path, is_unanchored
+from dpqr.io.ledger.move import move as moved
+from dpqr.io.ledger.stores import ledger_store
 from dpqr.privacy.budget import SMALLEST_DELTA, Cost, PrivacyBudget, decimal
 from dpqr.privacy.currency import Currency, currency
 from dpqr.privacy.events import Composition
@@ -38,15 +40,15 @@ class PricedAccount:
         return account_document(self.account, self.events, self.prices, self.delta)
 
 
-def configured_ledger(ledger: str | None, anchor: str | None) -> SqliteLedger:
+def configured_ledger(ledger: str | None, anchor: str | None) -> ChainedLedger:
     """The ledger that options, environment or custom name (in this order). Nothing is opened or made yet."""
     outside = anchor_path(anchor)
-    return SqliteLedger(
-        path=ledger_path(ledger), anchor=Anchor(path=outside) if outside else None, unanchored=is_unanchored(anchor)
+    return ChainedLedger(
+        store=ledger_store(ledger), anchor=Anchor(path=outside) if outside else None, unanchored=is_unanchored(anchor)
     )
 
 
-def open_budget(ledger: SqliteLedger, request: BudgetRequest) -> PricedAccount:
+def open_budget(ledger: ChainedLedger, request: BudgetRequest) -> PricedAccount:
     """Give a dataset its budget, once and for life."""
     return priced(ledger.open(terms(request)), ())
 
@@ -70,7 +72,7 @@ def terms(request: BudgetRequest) -> Terms:
     )
 
 
-def restrict(ledger: SqliteLedger, dataset: str, change: PolicyChange) -> PricedAccount:
+def restrict(ledger: ChainedLedger, dataset: str, change: PolicyChange) -> PricedAccount:
     """Change the policy of a budget, towards stricter only. UsageFault for a change that states nothing."""
     if change == PolicyChange():
         raise UsageFault("state what the policy shall be: --max-records N or --forbid-fail, for example")
@@ -79,7 +81,7 @@ def restrict(ledger: SqliteLedger, dataset: str, change: PolicyChange) -> Priced
     return changed
 
 
-def budgets(ledger: SqliteLedger, dataset: str | None, delta: str | None) -> tuple[PricedAccount, ...]:
+def budgets(ledger: ChainedLedger, dataset: str | None, delta: str | None) -> tuple[PricedAccount, ...]:
     """One dataset, or all. delta: where the history is priced; None: at the delta of each budget."""
     at, record = shown_delta(delta), ledger.walk()
     accounts = record.accounts if dataset is None else (record.state.account(dataset),)
@@ -106,7 +108,7 @@ def priced(account: Account, events: Composition, delta: Fraction | None = None)
     return PricedAccount(account=account, events=events, delta=at, prices=prices)
 
 
-def history(ledger: SqliteLedger, dataset: str | None) -> tuple[Entry, ...]:
+def history(ledger: ChainedLedger, dataset: str | None) -> tuple[Entry, ...]:
     """The entries of one dataset, or all of them. UsageFault for a name without a budget."""
     record = ledger.walk()
     if dataset is None:
@@ -115,19 +117,29 @@ def history(ledger: SqliteLedger, dataset: str | None) -> tuple[Entry, ...]:
     return tuple(entry for entry in record.entries if entry.dataset == dataset)
 
 
-def history_documents(ledger: SqliteLedger, dataset: str | None) -> list[dict[str, Any]]:
+def history_documents(ledger: ChainedLedger, dataset: str | None) -> list[dict[str, Any]]:
     """The same as plain JSON values."""
     return [entry_document(entry) for entry in history(ledger, dataset)]
 
 
-def export(ledger: SqliteLedger) -> Iterator[str]:
+def export(ledger: ChainedLedger) -> Iterator[str]:
     """The whole record, one JSON line an entry, from which anybody can check the chain."""
     return map(entry_line, ledger.entries())
 
 
-def verify(ledger: SqliteLedger) -> dict[str, Any]:
+def verify(ledger: ChainedLedger) -> dict[str, Any]:
     """Walk everything; what was found, as plain JSON values. LedgerError at the first fault."""
     return verdict_document(ledger.verify())
+
+
+def move(ledger: ChainedLedger, to: str) -> Mark:
+    """Carry the whole ledger on in another place; it ends where it was. The anchor goes with it."""
+    return moved(ledger, ChainedLedger(store=ledger_store(to), anchor=ledger.anchor, unanchored=ledger.unanchored))
+
+
+def grant(ledger: ChainedLedger, role: str) -> None:
+    """Let a role of the database append what jobs append."""
+    ledger.store.grant(role)
 
 
 def _cap(request: BudgetRequest, budget: PrivacyBudget, charged: Currency) -> Cost | None:

@@ -9,6 +9,7 @@ from dpqr.app.evidence import Evidence, NotChecked, require_written
 from dpqr.app.locked_plan import read_plan
 from dpqr.app.repeat import stated_reason
 from dpqr.errors import GoalMissed
+from dpqr.io.ledger.addresses import is_address
 from dpqr.io.ledger.export_file import is_export, read_export
 from dpqr.io.ledger.location import NO_ANCHOR
 from dpqr.io.ledger.record import Record
@@ -37,8 +38,9 @@ def ledger(evidence: Evidence) -> str:
 
 def _walked(given: str, anchor: str | None) -> Record:
     """The ledger, or its export, from the first entry on. LedgerError where it is damaged."""
-    path = Path(given)
-    return read_export(path) if is_export(path) else configured_ledger(given, anchor or NO_ANCHOR).verify()
+    if not is_address(given) and is_export(Path(given)):
+        return read_export(Path(given))
+    return configured_ledger(given, anchor or NO_ANCHOR).verify()
 
 
 def _entry(walked: Record, stated: Paid) -> Entry:

@@ -18,6 +18,7 @@ from dpqr.app.checks_of_ledger import ledger, locked_plan
 from dpqr.app.checks_of_record import events, files, prices, record
 from dpqr.app.evidence import Evidence, NotChecked, VerifyRequest
 from dpqr.errors import DpqrError, GoalMissed, LedgerError, UsageFault
+from dpqr.io.ledger.addresses import is_address
 from dpqr.io.outputs.record import RECORD
 
 CHECKS: dict[str, Callable[[Evidence], str]] = {
@@ -105,7 +106,7 @@ def _require_there(request: VerifyRequest) -> None:
     if not os.path.isfile(Path(request.release) / RECORD):
         raise UsageFault(f"{request.release}: is no release directory; give one that dpqr release has made")
     for option, place in (("--ledger", request.ledger), ("--plan", request.plan)):
-        if place is not None and not os.path.isfile(place):
+        if place is not None and not os.path.isfile(place) and not (option == "--ledger" and is_address(place)):
             raise UsageFault(f"{option} {place}: there is no such file; fix the path")
 
 

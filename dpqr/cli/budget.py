@@ -162,6 +162,32 @@ def export(*, files: Files) -> None:
         product(line)
 
 
+@command.command("move")
+@click.argument("to", metavar="TO")
+@files
+def move(to: str, *, files: Files) -> None:
+    """Carry the whole ledger on in TO, a file or postgresql://..., and close it where it is now.
+
+    Seals and receipts stay what they are, and the anchor goes with the chain. A move that was killed is finished by the
+    same command. Runs that wait are continued with --ledger TO.
+    """
+    moved = files.opened().move(to)
+    say(f"the ledger goes on in {moved.path}; name that with --ledger")
+
+
+@command.command("grant")
+@click.argument("role", metavar="ROLE")
+@files
+def grant(role: str, *, files: Files) -> None:
+    """Let ROLE of the PostgreSQL database pay for runs: it appends entries, and changes or removes none.
+
+    Budgets, policies, approvals and moves stay with the role that owns the tables. Tables of an older version of dpqr
+    are brought up to date.
+    """
+    files.opened().grant(role)
+    say(f"{role} may pay for runs from this ledger")
+
+
 @command.command("anchor")
 @files
 def anchor(*, files: Files) -> None:

@@ -40,7 +40,11 @@ def files(command: Decorated) -> Decorated:
     words = "File outside the ledger that finds rollbacks; none: without. [DPQR_ANCHOR]"
     return added(
         gathered(Files, "files")(command),
-        click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
+        click.option(
+            "--ledger",
+            metavar="FILE|URL",
+            help="The ledger, a file or postgresql://. [DPQR_LEDGER, else own]",
+        ),
         click.option("--anchor", metavar="FILE", help=words),
     )
 

@@ -63,11 +63,11 @@ LEDGERS = files(".sqlite")
 def datasets(context: click.Context, _: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Names of the ledger that the command would use."""
     with suppress(Exception):
-        from dpqr.io.ledger.location import ledger_path
-        from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+        from dpqr.io.ledger.chained_ledger import ChainedLedger
+        from dpqr.io.ledger.stores import ledger_store
 
         named = context.params.get("ledger") or (context.default_map or {}).get("ledger")
-        ledger = SqliteLedger(path=ledger_path(named), unanchored=True, wait=PATIENCE)
+        ledger = ChainedLedger(store=ledger_store(named), unanchored=True, wait=PATIENCE)
         return _starting(incomplete, (account.terms.dataset for account in ledger.accounts()))
     return []
 

@@ -25,7 +25,7 @@ TAKEN: dict[str, Any] = {
     "budget": {
         "init": ("ledger", "neighbours", "unit", "by"),
         "approve": ("ledger", "by"),
-        **dict.fromkeys(("policy", "show", "history", "verify", "export", "anchor"), _LEDGER),
+        **dict.fromkeys(("policy", "show", "history", "verify", "export", "move", "grant", "anchor"), _LEDGER),
     },
 }
 """The settings that each command takes."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dpqr.errors import DocumentError, UsageFault
+from dpqr.io.ledger.addresses import is_address, read_address
 
 FILE = "dpqr.toml"
 VARIABLE = "DPQR_SETTINGS"
@@ -102,4 +103,6 @@ def _require(key: str, value: Any, shown: str) -> None:
 def _placed(path: Path, key: str, value: str | int) -> str | int:
     if key == "delta":
         return str(value)
+    if key == "ledger" and is_address(str(value)):
+        return read_address(str(value), f"{os.path.relpath(path)}: $.{key}").text
     return os.path.relpath(path.parent / str(value)) if key in PATHS else value

@@ -152,6 +152,7 @@ class Entry:
 
     open: the ledger begins; `anchored`: an anchor is written from the start. anchor: one is written from now on.
     checkpoint: `state` is the digest of all accounts after the entries before it.
+    move: the ledger ends here and goes on in the place `note`. arrive: it goes on here, in the place `note`.
     init: `terms` of a dataset. policy: its `policy` from now on.
     approve: `reason` says who approves one release of the plan whose document has the SHA-256 `plan`.
     reserve: `cost` of `events` is paid, by `pricing` if the currency needs it; `plan` is its plan's hash, `reason` says
@@ -165,7 +166,20 @@ class Entry:
     """
 
     number: int
-    kind: Literal["open", "anchor", "checkpoint", "init", "policy", "approve", "reserve", "draw", "record", "settle"]
+    kind: Literal[
+        "open",
+        "anchor",
+        "checkpoint",
+        "move",
+        "arrive",
+        "init",
+        "policy",
+        "approve",
+        "reserve",
+        "draw",
+        "record",
+        "settle",
+    ]
     time: str
     hash: str = ""
     dataset: str = ""

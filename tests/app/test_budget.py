@@ -86,7 +86,7 @@ def test_a_count_column_makes_it_a_budget_of_records():
 def test_what_no_ledger_can_keep_is_refused(ledger, more, said):
     with pytest.raises(UsageFault, match=said):
         open_budget(ledger, request(**more))
-    assert not ledger.path.exists()
+    assert not ledger.store.path.exists()
 
 
 def test_a_budget_is_opened_once(ledger):
@@ -143,8 +143,8 @@ def test_options_come_before_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("DPQR_LEDGER", str(tmp_path / "a"))
     monkeypatch.setenv("DPQR_ANCHOR", str(tmp_path / "b"))
     named = configured_ledger(None, None)
-    assert (named.path, named.anchor.path) == (tmp_path / "a", tmp_path / "b")
+    assert (named.store.path, named.anchor.path) == (tmp_path / "a", tmp_path / "b")
     named = configured_ledger(str(tmp_path / "c"), str(tmp_path / "d"))
-    assert (named.path, named.anchor.path) == (tmp_path / "c", tmp_path / "d")
+    assert (named.store.path, named.anchor.path) == (tmp_path / "c", tmp_path / "d")
     monkeypatch.delenv("DPQR_ANCHOR")
     assert configured_ledger(None, None).anchor is None

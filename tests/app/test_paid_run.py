@@ -41,7 +41,7 @@ from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import RESUMABLE, STAYS_SPENT, BudgetRefused, DataError, LedgerError, UsageFault
 from dpqr.io.journal import fingerprints
 from dpqr.io.journal.transcript_file import TranscriptFile
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.noise.source import SeededNoise
@@ -326,14 +326,14 @@ def test_an_early_stop_gives_back_what_was_not_charged(tmp_path):
 
 
 STAGES = [
-    *((SqliteLedger, "begin", count, after) for count in (1, 2, 5) for after in (False, True)),
-    *((SqliteLedger, "record", count, after) for count in (1, 4, 7) for after in (False, True)),
+    *((ChainedLedger, "begin", count, after) for count in (1, 2, 5) for after in (False, True)),
+    *((ChainedLedger, "record", count, after) for count in (1, 4, 7) for after in (False, True)),
     *((TranscriptFile, "append", count, after) for count in (2, 3, 6) for after in (False, True)),
     (TranscriptFile, "append", 1, True),
     (release_module, "load_table", 1, False),
     (release_module, "assemble", 1, False),
     (release_module, "write_release", 1, True),
-    (SqliteLedger, "settle", 1, False),
+    (ChainedLedger, "settle", 1, False),
 ]
 
 
@@ -379,7 +379,7 @@ STAGED = {"schedule": "theory", "rounds": None, "n": 20_000, "no_count_dropped":
 
 
 def test_a_killed_run_in_stages_goes_on_from_its_certificates(place):
-    assert killed_at(place, (SqliteLedger, "record", 9, False), **STAGED) == 9
+    assert killed_at(place, (ChainedLedger, "record", 9, False), **STAGED) == 9
     before = [each["value"] for each in drawn(place)]
     made = run(place, resume=True, **STAGED)
     entries = ledger_in(place).entries()
@@ -394,7 +394,7 @@ def test_a_killed_run_in_stages_goes_on_from_its_certificates(place):
 
 def test_a_run_may_be_killed_again_and_again(place):
     for count in (2, 1, 2):
-        assert killed_at(place, (SqliteLedger, "begin", count, True), resume=transcript(place).exists()) == 9
+        assert killed_at(place, (ChainedLedger, "begin", count, True), resume=transcript(place).exists()) == 9
     made = run(place, resume=True)
     assert made.transcript.lost >= 2
     assert len(document(place)["transcript"]) == len(made.transcript.rounds)
@@ -406,7 +406,7 @@ def test_a_run_may_be_killed_again_and_again(place):
 def test_a_run_in_epsilon_and_delta_is_paid_in_full_wherever_it_ends(tmp_path):
     """What zcdp proves of a run is no statement of single draws: a lost draw, or an early end, gives nothing back."""
     lay(tmp_path, **PAIRS)
-    assert killed_at(tmp_path, (SqliteLedger, "begin", 3, True), **ZCDP) == 9
+    assert killed_at(tmp_path, (ChainedLedger, "begin", 3, True), **ZCDP) == 9
     run(tmp_path, resume=True, **ZCDP)
     paid, settled = (ledger_in(tmp_path).entries()[number].cost for number in (2, -1))
     assert settled == paid == account(tmp_path).spent
@@ -424,7 +424,7 @@ def test_what_does_not_fit_in_delta_is_refused_with_both_figures(tmp_path):
 
 
 def test_a_kill_between_publishing_and_settling_leaves_only_the_settlement(place):
-    assert killed_at(place, (SqliteLedger, "settle", 1, False)) == 9
+    assert killed_at(place, (ChainedLedger, "settle", 1, False)) == 9
     before = document(place)
     run(place, resume=True)
     assert document(place)["transcript"] == before["transcript"]
@@ -432,7 +432,7 @@ def test_a_kill_between_publishing_and_settling_leaves_only_the_settlement(place
 
 
 def test_a_kill_after_settling_leaves_nothing_to_continue(place):
-    assert killed_at(place, (SqliteLedger, "settle", 1, True)) == 9
+    assert killed_at(place, (ChainedLedger, "settle", 1, True)) == 9
     with pytest.raises(UsageFault, match=f"was finished, and is in {place / 'out'}"):
         run(place, resume=True)
     assert not transcript(place).exists()
@@ -440,7 +440,7 @@ def test_a_kill_after_settling_leaves_nothing_to_continue(place):
 
 
 def test_a_transcript_of_a_settled_run_gives_way_to_a_new_release(place):
-    assert killed_at(place, (SqliteLedger, "settle", 1, True)) == 9
+    assert killed_at(place, (ChainedLedger, "settle", 1, True)) == 9
     shutil.rmtree(place / "out")
     with pytest.raises(UsageFault, match="that run is settled"):
         run(place, resume=True)
@@ -451,7 +451,7 @@ def test_a_transcript_of_a_settled_run_gives_way_to_a_new_release(place):
 @pytest.fixture
 def waiting(place):
     """A release that was killed with five draws recorded."""
-    assert killed_at(place, (SqliteLedger, "begin", 6, False)) == 9
+    assert killed_at(place, (ChainedLedger, "begin", 6, False)) == 9
     assert len(drawn(place)) == 5
     return place
 
@@ -509,14 +509,14 @@ def test_bytes_that_are_no_text_are_refused(waiting):
 
 def test_an_older_copy_of_the_transcript_is_refused(waiting):
     copy = transcript(waiting).read_text()
-    assert killed_at(waiting, (SqliteLedger, "begin", 2, False), resume=True) == 9
+    assert killed_at(waiting, (ChainedLedger, "begin", 2, False), resume=True) == 9
     transcript(waiting).write_text(copy)
     with pytest.raises(LedgerError, match="shortened, edited or copied"):
         run(waiting, resume=True)
 
 
 def test_another_runs_transcript_is_refused(waiting):
-    assert killed_at(waiting, (SqliteLedger, "begin", 6, False), out="other") == 9
+    assert killed_at(waiting, (ChainedLedger, "begin", 6, False), out="other") == 9
     mine, other = transcript(waiting), transcript(waiting, "other")
     rewritten(mine, lambda found: [found[0], *other.read_text().splitlines()[1:]])
     with pytest.raises(LedgerError, match="shortened, edited or copied"):
@@ -577,7 +577,7 @@ def test_another_table_is_refused_and_closes_the_run(waiting):
 
 def test_the_mark_of_a_table_needs_the_ledgers_key(waiting):
     run(waiting, out="other")
-    assert killed_at(waiting, (SqliteLedger, "begin", 2, False), out="third") == 9
+    assert killed_at(waiting, (ChainedLedger, "begin", 2, False), out="third") == 9
     marks = {json.loads(transcript(waiting, out).read_text().splitlines()[1])["table"] for out in ("out", "third")}
     assert len(marks) == 2
     assert all(len(mark) == 64 for mark in marks)

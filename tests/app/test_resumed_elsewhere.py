@@ -24,7 +24,7 @@ from pathlib import Path
 from support import paid_releases as releases
 from dpqr.app import release
 from dpqr.errors import DpqrError
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.noise.source import SeededNoise
 from dpqr.strategies.designs import p_identity
 
@@ -39,7 +39,7 @@ if not resume:
     (directory / "table.csv").write_text("v\\n" + "".join(f"{row * row % 60}\\n" for row in range(60)))
     asked = {"domain": {"v": 60}, "queries": [{"prefix": "v"}]}
     (directory / "q.json").write_text(json.dumps(asked))
-    releases.arm(SqliteLedger, "record", drawn, True)
+    releases.arm(ChainedLedger, "record", drawn, True)
 try:
     releases.run(directory, resume=resume, schedule=schedule, rounds=None)
 except DpqrError as error:

@@ -9,7 +9,7 @@ from support.ledger_jobs import ledger_in
 from support.paid_releases import begun, killed_at, lay, price, published, run, transcript, unsound
 
 from dpqr.app import release as release_module
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 
 CELLS = 24
 CDF = [{"prefix": "v"}]
@@ -28,8 +28,8 @@ KEPT = {"strategy": 1, "few": 3, "queries": 3}
 """The last draw that was recorded before."""
 
 MOMENTS = [
-    *((name, (SqliteLedger, "begin", count, True)) for name, counts in LOST.items() for count in counts),
-    *((name, (SqliteLedger, "record", count, True)) for name, count in KEPT.items()),
+    *((name, (ChainedLedger, "begin", count, True)) for name, counts in LOST.items() for count in counts),
+    *((name, (ChainedLedger, "record", count, True)) for name, count in KEPT.items()),
     ("many", (release_module, "write_release", 1, False)),
 ]
 
@@ -70,6 +70,6 @@ def test_a_killed_release_is_continued_and_paid_once(tmp_path, name, moment):
 
 def test_a_release_whose_only_draw_was_lost_says_that_it_knows_nothing(tmp_path):
     asked = laid(tmp_path, "strategy")
-    assert killed_at(tmp_path, (SqliteLedger, "begin", 1, True), **asked) == 9
+    assert killed_at(tmp_path, (ChainedLedger, "begin", 1, True), **asked) == 9
     made = run(tmp_path, resume=True, **asked)
     assert made.trust[-1] == "nothing was measured: the estimates are those of an empty start, not of the table"

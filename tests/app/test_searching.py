@@ -11,7 +11,7 @@ import pytest
 from support.paid_releases import document, killed_at, lay, run, transcript, unsound
 
 from dpqr.errors import BudgetRefused
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.privacy.events import PureSumEvent, RhoSumEvent
 
 SIZE, COLUMNS = 60, "abcd"
@@ -88,7 +88,7 @@ def test_a_ledger_of_epsilons_refuses_rhos_before_any_draw(desk):
 def test_a_killed_search_is_continued_at_the_same_prices(desk, count):
     """The draw that was begun is lost; all before it come from the transcript, and lead to the same prices."""
     place, _ = desk()
-    assert killed_at(place, (SqliteLedger, "begin", count, True), rounds=None) == 9
+    assert killed_at(place, (ChainedLedger, "begin", count, True), rounds=None) == 9
     made = run(place, resume=True, rounds=None)
     assert made.transcript.lost == 1
     assert unsound(place) is None

@@ -25,9 +25,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from support.ledger_jobs import command, draws, ledger_in, passed, reserve, terms, unsound
 
-from dpqr.io.ledger.database import erase_key, store_key, writing
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 from dpqr.io.ledger.record import walked
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
 from dpqr.io.ledger.transaction import Transaction
 
 USES = 20
@@ -90,7 +89,7 @@ def damage() -> None:
         for _ in range(4):
             ledger.settle(reserve(ledger, 1), draws("1/2"), note="released")
         reserve(ledger, 1)
-        size = ledger.path.stat().st_size
+        size = ledger.store.path.stat().st_size
         found = Counter(str(passed(ledger, position, 1 + position % 255)) for position in range(size))
         print(f"{size} bytes: found by exit code 7: {found['7']}; not found, and the content the same: {found['same']}")
         print(f"not found, and the content another: {found['CHANGED']}")
@@ -107,26 +106,24 @@ def speed(entries: list[int]) -> None:
             again = middle([clocked(lambda used=ledger: reserve(used, "0.001")) for _ in range(USES)])
             new = middle([clocked(lambda place=Path(name): reserve(ledger_in(place), "0.001")) for _ in range(USES)])
             looked, walked = clocked(lambda used=ledger: used.account("survey")), clocked(ledger.verify)
-            size = ledger.path.stat().st_size / 2**20
+            size = ledger.store.path.stat().st_size / 2**20
             print(f"{count:,} entries ({size:.1f} MiB), milliseconds of CPU (by the clock):")
             print(
                 f"    reserve {words(again)}, by a new job {words(new)}; show {words(looked)}, verify {words(walked)}"
             )
 
 
-def age(ledger: SqliteLedger, count: int) -> None:
+def age(ledger: ChainedLedger, count: int) -> None:
     """Bring a new ledger to `count` entries, most of them settled in turn, in one transaction."""
-    with writing(ledger.path, 1) as connection:
-        transaction = Transaction(
-            connection=connection, state=walked(connection, ledger.anchor).state, clock=ledger.clock
-        )
+    with ledger.writing() as session:
+        transaction = Transaction(session=session, state=walked(session, ledger.anchor).state, clock=ledger.clock)
         while transaction.state.length < count:
             content = {"dataset": "survey", "cost": Fraction("0.001"), "events": draws("0.001")}
             paid = transaction.add("reserve", **content, note="a release")
-            store_key(connection, paid.number, bytes(32))
+            session.store_key(paid.number, bytes(32))
             transaction.checkpoint()
             transaction.add("settle", **content, settles=paid.number, note="released")
-            erase_key(connection, paid.number)
+            session.erase_key(paid.number)
             transaction.checkpoint()
         transaction.finish(ledger.anchor)
 

@@ -9,6 +9,7 @@ from support.ledger_jobs import by, draws, ledger_in, reserve, tamper
 
 from dpqr.cli.main import main
 from dpqr.io.ledger import record as proofs
+from dpqr.io.ledger.sqlite_store import SqliteStore
 from dpqr.privacy.budget import Pricing
 
 
@@ -219,7 +220,7 @@ def test_a_ledger_without_an_anchor_asks_for_none_until_one_is_written(place, mo
 
 
 def test_a_rolled_back_ledger_ends_with_seven(lived):
-    tamper(lived.path, ("DELETE FROM entries WHERE number = 3", ()))
+    tamper(lived.store, ("DELETE FROM entries WHERE number = 3", ()))
     for words in (["show"], ["history"], ["verify"], ["export"], ["anchor"], ["init", "b", "--eps", "1"]):
         done = run(*words, code=7)
         assert done.stdout == ""
@@ -287,7 +288,7 @@ def test_a_reason_is_one_line(place, option, text):
 def test_an_edited_reason_is_found(place):
     run("init", "survey", "--eps", "5", *REASON)
     edit = "UPDATE entries SET entry = replace(entry, 'annual report', 'another one')"
-    tamper(place / "ledger.sqlite", (edit, ()))
+    tamper(SqliteStore(place / "ledger.sqlite"), (edit, ()))
     assert run("verify", code=7).stderr.startswith("dpqr: ")
 
 

@@ -8,7 +8,7 @@ from support.command_desk import TABLE
 from support.paid_releases import killed_at, transcript
 
 from dpqr.errors import STAYS_SPENT, UsageFault
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.ledger.chained_ledger import ChainedLedger
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_damaged_ledger_ends_with_7(paid):
 
 def test_a_killed_release_is_continued(paid):
     path = paid.path
-    begun = killed_at(path, (SqliteLedger, "begin", 3, False), schedule="rounds", rounds=None, no_count_dropped=False)
+    begun = killed_at(path, (ChainedLedger, "begin", 3, False), schedule="rounds", rounds=None, no_count_dropped=False)
     assert begun == 9
     assert paid.release("--dataset", "survey", "--out", "out").err.splitlines() == [
         "dpqr: a killed release to that --out is paid and waits: --resume continues it",
@@ -180,7 +180,7 @@ def test_whatever_ends_a_release_after_its_first_draw_says_how_to_go_on(paid, mo
 
 
 def test_an_edited_transcript_ends_with_7(paid):
-    assert killed_at(paid.path, (SqliteLedger, "begin", 2, False), rounds=None, no_count_dropped=False) == 9
+    assert killed_at(paid.path, (ChainedLedger, "begin", 2, False), rounds=None, no_count_dropped=False) == 9
     path = transcript(paid.path)
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:-1]))
     ended = paid.release("--dataset", "survey", "--out", "out", "--resume")

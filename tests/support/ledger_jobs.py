@@ -5,6 +5,7 @@ small process of its own and prints what happened as JSON; the caller then looks
 """
 
 import argparse
+import hashlib
 import json
 import os
 import random
@@ -15,14 +16,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, contextmanager
 from fractions import Fraction
 from pathlib import Path
 
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import DpqrError
 from dpqr.io.ledger.chain import Anchor, seal
-from dpqr.io.ledger.sqlite_ledger import SqliteLedger
+from dpqr.io.ledger.chained_ledger import ChainedLedger
+from dpqr.io.ledger.sqlite_store import SqliteSession, SqliteStore
+from dpqr.io.ledger.stores import ledger_store
 from dpqr.noise.source import SystemNoise
 from dpqr.privacy.budget import PURE, Pricing, PrivacyBudget
 from dpqr.privacy.currency import currency
@@ -31,6 +34,8 @@ from dpqr.privacy.ledger import DataKind, Terms
 from dpqr.privacy.pair_currency import PAIR
 from support.process_races import race
 
+SERVER = "DPQR_TEST_SERVER"
+"""Names the server on which `ledger_in` keeps its ledgers; unset: in files."""
 UNIT = PrivacyUnit()
 PAGE = 4096
 LONGEST_LIFE = 0.06
@@ -58,8 +63,30 @@ def draws(epsilon, count=1):
 
 
 def ledger_in(directory, *, anchored=True, **options):
+    """The ledger of a directory: its file, or on a server (SERVER) the schema that is named after it."""
     anchor = Anchor(path=directory / "outside.anchor") if anchored else None
-    return SqliteLedger(path=directory / "ledger.sqlite", anchor=anchor, unanchored=not anchored, **options)
+    return ChainedLedger(store=store_of(directory), anchor=anchor, unanchored=not anchored, **options)
+
+
+def store_of(directory):
+    if SERVER not in os.environ:
+        return SqliteStore(directory / "ledger.sqlite")
+    name = hashlib.sha256(str(directory).encode()).hexdigest()[:16]
+    return ledger_store(f"{os.environ[SERVER]}&schema=ledger_{name}")
+
+
+def session_of(store):
+    """The class of its transactions."""
+    if isinstance(store, SqliteStore):
+        return SqliteSession
+    from dpqr.io.ledger.postgres_store import PostgresSession
+
+    return PostgresSession
+
+
+def another(ledger, *, anchored=True):
+    """The same ledger, as a new job opens it."""
+    return ChainedLedger(store=ledger.store, anchor=ledger.anchor if anchored else None, unanchored=not anchored)
 
 
 def reserve(ledger, epsilon, dataset="survey", neighbours=Neighbours.ADD_REMOVE, note="a test", pricing=PURE):
@@ -72,10 +99,29 @@ def by(delta):
     return Pricing(accountant="advanced", delta=Fraction(delta)) if delta else PURE
 
 
-def rows(path):
+@contextmanager
+def opened(store):
+    """A connection past the ledger's own code; what is done on it is kept."""
+    if isinstance(store, SqliteStore):
+        with closing(sqlite3.connect(store.path)) as connection:
+            yield connection.execute
+            connection.commit()
+        return
+    import psycopg
+
+    with psycopg.connect(store.address.server) as connection:
+        connection.execute(f"SET search_path = {store.address.schema}")
+        yield lambda statement, values=(): connection.execute(statement.replace("?", "%s"), values or None)
+
+
+def rows(store):
     """All stored rows, read past the ledger's own code."""
-    with closing(sqlite3.connect(path)) as connection:
-        return connection.execute("SELECT number, entry, seal FROM entries ORDER BY number").fetchall()
+    return read(store, "SELECT number, entry, seal FROM entries ORDER BY number")
+
+
+def read(store, statement):
+    with opened(store) as execute:
+        return execute(statement).fetchall()
 
 
 def content(path):
@@ -90,34 +136,50 @@ def content(path):
 
 def passed(ledger, position, change):
     """Whether `verify` passes a file with one byte changed, and if so, whether it still holds the same."""
-    sound = ledger.path.read_bytes()
-    before = content(ledger.path)
-    ledger.path.write_bytes(sound[:position] + bytes([sound[position] ^ change]) + sound[position + 1 :])
+    sound = ledger.store.path.read_bytes()
+    before = content(ledger.store.path)
+    ledger.store.path.write_bytes(sound[:position] + bytes([sound[position] ^ change]) + sound[position + 1 :])
     try:
         ledger.verify()
-        return "same" if content(ledger.path) == before else "CHANGED"
+        return "same" if content(ledger.store.path) == before else "CHANGED"
     except DpqrError as error:
         return error.exit_code
     finally:
-        ledger.path.write_bytes(sound)
+        ledger.store.path.write_bytes(sound)
 
 
-def tamper(path, *statements):
-    """Change the file as somebody with any SQLite tool would."""
-    with closing(sqlite3.connect(path)) as connection:
+def kept(store):
+    """A copy of all that is stored, for `restore`."""
+    if isinstance(store, SqliteStore):
+        return store.path.read_bytes()
+    return {table: read(store, f"SELECT * FROM {table}") for table in ("entries", "state", "keys")}
+
+
+def restore(store, copy):
+    """Put an older copy, or another ledger's, in the place of what is stored."""
+    if isinstance(store, SqliteStore):
+        store.path.write_bytes(copy)
+        return
+    for table, found in copy.items():
+        added = [(f"INSERT INTO {table} VALUES ({', '.join('?' * len(row))})", row) for row in found]
+        tamper(store, (f"DELETE FROM {table}", ()), *added)
+
+
+def tamper(store, *statements):
+    """Change what is stored as somebody with any tool of the database would."""
+    with opened(store) as execute:
         for statement, values in statements:
-            connection.execute(statement, values)
-        connection.commit()
+            execute(statement, values)
 
 
-def forge(path, make):
+def forge(store, make):
     """Rewrite all entries and chain them anew, as an owner who knows the format can."""
     previous, forged = "", []
-    for number, text, _ in rows(path):
+    for number, text, _ in rows(store):
         text = make(number, text)
         previous = seal(previous, text)
         forged.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (text, previous, number)))
-    tamper(path, *forged)
+    tamper(store, *forged)
 
 
 def command(*arguments):
@@ -194,6 +256,8 @@ def start(directory, *, full, pricing):
 
 def fill(directory):
     """From now on no file of this process grows beyond the ledger's size by a page: a disk that is about to be full."""
+    if SERVER in os.environ:
+        return
     size = (directory / "ledger.sqlite").stat().st_size + PAGE
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
@@ -216,16 +280,17 @@ def cycle(directory, pricing=PURE):
 
 
 def unsound(directory):
-    """What is wrong with the ledger after a kill: nothing, or a sentence."""
+    """What is wrong with the ledger after a kill: nothing, or a sentence. Other jobs may go on meanwhile."""
+    published = {path.name: path.read_text() for path in (directory / "published").iterdir()}
     try:
         ledger = ledger_in(directory)
         ledger.verify()
         paid = {str(entry.number): entry.hash for entry in ledger.entries() if entry.kind == "reserve"}
     except DpqrError as error:
         return str(error)
-    for path in (directory / "published").iterdir():
-        if path.name not in paid or path.read_text() not in {paid[path.name], ""}:
-            return f"{path.name} was published and not paid"
+    for name, receipt in published.items():
+        if name not in paid or receipt not in {paid[name], ""}:
+            return f"{name} was published and not paid"
     return None
 
 

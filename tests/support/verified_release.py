@@ -30,7 +30,7 @@ def make(directory: Path, *, paid=True, **options):
     (directory / "table.csv").write_text(TABLE)
     ledger = ledger_in(directory)
     ledger.open(terms())
-    payer = LedgerRequest(dataset="survey", ledger=str(ledger.path), anchor=str(ledger.anchor.path))
+    payer = LedgerRequest(dataset="survey", ledger=str(ledger.store.path), anchor=str(ledger.anchor.path))
     plan = PlanRequest(**{"queries": ASKED, "epsilon": "1", "schedule": "rounds", "rounds": 2, **options})
     request = ReleaseRequest(
         source=TableSource(paths=(str(directory / "table.csv"),)),

@@ -12,14 +12,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.directories import sync_directory
-from dpqr.io.ledger.entry_codec import canonical
+from dpqr.io.ledger.entry_codec import canonical, decode_entry
+from dpqr.io.ledger.refusals import has_moved
 
 BEGINNING = ""
 
@@ -103,7 +105,8 @@ class Anchor:
     """The file that holds one ledger's mark.
 
     It is renewed in two steps: `draft` writes the new mark beside it, before the ledger commits, so that a full disk
-    is met while nothing is spent; `publish` renames it, after the commit and under the ledger's lock.
+    is met while nothing is spent; `publish` renames it, after the commit. Where the commit has given back the ledger's
+    lock (PostgreSQL), the next job may publish first, and the anchor then lags by an entry until it is renewed.
     Raises: LedgerError; UsageFault for a path that is no place for a file.
     """
 
@@ -131,6 +134,7 @@ class Anchor:
                 )
             return
         if mark.entries > chain.length:
+            _require_not_moved(chain)
             raise LedgerError(
                 f"the ledger was rolled back or cut: the anchor {self.path} knows {mark.entries} entries and the "
                 f"ledger holds {chain.length}; restore the newest copy of the ledger"
@@ -145,7 +149,7 @@ class Anchor:
         document = canonical({"dpqr": ANCHOR_FORMAT, "entries": mark.entries, "seal": mark.seal}) + "\n"
         flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
         try:
-            descriptor = os.open(self._draft, flags, 0o600)
+            descriptor = os.open(self._draft(mark.entries), flags, 0o600)
             with os.fdopen(descriptor, "wb") as opened:
                 opened.write(document.encode())
                 opened.flush()
@@ -155,10 +159,17 @@ class Anchor:
                 f"the anchor {self.path} cannot be renewed ({error.strerror}), so nothing was spent; make it writable"
             ) from None
 
-    def publish(self) -> None:
-        """Put the draft in the anchor's place, whole or not at all."""
+    def publish(self, mark: Mark) -> None:
+        """Put the draft in the anchor's place, whole or not at all, and remove older ones that killed jobs have left.
+
+        Where a later job was faster, its mark stays.
+        """
         try:
-            os.replace(self._draft, self.path)
+            if not self._is_behind(mark):
+                os.replace(self._draft(mark.entries), self.path)
+            for entries, older in self._drafts():
+                if entries < mark.entries:
+                    older.unlink(missing_ok=True)
             sync_directory(self.path.parent)
         except OSError as error:
             raise LedgerError(
@@ -166,10 +177,21 @@ class Anchor:
                 "nothing was opened, and what was reserved stays spent"
             ) from None
 
-    @property
-    def _draft(self) -> Path:
-        """One name for all: only the holder of the ledger's lock writes it, and a killed job leaves one at most."""
-        return self.path.with_name(f".{self.path.name}.draft")
+    def _is_behind(self, mark: Mark) -> bool:
+        """Whether the anchor knows more entries already."""
+        known = self.read()
+        return known is not None and known.entries > mark.entries
+
+    def _draft(self, entries: int) -> Path:
+        """One name for each mark: only the holder of the ledger's lock writes it."""
+        return self.path.with_name(f".{self.path.name}.{entries}.draft")
+
+    def _drafts(self) -> Iterator[tuple[int, Path]]:
+        """Those that are there, with their numbers of entries."""
+        named = re.compile(rf"\.{re.escape(self.path.name)}\.(\d+)\.draft")
+        for name in os.listdir(self.path.parent):
+            if found := named.fullmatch(name):
+                yield int(found[1]), self.path.with_name(name)
 
     def _text(self) -> bytes:
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
@@ -187,3 +209,10 @@ class Anchor:
         except (ValueError, KeyError, TypeError, RecursionError):
             raise LedgerError(f"the anchor {self.path} is damaged or is no anchor of dpqr; restore it") from None
         return mark
+
+
+def _require_not_moved(chain: ChainSegment) -> None:
+    """LedgerError where the chain ends in a move: the anchor has gone on with it."""
+    last = decode_entry(chain.links[-1].text, chain.links[-1].seal) if chain.links else None
+    if last is not None and last.kind == "move":
+        raise has_moved(last.note)

@@ -92,6 +92,8 @@ def _content(entry: Entry) -> dict[str, Any]:
         return {}
     if entry.kind == "checkpoint":
         return {"state": entry.state}
+    if entry.kind in ("move", "arrive"):
+        return {"place": entry.note}
     if entry.kind == "init":
         return {"dataset": entry.dataset, **terms_document(entry.terms)}
     if entry.kind == "policy":
@@ -167,6 +169,8 @@ def read_entry(document: dict[str, Any], digest: str) -> Entry:
         return Entry(**same)
     if kind == "checkpoint":
         return Entry(**same, state=_text(document["state"]))
+    if kind in ("move", "arrive"):
+        return Entry(**same, note=_text(document["place"]))
     dataset = _text(document["dataset"])
     if kind == "init":
         return Entry(**same, dataset=dataset, terms=read_terms(dataset, document))

@@ -18,7 +18,7 @@ from dpqr.io.ledger.account_state import AccountState, OpenRun, is_digest
 from dpqr.io.ledger.chain import BEGINNING, ChainSegment, digest
 from dpqr.io.ledger.entry_codec import canonical, decode_entry, entry_document, read_entry, read_terms, terms_document
 from dpqr.io.ledger.event_codec import decode_events, decode_sum, encode_events, sum_document
-from dpqr.io.ledger.refusals import folded, over_cap, over_limit
+from dpqr.io.ledger.refusals import folded, has_moved, over_cap, over_limit
 from dpqr.privacy.currency import Currency
 from dpqr.privacy.events import Composition
 from dpqr.privacy.ledger import Account, Entry
@@ -120,13 +120,15 @@ def _drawn(run: OpenRun) -> Composition:
 class LedgerState:
     """A ledger after its first `length` entries; `add` admits one more or raises.
 
-    seal: of the chain so far. anchored: an anchor is kept. checkpoint: the newest one.
+    seal: of the chain so far. anchored: an anchor is kept. checkpoint: the newest one. moved: the place in which the
+    ledger goes on; "": here.
     """
 
     length: int = 0
     seal: str = BEGINNING
     anchored: bool = False
     checkpoint: Entry | None = None
+    moved: str = ""
     accounts: dict[str, AccountState] = field(default_factory=dict)
 
     @classmethod
@@ -158,6 +160,8 @@ class LedgerState:
         """Raises: BudgetRefused or UsageFault, and nothing is changed."""
         if entry.number != self.length or (entry.kind == "open") != (entry.number == 0):
             raise LedgerError("an entry is out of order")
+        if bool(self.moved) != (entry.kind == "arrive"):
+            raise has_moved(self.moved)
         if entry.kind == "init":
             self._init(entry)
         elif entry.kind == "policy":
@@ -172,6 +176,8 @@ class LedgerState:
             self._settle(entry)
         elif entry.kind == "checkpoint":
             self._check(entry)
+        elif entry.kind in ("move", "arrive"):
+            self.moved = entry.note if entry.kind == "move" else ""
         elif entry.kind in ("open", "anchor"):
             self.anchored = entry.anchored or entry.kind == "anchor"
         else:
@@ -226,7 +232,9 @@ class LedgerState:
         held.approvals.append((entry.plan, entry.reason.by))
 
     def require_payable(self, entry: Entry) -> None:
-        """BudgetRefused where a reservation does not fit what is left."""
+        """BudgetRefused where a reservation does not fit what is left. LedgerError where the ledger was moved."""
+        if self.moved:
+            raise has_moved(self.moved)
         held = self._account_state(entry.dataset)
         terms, spent = held.terms, held.spent + entry.cost
         if (entry.pricing is not None) != (terms.currency is PAIR):

@@ -5,15 +5,14 @@ A proof shows what a sound chain cannot: that every entry is whole, and that no 
 
 from __future__ import annotations
 
-import sqlite3
 from collections import Counter
 from dataclasses import dataclass
 
 from dpqr.errors import DpqrError, LedgerError
 from dpqr.io.ledger.chain import Anchor, ChainSegment, Mark, digest
-from dpqr.io.ledger.database import is_begun, stored_chain, stored_state
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.io.ledger.session import Session
 from dpqr.privacy.accountants.filters import beside_other_runs
 from dpqr.privacy.budget import PURE
 from dpqr.privacy.events import Composition, PrivacyEvent
@@ -61,26 +60,28 @@ class Record:
         return tuple(total.items())
 
 
-def walked(connection: sqlite3.Connection, anchor: Anchor | None) -> Record:
+def walked(session: Session, anchor: Anchor | None) -> Record:
     """Walk everything. LedgerError for a chain, a rule, an anchor or a checkpoint that is broken.
 
-    The chain is read before the anchor: from then on the transaction's lock keeps every writer from committing, so
-    the anchor is that of this state or of an older one.
+    The anchor is read before the session's first look at the ledger, so it is that of this state or of an older one,
+    whether or not the session keeps others from committing. One that was not there is looked for once more: the
+    ledger's first job may have written it in between.
     """
-    chain = stored_chain(connection) if is_begun(connection) else ChainSegment()
     marked = anchor.read() if anchor else None
+    chain = session.chain() if session.is_begun() else ChainSegment()
     if anchor:
+        marked = marked or anchor.read()
         anchor.check(chain, marked)
     state = LedgerState()
     entries = state.replay(chain)
     if entries:
-        _require_state(connection, state)
+        _require_state(session, state)
     return Record(chain=chain, entries=entries, state=state, anchored=marked)
 
 
-def _require_state(connection: sqlite3.Connection, state: LedgerState) -> None:
+def _require_state(session: Session, state: LedgerState) -> None:
     """The state that the next job would begin from is the one of the newest checkpoint, if there is any."""
-    stored, newest = stored_state(connection), state.checkpoint
+    stored, newest = session.stored_state(), state.checkpoint
     found = None if stored is None else (stored[0], digest(stored[1]))
     if found != (None if newest is None else (newest.number, newest.state)):
         raise LedgerError(

@@ -5,11 +5,16 @@ from __future__ import annotations
 import re
 
 from dpqr.data.unit import PrivacyUnit
-from dpqr.errors import BudgetRefused, UsageFault
+from dpqr.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.privacy.budget import Cost, downward_text, upward_text
 from dpqr.privacy.ledger import Account, Terms
 from dpqr.privacy.policy import Policy
 from dpqr.privacy.reason import Reason
+
+
+def has_moved(place: str) -> LedgerError:
+    """The ledger goes on elsewhere, and only there is anything paid."""
+    return LedgerError(f"the ledger was moved to {place} and goes on there; name that with --ledger")
 
 
 def over_limit(account: Account, asked: Cost) -> BudgetRefused:

@@ -15,25 +15,16 @@ checkpoint's state. Without an anchor, whoever can write the file can rewrite al
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from dpqr.errors import LedgerError
 from dpqr.io.ledger.chain import Anchor, Link, Mark, digest, seal
-from dpqr.io.ledger.database import (
-    append,
-    commit,
-    is_begun,
-    store_state,
-    stored_chain,
-    stored_seal,
-    stored_state,
-)
 from dpqr.io.ledger.entry_codec import encode_entry
 from dpqr.io.ledger.ledger_state import LedgerState, decode_state
 from dpqr.io.ledger.record import walked
+from dpqr.io.ledger.session import Session
 from dpqr.privacy.ledger import Entry
 
 STRIDE = 128
@@ -55,7 +46,7 @@ class LastState:
 class Transaction:
     """The only job that may write now, and the state with what this job has added."""
 
-    connection: sqlite3.Connection
+    session: Session
     state: LedgerState
     clock: Callable[[], str]
 
@@ -65,7 +56,7 @@ class Transaction:
         text = encode_entry(entry)
         entry = replace(entry, hash=seal(self.state.seal, text))
         self.state.add(entry)
-        append(self.connection, entry.number, Link(text=text, seal=entry.hash))
+        self.session.append(entry.number, Link(text=text, seal=entry.hash))
         return entry
 
     def finish(self, anchor: Anchor | None) -> Mark:
@@ -74,29 +65,30 @@ class Transaction:
         mark = Mark(entries=self.state.length, seal=self.state.seal)
         if anchor:
             anchor.draft(mark)
-        commit(self.connection)
+        self.session.commit(mark)
         if anchor:
-            anchor.publish()
+            anchor.publish(mark)
         return mark
 
     def checkpoint(self) -> None:
         """Keep the state, where enough entries have come since it was last kept."""
         newest = self.state.checkpoint.number if self.state.checkpoint else 0
-        if self.state.length - newest >= STRIDE:
+        if self.state.length - newest >= STRIDE and not self.state.moved:
             state = self.state.text
-            store_state(self.connection, self.add("checkpoint", state=digest(state)).number, state)
+            self.session.store_state(self.add("checkpoint", state=digest(state)).number, state)
 
 
-def resumed(connection: sqlite3.Connection, anchor: Anchor | None, kept: LastState) -> LedgerState:
+def resumed(session: Session, anchor: Anchor | None, kept: LastState) -> LedgerState:
     """The state as it is now, from the latest entry that can be trusted. Raises: LedgerError, as of `walked`."""
     last = kept.take()
-    if not is_begun(connection):
-        return walked(connection, anchor).state
-    state = last if last and stored_seal(connection, last.length) == last.seal else _checkpointed(connection)
+    if not session.is_begun():
+        return walked(session, anchor).state
+    fits = last and not last.moved and session.stored_seal(last.length) == last.seal
+    state = last if fits else _checkpointed(session)
     marked = anchor.read() if anchor else None
     if state is None or (marked and marked.entries < state.length):
-        return walked(connection, anchor).state
-    chain = stored_chain(connection, state.length, state.seal)
+        return walked(session, anchor).state
+    chain = session.chain(state.length, state.seal)
     if anchor:
         anchor.check(chain, marked)
     entries = state.replay(chain)
@@ -105,13 +97,13 @@ def resumed(connection: sqlite3.Connection, anchor: Anchor | None, kept: LastSta
     return state
 
 
-def _checkpointed(connection: sqlite3.Connection) -> LedgerState | None:
+def _checkpointed(session: Session) -> LedgerState | None:
     """The state before the newest checkpoint's entry, whose replay proves it; None: there is no checkpoint yet."""
-    stored = stored_state(connection)
+    stored = session.stored_state()
     if stored is None:
         return None
     number, text = stored
-    state, before = decode_state(text), stored_seal(connection, number)
+    state, before = decode_state(text), session.stored_seal(number)
     if state.length != number or not isinstance(before, str):
         raise LedgerError("the ledger was edited or is damaged: its state is misplaced; restore it from a backup")
     return LedgerState.of(state, before)

@@ -8,8 +8,8 @@ FAULTS = (
         ("                os.fsync(opened.fileno())\n", "", "a new anchor is not synced before it takes its place"),
         ("            sync_directory(self.path.parent)\n", "", "the anchor's new name is not synced"),
         (
-            "os.replace(self._draft, self.path)",
-            "self.path.write_bytes(self._draft.read_bytes())",
+            "os.replace(self._draft(mark.entries), self.path)",
+            "self.path.write_bytes(self._draft(mark.entries).read_bytes())",
             "an anchor is not replaced whole",
         ),
         (
@@ -116,7 +116,7 @@ FAULTS = (
         ("    if not delta:\n        raise", "    if False:\n        raise", "two texts of one cost"),
     ),
     *planted_in(
-        "io/ledger/database.py",
+        "io/ledger/sqlite_store.py",
         ('"PRAGMA synchronous = EXTRA"', '"PRAGMA synchronous = FULL"', "a power loss brings a rolled back budget"),
         ('"PRAGMA secure_delete = ON"', '"PRAGMA secure_delete = OFF"', "an erased key stays in the file"),
         ('"PRAGMA journal_size_limit = 0"', '"PRAGMA journal_size_limit = -1"', "an erased key stays in the journal"),
@@ -128,11 +128,10 @@ FAULTS = (
             "another job comes between a commit and its anchor",
         ),
         ("if schema != [(TABLE,), (KEYS,), (STATE,)] or mark != APPLICATION:", "if False:", "any database is a ledger"),
-        ('fetchall() != [("ok",)]:', "fetchall() == []:", "damage that SQLite finds is ignored"),
         (
-            '    connection.execute("DELETE FROM state")\n',
-            '    connection.execute("DELETE FROM state WHERE number = ?", (number,))\n',
-            "old states stay beside the new one",
+            'rows("PRAGMA integrity_check(1)") != [("ok",)]:',
+            'rows("PRAGMA integrity_check(1)") == []:',
+            "damage that SQLite finds is ignored",
         ),
     ),
     *planted_in(
@@ -183,12 +182,17 @@ FAULTS = (
         ('path.startswith(f"{point}/")', "path.startswith(point)", "a mount over another directory is taken"),
     ),
     *planted_in(
-        "io/ledger/database.py",
-        ("if found is None or not _is_sound(found[0]):", "if found is None:", "a damaged key is used"),
+        "io/ledger/session.py",
+        ("if not found or not _is_sound(found[0][0]):", "if not found:", "a damaged key is used"),
         (
-            '    connection.execute("DELETE FROM keys WHERE reservation = ?", (reservation,))\n',
-            "    pass\n",
+            '        self.rows("DELETE FROM keys WHERE reservation = ?", reservation)\n',
+            "        pass\n",
             "a key is not erased",
+        ),
+        (
+            '        self.rows("DELETE FROM state")\n',
+            '        self.rows("DELETE FROM state WHERE number = ?", number)\n',
+            "old states stay beside the new one",
         ),
         (
             "if {number for number, _ in found} != set(reservations) or not all",

@@ -100,13 +100,22 @@ FAULTS = (
         ),
     ),
     *planted_in(
-        "io/ledger/sqlite_ledger.py",
+        "io/ledger/asked.py",
         ("        require_unit(terms, self.unit)\n", "", "a reservation looks at no unit"),
         ("        require_policy(terms, self.policy)\n", "", "a reservation looks at no policy"),
-        ("            erase_key(transaction.connection, number)\n", "", "a settled run keeps its key"),
+    ),
+    *planted_in(
+        "io/ledger/move.py",
+        ('            transaction.add("move", note=place)\n', "            pass\n", "a moved ledger stays open"),
+        ('        if state.moved not in ("", place):', "        if False:", "a ledger is moved to two places"),
+        ("    if not left or held", "    if held", "a live copy is taken over"),
+    ),
+    *planted_in(
+        "io/ledger/chained_ledger.py",
+        ("            transaction.session.erase_key(number)\n", "", "a settled run keeps its key"),
         (
-            "store_key(transaction.connection, paid.number, _words(4))",
-            "store_key(transaction.connection, paid.number, bytes(32))",
+            "store_key(paid.number, _words(4))",
+            "store_key(paid.number, bytes(32))",
             "all runs have one key",
         ),
         (
@@ -130,8 +139,8 @@ FAULTS = (
             "if paid is None:",
             "a transcript of another ledger finds a run",
         ),
-        ("            require_integrity(connection)\n", "", "SQLite's own structures are not looked at"),
-        ("            require_keys(connection, [", "            list([", "keys are not compared with what waits"),
+        ("            session.require_integrity()\n", "", "SQLite's own structures are not looked at"),
+        ("            session.require_keys([", "            list([", "keys are not compared with what waits"),
         (
             "        return replace(record, unproved=require_proofs(record))",
             "        return record",
@@ -188,19 +197,19 @@ FAULTS = (
     *planted_in(
         "io/ledger/transaction.py",
         (
-            "            anchor.draft(mark)\n        commit(self.connection)\n",
-            "            pass\n        commit(self.connection)\n        if anchor:\n            anchor.draft(mark)\n",
+            "            anchor.draft(mark)\n        self.session.commit(mark)\n",
+            "            pass\n        self.session.commit(mark)\n        if anchor:\n            anchor.draft(mark)\n",
             "the anchor's draft comes after the commit",
         ),
-        ("        commit(self.connection)\n", "", "nothing is committed"),
+        ("        self.session.commit(mark)\n", "", "nothing is committed"),
         (
-            "        commit(self.connection)\n        if anchor:\n            anchor.publish()\n",
-            "        if anchor:\n            anchor.publish()\n        commit(self.connection)\n",
+            "        self.session.commit(mark)\n        if anchor:\n            anchor.publish(mark)\n",
+            "        if anchor:\n            anchor.publish(mark)\n        self.session.commit(mark)\n",
             "the anchor goes ahead of the ledger",
         ),
         (
-            "if last and stored_seal(connection, last.length) == last.seal else",
-            "if last else",
+            "and session.stored_seal(last.length) == last.seal\n",
+            "\n",
             "a kept book is used for another ledger",
         ),
         (

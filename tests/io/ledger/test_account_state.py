@@ -1,11 +1,9 @@
 """Draws in a ledger: one after another, each on the transcript that holds all before it, none beyond what was paid."""
 
-import os
-import sqlite3
 from fractions import Fraction
 
 import pytest
-from support.ledger_jobs import draws, ledger_in, reserve, rows, tamper, terms
+from support.ledger_jobs import another, draws, kept, ledger_in, reserve, restore, rows, session_of, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger.account_state import AccountState, OpenRun
@@ -13,6 +11,8 @@ from dpqr.io.ledger.entry_codec import canonical
 from dpqr.privacy.events import ExponentialEvent
 from dpqr.privacy.ledger import Entry
 from dpqr.privacy.reason import Reason
+
+ENGINES = True
 
 HALF = ExponentialEvent(epsilon=Fraction(1, 2))
 FIRST, SECOND, THIRD = ("1" * 64, "2" * 64, "3" * 64)
@@ -39,7 +39,7 @@ def test_a_run_is_found_again_as_far_as_it_came(ledger, paid):
     assert ledger.run("survey", paid.number, paid.receipt).transcript == ""
     drawn(ledger, paid, 0, FIRST, SECOND)
     ledger.begin(paid, HALF, number=1, transcript=SECOND)
-    run = ledger_in(ledger.path.parent).run("survey", paid.number, paid.receipt)
+    run = another(ledger).run("survey", paid.number, paid.receipt)
     assert (run.lost, run.recorded, run.transcript) == (HALF, 1, SECOND)
     assert (run.reservation, run.note) == (paid, "a test")
     ledger.verify()
@@ -118,13 +118,14 @@ def test_another_ledgers_run_is_refused(ledger, paid, tmp_path):
 def test_an_older_copy_of_the_ledger_is_found_by_the_anchor(ledger, paid):
     """Else a draw could be made again and again from the copy, until it pleases."""
     ledger.begin(paid, HALF, number=0, transcript=FIRST)
-    copy = ledger.path.read_bytes()
+    copy = kept(ledger.store)
     ledger.record(paid, number=0, transcript=SECOND)
-    ledger.path.write_bytes(copy)
+    restore(ledger.store, copy)
     with pytest.raises(LedgerError, match="rolled back"):
         ledger.run("survey", paid.number, paid.receipt)
 
 
+@pytest.mark.file
 def test_every_reservation_has_a_key_of_its_own_until_it_is_settled(ledger, paid):
     other = reserve(ledger, 1)
     keys = ledger.key(paid), ledger.key(other)
@@ -133,20 +134,20 @@ def test_every_reservation_has_a_key_of_its_own_until_it_is_settled(ledger, paid
     ledger.settle(paid, (), note="nothing was drawn")
     with pytest.raises(LedgerError, match="key of reservation"):
         ledger.key(paid)
-    stored = ledger.path.read_bytes()
+    stored = kept(ledger.store)
     assert keys[0] not in stored
     assert keys[1] in stored
 
 
 def test_no_entry_holds_a_key(ledger, paid):
     key = ledger.key(paid)
-    assert all(key.hex() not in entry for _, entry, _ in rows(ledger.path))
+    assert all(key.hex() not in entry for _, entry, _ in rows(ledger.store))
 
 
 def test_a_forged_draw_is_found(ledger, paid):
     drawn(ledger, paid, 0, FIRST, SECOND)
-    number, text, _ = rows(ledger.path)[-1]
-    tamper(ledger.path, ("UPDATE entries SET entry = ? WHERE number = ?", (text.replace("2" * 64, "4" * 64), number)))
+    number, text, _ = rows(ledger.store)[-1]
+    tamper(ledger.store, ("UPDATE entries SET entry = ? WHERE number = ?", (text.replace("2" * 64, "4" * 64), number)))
     with pytest.raises(LedgerError, match="does not match its seal"):
         ledger.entries()
 
@@ -154,19 +155,19 @@ def test_a_forged_draw_is_found(ledger, paid):
 def test_a_use_after_a_failed_one_starts_from_what_is_stored(ledger, paid, monkeypatch):
     """The book that this process keeps must not run ahead of the file."""
 
-    def fail(connection):
-        raise sqlite3.OperationalError
+    def fail(*_):
+        raise LedgerError("the disk is full")
 
     with monkeypatch.context() as broken:
-        broken.setattr("dpqr.io.ledger.transaction.commit", fail)
+        broken.setattr(session_of(ledger.store), "commit", fail)
         with pytest.raises(LedgerError):
             ledger.begin(paid, HALF, number=0, transcript=FIRST)
     ledger.begin(paid, HALF, number=0, transcript=FIRST)
-    assert len(ledger.entries()) == len(rows(ledger.path)) == 4
+    assert len(ledger.entries()) == len(rows(ledger.store)) == 4
 
 
 def test_a_book_that_is_kept_follows_what_other_jobs_add(ledger, paid):
-    other = ledger_in(ledger.path.parent)
+    other = another(ledger)
     reserve(other, 2)
     reserve(ledger, 2)
     with pytest.raises(BudgetRefused):
@@ -180,7 +181,7 @@ def test_a_ledger_that_was_replaced_is_replayed_from_its_beginning(ledger, paid,
     (tmp_path / "other").mkdir()
     other = ledger_in(tmp_path / "other", anchored=False)
     other.open(terms(dataset="census", epsilon="1"))
-    os.replace(other.path, ledger.path)
+    restore(ledger.store, kept(other.store))
     assert canonical([account.terms.dataset for account in alone.accounts()]) == '["census"]'
     assert reserve(alone, 1, dataset="census").number == 2
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from support.ledger_jobs import UNIT, draws, ledger_in, rows, terms
+from support.ledger_jobs import UNIT, draws, ledger_in, rows, store_of, terms
 
 from dpqr.errors import BudgetRefused, DpqrError, LedgerError, UsageFault
 from dpqr.io.ledger.entry_codec import decode_entry, encode_entry
@@ -14,6 +14,8 @@ from dpqr.io.ledger.ledger_state import Checkpoint, LedgerState, decode_state, e
 from dpqr.privacy.ledger import Entry
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import Reason
+
+ENGINES = True
 
 PLAN, OTHER = "a" * 64, "b" * 64
 ANN, LEE = Reason(by="Ann"), Reason(by="M. Lee", purpose="read it")
@@ -140,7 +142,7 @@ def test_an_approval_cannot_be_forged(ledger, tmp_path):
                 state.add(changed)
             break
         state.add(changed)
-    assert any('"approve"' in text for _, text, _ in rows(tmp_path / "ledger.sqlite"))
+    assert any('"approve"' in text for _, text, _ in rows(store_of(tmp_path)))
 
 
 def test_ledgers_without_approvals_are_written_as_before(tmp_path):
@@ -148,5 +150,5 @@ def test_ledgers_without_approvals_are_written_as_before(tmp_path):
     ledger.open(terms())
     state = Checkpoint(length=2, anchored=True, accounts=ledger.verify().state.accounts)
     assert "approv" not in encode_state(state)
-    assert not any("approv" in text for _, text, _ in rows(tmp_path / "ledger.sqlite"))
+    assert not any("approv" in text for _, text, _ in rows(store_of(tmp_path)))
     assert "plan" not in json.loads(encode_entry(Entry(number=1, kind="settle", time="T", dataset="a", settles=0)))

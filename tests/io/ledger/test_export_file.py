@@ -23,7 +23,7 @@ def exported(tmp_path):
 def test_it_is_the_same_ledger(exported):
     ledger, place = exported
     assert is_export(place)
-    assert not is_export(ledger.path)
+    assert not is_export(ledger.store.path)
     assert read_export(place).entries == ledger.verify().entries
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from support.ledger_jobs import UNIT, draws, forge, ledger_in, terms
+from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
 from dpqr.io.ledger import record, transaction
@@ -16,6 +16,8 @@ from dpqr.privacy.budget import PURE, Cost, Pricing
 from dpqr.privacy.events import DiscreteGaussianEvent, ExponentialEvent
 from dpqr.privacy.ledger import Account, Entry
 from dpqr.privacy.pair_currency import PAIR
+
+ENGINES = True
 
 MICRO = Fraction(1, 10**6)
 GAUSSIAN = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100)), 2),)
@@ -164,27 +166,27 @@ def test_a_forged_price_is_found(ledger):
     text = encode_entry(ledger.entries()[2])
     stated = json.loads(text)["cost"]
     smaller = json.dumps(["1/100", stated[1]], separators=(",", ":"))
-    forge(ledger.path, lambda number, text: text.replace(json.dumps(stated, separators=(",", ":")), smaller))
+    forge(ledger.store, lambda number, text: text.replace(json.dumps(stated, separators=(",", ":")), smaller))
     with pytest.raises(LedgerError, match="states less than its events cost"):
-        ledger_in(ledger.path.parent, anchored=False).verify()
+        another(ledger, anchored=False).verify()
 
 
 @pytest.mark.parametrize(("old", "new"), [('"delta":"1/5000000"', '"delta":"1/4000000"'), ('"zcdp"', '"advanced"')])
 def test_a_forged_theorem_is_found(ledger, old, new):
     """Another delta would make the price smaller, and another accountant has another price, or none."""
     reserve(ledger, GAUSSIAN, ZCDP)
-    forge(ledger.path, lambda number, text: text.replace(old, new))
+    forge(ledger.store, lambda number, text: text.replace(old, new))
     with pytest.raises(LedgerError, match="was forged"):
-        ledger_in(ledger.path.parent, anchored=False).verify()
+        another(ledger, anchored=False).verify()
 
 
 def test_a_forged_refund_is_found(ledger):
     ledger.settle(reserve(ledger, GAUSSIAN, ZCDP), GAUSSIAN, note="released")
     stated = json.loads(encode_entry(ledger.entries()[3]))["cost"]
     was, now = (json.dumps(cost, separators=(",", ":")) for cost in (stated, ["1/100", stated[1]]))
-    forge(ledger.path, lambda number, text: text.replace(was, now) if number == 3 else text)
+    forge(ledger.store, lambda number, text: text.replace(was, now) if number == 3 else text)
     with pytest.raises(LedgerError, match="states less than its events cost"):
-        ledger_in(ledger.path.parent, anchored=False).verify()
+        another(ledger, anchored=False).verify()
 
 
 def test_a_price_that_cannot_be_derived_again_is_named(ledger, monkeypatch):

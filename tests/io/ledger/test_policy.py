@@ -6,16 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from support.ledger_jobs import UNIT, draws, forge, ledger_in, reserve, terms
+from support.ledger_jobs import UNIT, another, draws, forge, ledger_in, reserve, terms
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import BudgetRefused, LedgerError, UsageFault
 from dpqr.io.ledger import transaction as transaction
-from dpqr.io.ledger.database import APPLICATION, KEYS, STATE, TABLE
 from dpqr.io.ledger.documents import entry_line
 from dpqr.io.ledger.entry_codec import decode_entry, decode_policy, encode_entry, policy_document
+from dpqr.io.ledger.sqlite_store import APPLICATION, KEYS, STATE, TABLE
 from dpqr.privacy.ledger import Entry
 from dpqr.privacy.policy import Policy, PolicyChange
+
+ENGINES = True
 
 POLICY = Policy(records=1000, bytes=2**30, memory=2**29, delimiter=";", counts="Zahl \u00fc", fail=True)
 OLD = Path(__file__).parent / "old_ledger.jsonl"
@@ -93,9 +95,9 @@ def test_a_run_pays_under_the_policy_that_it_was_resolved_under(ledger):
 def test_a_policy_that_was_forged_looser_is_found(ledger, old, new):
     ledger.restrict("survey", PolicyChange(fail=False))
     ledger.restrict("survey", PolicyChange(records=500))
-    forge(ledger.path, lambda number, text: text.replace(old, new) if number == 3 else text)
+    forge(ledger.store, lambda number, text: text.replace(old, new) if number == 3 else text)
     with pytest.raises(LedgerError, match="breaks the rules of a ledger"):
-        ledger_in(ledger.path.parent, anchored=False).verify()
+        another(ledger, anchored=False).verify()
 
 
 def test_a_policy_outlives_a_checkpoint(ledger, monkeypatch):
@@ -125,6 +127,7 @@ def old_ledger(directory):
     return ledger_in(directory, anchored=False)
 
 
+@pytest.mark.file
 def test_an_older_ledger_opens_verifies_and_prints_as_it_was(tmp_path):
     ledger = old_ledger(tmp_path)
     found = ledger.verify()
@@ -132,6 +135,7 @@ def test_an_older_ledger_opens_verifies_and_prints_as_it_was(tmp_path):
     assert [policy(ledger, name) for name in ("survey", "z")] == [Policy(), Policy()]
 
 
+@pytest.mark.file
 def test_an_older_ledger_pays_and_its_runs_go_on(tmp_path):
     ledger = old_ledger(tmp_path)
     before = ledger.account("survey").spent
@@ -145,6 +149,7 @@ def test_an_older_ledger_pays_and_its_runs_go_on(tmp_path):
     ledger.verify()
 
 
+@pytest.mark.file
 def test_a_budget_from_before_policies_may_be_given_any_once(tmp_path):
     ledger = old_ledger(tmp_path)
     given = PolicyChange(bytes=2**41, fail=True)

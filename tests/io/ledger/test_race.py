@@ -8,6 +8,8 @@ from support.slow_cases import slow_but, slowly
 
 from dpqr.privacy.budget import Cost
 
+ENGINES = True
+
 DELTA = "2e-7"
 BUDGETS = {
     "epsilon": ({"epsilon": "5"}, (), Cost(Fraction(5))),

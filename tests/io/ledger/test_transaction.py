@@ -1,18 +1,17 @@
 """Turns that begin at a checkpoint: what they check, what they leave to a walk, and that both agree."""
 
-import os
-import sqlite3
-from contextlib import closing
 from fractions import Fraction
 
 import pytest
-from support.ledger_jobs import draws, ledger_in, reserve, rows, tamper, terms
+from support.ledger_jobs import another, draws, kept, ledger_in, read, reserve, restore, rows, session_of, tamper, terms
 
 from dpqr.errors import BudgetRefused, LedgerError
-from dpqr.io.ledger import database, transaction
+from dpqr.io.ledger import session, transaction
 from dpqr.io.ledger.chain import Anchor, digest, seal
 from dpqr.io.ledger.ledger_state import LedgerState
 from dpqr.privacy.events import ExponentialEvent
+
+ENGINES = True
 
 TENTH = ExponentialEvent(epsilon=Fraction(1, 10))
 
@@ -34,34 +33,34 @@ def aged(tmp_path):
 
 
 def checkpoints(ledger):
-    return [number for number, text, _ in rows(ledger.path) if '"entry":"checkpoint"' in text]
+    return [number for number, text, _ in rows(ledger.store) if '"entry":"checkpoint"' in text]
 
 
 def looked_at(monkeypatch):
     """The numbers of the entries that are read from now on."""
-    found, original = [], database.chain_segment
+    found, original = [], session.chain_segment
 
     def watched(read, *place):
         found.extend(number for number, _, _ in read)
         return original(read, *place)
 
-    monkeypatch.setattr(database, "chain_segment", watched)
+    monkeypatch.setattr(session, "chain_segment", watched)
     return found
 
 
 def test_a_new_job_reads_from_the_newest_checkpoint_on(aged, monkeypatch):
     *_, newest = checkpoints(aged)
     read = looked_at(monkeypatch)
-    reserve(ledger_in(aged.path.parent), 1)
+    reserve(another(aged), 1)
     assert read == list(range(newest, newest + len(read)))
     assert len(read) < 8
 
 
 def test_a_job_that_goes_on_reads_what_others_have_added(aged, monkeypatch):
-    other = ledger_in(aged.path.parent)
+    other = another(aged)
     reserve(other, 1)
     reserve(aged, 1)
-    last = rows(aged.path)[-1][0]
+    last = rows(aged.store)[-1][0]
     read = looked_at(monkeypatch)
     reserve(other, 1)
     assert read == list(range(last, last + 1)) or read == [last - 1, last]
@@ -73,7 +72,7 @@ def test_checkpoints_come_every_stride_and_the_walk_agrees(aged):
     assert found.state.account("survey").spent == Fraction(13, 2)
     assert found.anchored == found.mark
     with pytest.raises(BudgetRefused, match=r"asked epsilon 94, spent 6\.5"):
-        reserve(ledger_in(aged.path.parent), 94)
+        reserve(another(aged), 94)
 
 
 def test_a_run_goes_on_over_checkpoints_whoever_continues_it(tmp_path):
@@ -95,8 +94,7 @@ def test_a_state_is_public(aged):
     key = aged.key(paid)
     for _ in range(8):
         reserve(aged, 1)
-    with closing(sqlite3.connect(aged.path)) as connection:
-        ((text,),) = connection.execute("SELECT text FROM state").fetchall()
+    ((text,),) = read(aged.store, "SELECT text FROM state")
     assert str(paid.receipt) in text
     assert key.hex() not in text
 
@@ -106,46 +104,46 @@ class TestFoundAtOnce:
     """By the next job that writes, with or without the anchor; and by every look."""
 
     def found(self, aged, anchored, words="."):
-        ledger = ledger_in(aged.path.parent, anchored=anchored)
+        ledger = another(aged, anchored=anchored)
         for use in (lambda: reserve(ledger, 1), ledger.accounts, ledger.verify):
             with pytest.raises(LedgerError, match=words):
                 use()
 
     def test_a_state_that_was_edited(self, aged, anchored):
-        tamper(aged.path, ('UPDATE state SET text = replace(text, \'"spent":[\', \'"spent":["0","1"],"x":[\')', ()))
+        tamper(aged.store, ('UPDATE state SET text = replace(text, \'"spent":[\', \'"spent":["0","1"],"x":[\')', ()))
         self.found(aged, anchored)
 
     def test_a_balance_that_was_edited_with_care(self, aged, anchored):
         """The text is one that dpqr writes; only its digest tells."""
-        tamper(aged.path, ("UPDATE state SET text = replace(text, '\"reservations\":', '\"reservations\":1')", ()))
+        tamper(aged.store, ("UPDATE state SET text = replace(text, '\"reservations\":', '\"reservations\":1')", ()))
         self.found(aged, anchored)
 
     def test_a_state_that_was_taken_out(self, aged, anchored):
-        tamper(aged.path, ("DELETE FROM state", ()))
+        tamper(aged.store, ("DELETE FROM state", ()))
         self.found(aged, anchored, "its state is not that of its entries")
 
     def test_a_state_that_was_doubled(self, aged, anchored):
-        tamper(aged.path, ("INSERT INTO state SELECT number + 1, text FROM state", ()))
+        tamper(aged.store, ("INSERT INTO state SELECT number + 1, text FROM state", ()))
         self.found(aged, anchored)
 
     def test_a_state_under_another_number(self, aged, anchored):
-        tamper(aged.path, ("UPDATE state SET number = number - 1", ()))
+        tamper(aged.store, ("UPDATE state SET number = number - 1", ()))
         self.found(aged, anchored)
 
     def test_an_older_state(self, aged, anchored):
         newest = checkpoints(aged)[-1]
-        tamper(aged.path, ("DELETE FROM entries WHERE number >= ?", (newest,)))
+        tamper(aged.store, ("DELETE FROM entries WHERE number >= ?", (newest,)))
         self.found(aged, anchored)
 
     def test_an_entry_after_the_checkpoint(self, aged, anchored):
         newest = checkpoints(aged)[-1]
-        tamper(aged.path, ("UPDATE entries SET entry = entry || ' ' WHERE number = ?", (newest + 1,)))
+        tamper(aged.store, ("UPDATE entries SET entry = entry || ' ' WHERE number = ?", (newest + 1,)))
         self.found(aged, anchored, "does not match its seal")
 
     def test_the_checkpoints_own_entry(self, aged, anchored):
         newest = checkpoints(aged)[-1]
         tamper(
-            aged.path,
+            aged.store,
             ("UPDATE entries SET entry = replace(entry, '\"state\":', '\"Checkpoint\":') WHERE number = ?", (newest,)),
         )
         self.found(aged, anchored, "does not match its seal")
@@ -155,37 +153,36 @@ class TestFoundByAWalk:
     """A turn does not look before the checkpoint, and uses nothing of what lies there."""
 
     def test_an_old_entry_that_was_edited(self, aged):
-        tamper(aged.path, ("UPDATE entries SET entry = replace(entry, '\"1\"', '\"0\"') WHERE number = 2", ()))
-        assert reserve(ledger_in(aged.path.parent), 1)
+        tamper(aged.store, ("UPDATE entries SET entry = replace(entry, '\"1\"', '\"0\"') WHERE number = 2", ()))
+        assert reserve(another(aged), 1)
         with pytest.raises(BudgetRefused, match=r"spent 7\.5"):
-            reserve(ledger_in(aged.path.parent), 94)
+            reserve(another(aged), 94)
         for look in (aged.accounts, aged.entries, aged.verify, lambda: aged.run("survey", 2, "")):
             with pytest.raises(LedgerError, match="edited"):
                 look()
 
     def test_an_old_entry_that_was_taken_out(self, aged):
-        tamper(aged.path, ("DELETE FROM entries WHERE number = 3", ()))
-        reserve(ledger_in(aged.path.parent), 1)
+        tamper(aged.store, ("DELETE FROM entries WHERE number = 3", ()))
+        reserve(another(aged), 1)
         with pytest.raises(LedgerError, match="missing"):
             aged.verify()
 
     def test_a_forged_state_in_a_chain_forged_from_there_on(self, aged):
         """The anchor finds it at once; without one, the replay of a walk does."""
         newest = checkpoints(aged)[-1]
-        with closing(sqlite3.connect(aged.path)) as connection:
-            ((text,),) = connection.execute("SELECT text FROM state").fetchall()
+        ((text,),) = read(aged.store, "SELECT text FROM state")
         forged = text.replace('"spent":["', '"spent":["0","1"],"was":["', 1).split(',"was":')
         forged = forged[0] + forged[1][forged[1].index("]") + 1 :]
-        stored = rows(aged.path)
+        stored = rows(aged.store)
         previous, changes = stored[newest - 1][2], [("UPDATE state SET text = ?", (forged,))]
         for number, entry, _ in stored[newest:]:
             entry = entry.replace(digest(text), digest(forged))
             previous = seal(previous, entry)
             changes.append(("UPDATE entries SET entry = ?, seal = ? WHERE number = ?", (entry, previous, number)))
-        tamper(aged.path, *changes)
+        tamper(aged.store, *changes)
         with pytest.raises(LedgerError, match="another one"):
-            reserve(ledger_in(aged.path.parent), 1)
-        alone = ledger_in(aged.path.parent, anchored=False)
+            reserve(another(aged), 1)
+        alone = another(aged, anchored=False)
         with pytest.raises(LedgerError, match=f"entry {newest} breaks the rules"):
             alone.accounts()
         reserve(alone, 1)
@@ -196,51 +193,50 @@ class TestFoundByAWalk:
 def test_an_anchor_before_the_checkpoint_makes_a_turn_walk(aged, monkeypatch):
     old = aged.anchor.path.read_bytes()
     for _ in range(12):
-        reserve(ledger_in(aged.path.parent, anchored=False), 1)
+        reserve(another(aged, anchored=False), 1)
     assert aged.anchor.path.read_bytes() == old
     read = looked_at(monkeypatch)
-    reserve(ledger_in(aged.path.parent), 1)
+    reserve(another(aged), 1)
     assert read == list(range(len(read)))
-    assert len(read) >= len(rows(aged.path)) - 2
-    tamper(aged.path, ("UPDATE entries SET entry = entry || ' ' WHERE number = 1", ()))
+    assert len(read) >= len(rows(aged.store)) - 2
+    tamper(aged.store, ("UPDATE entries SET entry = entry || ' ' WHERE number = 1", ()))
     aged.anchor.path.write_bytes(old)
     with pytest.raises(LedgerError, match="edited"):
-        reserve(ledger_in(aged.path.parent), 1)
+        reserve(another(aged), 1)
 
 
 def test_a_rollback_to_before_the_checkpoint_is_found(aged, tmp_path):
-    old = aged.path.read_bytes()
+    old = kept(aged.store)
     for _ in range(12):
         reserve(aged, 1)
-    aged.path.write_bytes(old)
+    restore(aged.store, old)
     for ledger in (aged, ledger_in(tmp_path)):
         with pytest.raises(LedgerError, match="rolled back"):
             reserve(ledger, 1)
 
 
 def test_a_key_that_was_removed_or_planted_is_found_by_verify(aged):
-    tamper(aged.path, ("INSERT INTO keys (reservation, key) VALUES (2, x'00')", ()))
+    tamper(aged.store, ("INSERT INTO keys (reservation, key) VALUES (2, ?)", (b"\0",)))
     with pytest.raises(LedgerError, match="keys are not those"):
         aged.verify()
-    tamper(aged.path, ("DELETE FROM keys", ()))
+    tamper(aged.store, ("DELETE FROM keys", ()))
     with pytest.raises(LedgerError, match="keys are not those"):
         aged.verify()
 
 
 def test_a_crash_at_a_checkpoint_loses_it_whole(aged, monkeypatch):
     """The checkpoint is a part of the transaction that it follows."""
-    before = rows(aged.path)
+    before = rows(aged.store)
 
     def fail(*_):
         raise MemoryError
 
     with monkeypatch.context() as broken:
-        broken.setattr(transaction, "commit", fail)
+        broken.setattr(session_of(aged.store), "commit", fail)
         for _ in range(8):
             with pytest.raises(MemoryError):
-                reserve(ledger_in(aged.path.parent), 1)
-    assert rows(aged.path) == before
-    assert os.listdir(aged.path.parent).count("ledger.sqlite") == 1
+                reserve(another(aged), 1)
+    assert rows(aged.store) == before
     aged.verify()
 
 
@@ -257,7 +253,7 @@ def test_the_anchors_draft_comes_before_the_commit_and_its_publication_after(age
 
         monkeypatch.setattr(owner, name, watched)
 
-    for owner, name in ((Anchor, "draft"), (transaction, "commit"), (Anchor, "publish")):
+    for owner, name in ((Anchor, "draft"), (session_of(aged.store), "commit"), (Anchor, "publish")):
         watch(owner, name)
     reserve(aged, 1)
     assert order == ["draft", "commit", "publish"]

@@ -23,7 +23,7 @@ def anchor(tmp_path):
 
 def publish(anchor, links):
     anchor.draft(Mark.of(links))
-    anchor.publish()
+    anchor.publish(Mark.of(links))
 
 
 def test_what_was_published_is_read(anchor):
@@ -101,7 +101,7 @@ def test_an_anchor_is_a_regular_file(anchor, tmp_path):
 def test_a_draft_does_not_follow_a_planted_link(anchor, tmp_path):
     victim = tmp_path / "victim"
     victim.write_text("untouched")
-    (tmp_path / ".anchor.draft").symlink_to(victim)
+    (tmp_path / ".anchor.1.draft").symlink_to(victim)
     with pytest.raises(LedgerError, match="cannot be renewed"):
         anchor.draft(Mark.of(chain("a")))
     assert victim.read_text() == "untouched"
@@ -114,12 +114,12 @@ def test_an_anchor_in_a_missing_directory_is_a_finding_before_anything_is_spent(
 
 def test_an_anchor_that_cannot_be_put_in_place_says_what_holds(anchor):
     with pytest.raises(LedgerError, match="stays spent"):
-        anchor.publish()
+        anchor.publish(Mark.of(chain("a", "b")))
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 def test_a_full_disk_is_met_by_the_draft(tmp_path, monkeypatch):
-    monkeypatch.setattr(Anchor, "_draft", Path("/dev/full"))
+    monkeypatch.setattr(Anchor, "_draft", lambda *_: Path("/dev/full"))
     with pytest.raises(LedgerError, match="nothing was spent"):
         Anchor(path=tmp_path / "anchor").draft(Mark.of(chain("a")))
 
@@ -130,9 +130,9 @@ def test_a_mark_is_on_the_disk_before_it_takes_the_anchors_place_and_its_name_af
     calls = recorded(monkeypatch, anchor.path.parent)
     anchor.draft(Mark.of(chain("a", "b")))
     (first,) = calls
-    assert first[:2] == ("fsync", ".anchor.draft")
+    assert first[:2] == ("fsync", ".anchor.2.draft")
     assert anchor.path.read_bytes() == old
-    anchor.publish()
+    anchor.publish(Mark.of(chain("a", "b")))
     assert calls[1:] == [("replace", "anchor", first[2]), ("fsync", ".", b"")]
     assert anchor.read() == Mark.of(chain("a", "b"))
 

@@ -13,6 +13,8 @@ from dpqr.privacy.budget import Cost
 from dpqr.privacy.events import DiscreteGaussianEvent
 from dpqr.privacy.ledger import Entry
 
+ENGINES = True
+
 GAUSSIAN = ((DiscreteGaussianEvent(squared_sensitivity=1, variance=Fraction(100)), 1),)
 
 

@@ -4,10 +4,12 @@ from collections import Counter
 from fractions import Fraction
 
 import pytest
-from support.ledger_jobs import UNIT, draws, ledger_in, reserve, terms
+from support.ledger_jobs import UNIT, another, draws, kept, ledger_in, reserve, restore, terms
 
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.privacy.events import DiscreteLaplaceEvent, LeftOutEvent
+
+ENGINES = True
 
 
 @pytest.fixture
@@ -61,10 +63,10 @@ def test_what_stands_for_all_runs_costs_no_less_than_each_of_them_by_itself(ledg
 
 def test_a_record_that_is_off_its_anchor_is_not_walked(ledger):
     reserve(ledger, 1)
-    other = ledger_in(ledger.path.parent, anchored=False)
-    content = ledger.path.read_bytes()
+    other = another(ledger, anchored=False)
+    content = kept(ledger.store)
     reserve(ledger, 1)
-    ledger.path.write_bytes(content)
+    restore(ledger.store, content)
     assert len(other.entries()) == 4
     with pytest.raises(LedgerError, match="rolled back"):
         ledger.entries()

@@ -10,25 +10,15 @@ import pytest
 from support.ledger_jobs import draws, ledger_in, reserve, tamper, terms
 
 from dpqr.errors import LedgerError
-from dpqr.io.ledger import transaction as transaction
 from dpqr.io.ledger.chain import Anchor
-from dpqr.io.ledger.database import (
-    KEY_BYTES,
-    commit,
-    erase_key,
-    is_begun,
-    reading,
-    require_integrity,
-    store_key,
-    stored_chain,
-    writing,
-)
+from dpqr.io.ledger.session import KEY_BYTES
+from dpqr.io.ledger.sqlite_store import SqliteSession, SqliteStore
 
 WAIT = 0.05
 
 
-def entries(connection):
-    return stored_chain(connection).links if is_begun(connection) else ()
+def entries(session):
+    return session.chain().links if session.is_begun() else ()
 
 
 @pytest.fixture
@@ -38,64 +28,67 @@ def path(tmp_path):
 
 
 def test_a_commit_is_synced_through_a_rollback_journal(path):
-    with writing(path, WAIT) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-        assert connection.execute("PRAGMA synchronous").fetchone() == (3,)
+    with SqliteStore(path).writing(WAIT) as session:
+        assert session.rows("PRAGMA journal_mode") == [("delete",)]
+        assert session.rows("PRAGMA synchronous") == [(3,)]
 
 
 def test_nothing_is_kept_without_a_commit(path):
-    with writing(path, WAIT) as connection:
-        connection.execute("DELETE FROM entries")
-    with reading(path, WAIT) as connection:
-        assert len(entries(connection)) == 2
+    with SqliteStore(path).writing(WAIT) as session:
+        session.rows("DELETE FROM entries")
+    with SqliteStore(path).reading(WAIT) as session:
+        assert len(entries(session)) == 2
 
 
 def test_a_failure_rolls_back(path):
-    def fail(connection):
-        connection.execute("DELETE FROM entries")
+    def fail(session):
+        session.rows("DELETE FROM entries")
         raise RuntimeError
 
-    with pytest.raises(RuntimeError), writing(path, WAIT) as connection:
-        fail(connection)
-    with reading(path, WAIT) as connection:
-        assert len(entries(connection)) == 2
+    with pytest.raises(RuntimeError), SqliteStore(path).writing(WAIT) as session:
+        fail(session)
+    with SqliteStore(path).reading(WAIT) as session:
+        assert len(entries(session)) == 2
 
 
 def test_a_reader_cannot_write(path):
-    with pytest.raises(LedgerError, match="read-only"), reading(path, WAIT) as connection:
-        connection.execute("DELETE FROM entries")
+    with pytest.raises(LedgerError, match="read-only"), SqliteStore(path).reading(WAIT) as session:
+        session.rows("DELETE FROM entries")
 
 
 def test_the_wait_for_a_writer_is_bounded(path):
-    with writing(path, WAIT):
+    with SqliteStore(path).writing(WAIT):
         began = time.monotonic()
-        with pytest.raises(LedgerError, match=r"other jobs have held it for 0\.05 seconds"), writing(path, WAIT):
+        with (
+            pytest.raises(LedgerError, match=r"other jobs have held it for 0\.05 seconds"),
+            SqliteStore(path).writing(WAIT),
+        ):
             raise AssertionError
         assert time.monotonic() - began < 5
 
 
 def test_the_lock_outlasts_the_commit(path):
     """So that the anchor is renewed before anybody else sees the new entry."""
-    with writing(path, WAIT) as connection:
-        connection.execute("PRAGMA user_version = 7")
-        commit(connection)
-        with pytest.raises(LedgerError, match="other jobs"), reading(path, WAIT):
+    with SqliteStore(path).writing(WAIT) as session:
+        session.rows("PRAGMA user_version = 7")
+        session.commit(None)
+        with pytest.raises(LedgerError, match="other jobs"), SqliteStore(path).reading(WAIT):
             raise AssertionError
-    with reading(path, WAIT) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (7,)
+    with SqliteStore(path).reading(WAIT) as session:
+        assert session.rows("PRAGMA user_version") == [(7,)]
 
 
 def test_readers_do_not_disturb_each_other(path):
-    with reading(path, WAIT) as first, reading(path, WAIT) as second:
+    with SqliteStore(path).reading(WAIT) as first, SqliteStore(path).reading(WAIT) as second:
         assert entries(first) == entries(second)
 
 
 def test_a_job_that_waits_for_its_turn_does_not_hold_up_the_one_before_it(path):
-    with writing(path, WAIT) as connection:
-        connection.execute("PRAGMA user_version = 7")
-        with pytest.raises(LedgerError), writing(path, WAIT):
+    with SqliteStore(path).writing(WAIT) as session:
+        session.rows("PRAGMA user_version = 7")
+        with pytest.raises(LedgerError), SqliteStore(path).writing(WAIT):
             raise AssertionError
-        commit(connection)
+        session.commit(None)
 
 
 @pytest.mark.parametrize(
@@ -115,60 +108,60 @@ def test_a_job_that_waits_for_its_turn_does_not_hold_up_the_one_before_it(path):
 )
 def test_a_changed_file_is_no_ledger(path, statement):
     for part in statement.split("; ") if "TRIGGER" not in statement else [statement]:
-        tamper(path, (part, ()))
-    with pytest.raises(LedgerError, match="--ledger"), reading(path, WAIT) as connection:
-        entries(connection)
+        tamper(SqliteStore(path), (part, ()))
+    with pytest.raises(LedgerError, match="--ledger"), SqliteStore(path).reading(WAIT) as session:
+        entries(session)
 
 
 @pytest.mark.parametrize("content", [b"x" * 5000, b"SQLite format 3\0" + b"\xff" * 5000, b"%PDF-1.4"])
 def test_garbage_is_no_ledger(tmp_path, content):
     path = tmp_path / "ledger"
     path.write_bytes(content)
-    with pytest.raises(LedgerError, match="damaged, or is no ledger"), reading(path, WAIT) as connection:
-        entries(connection)
+    with pytest.raises(LedgerError, match="damaged, or is no ledger"), SqliteStore(path).reading(WAIT) as session:
+        entries(session)
 
 
 def test_another_programs_database_is_not_taken_over(tmp_path):
     path = tmp_path / "ledger"
-    tamper(path, ("CREATE TABLE mine (x)", ()))
-    with pytest.raises(LedgerError, match="no ledger of dpqr"), writing(path, WAIT) as connection:
-        entries(connection)
+    tamper(SqliteStore(path), ("CREATE TABLE mine (x)", ()))
+    with pytest.raises(LedgerError, match="no ledger of dpqr"), SqliteStore(path).writing(WAIT) as session:
+        entries(session)
 
 
 def test_a_file_that_was_put_in_wal_mode_is_brought_back(path):
     connection = sqlite3.connect(path)
     assert connection.execute("PRAGMA journal_mode = WAL").fetchone() == ("wal",)
     connection.close()
-    with writing(path, WAIT) as connection:
-        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
-        assert len(entries(connection)) == 2
+    with SqliteStore(path).writing(WAIT) as session:
+        assert session.rows("PRAGMA journal_mode") == [("delete",)]
+        assert len(entries(session)) == 2
 
 
 def test_a_flipped_byte_is_found(path):
     sound = path.read_bytes()
-    with reading(path, WAIT) as connection:
-        require_integrity(connection)
+    with SqliteStore(path).reading(WAIT) as session:
+        session.require_integrity()
     at = sound.index(b'"survey"') + 3
     path.write_bytes(sound[:at] + b"V" + sound[at + 1 :])
-    with pytest.raises(LedgerError, match="edited or is damaged"), reading(path, WAIT) as connection:
-        entries(connection)
+    with pytest.raises(LedgerError, match="edited or is damaged"), SqliteStore(path).reading(WAIT) as session:
+        entries(session)
 
 
 def test_a_page_of_zeros_is_found(path):
     sound = path.read_bytes()
     path.write_bytes(sound[:4096] + bytes(4096) + sound[8192:])
-    with pytest.raises(LedgerError), reading(path, WAIT) as connection:
-        entries(connection)
+    with pytest.raises(LedgerError), SqliteStore(path).reading(WAIT) as session:
+        entries(session)
 
 
 def test_damage_outside_the_entries_is_found_by_the_integrity_check(path):
     sound = bytearray(path.read_bytes() + bytes(4096))
     sound[28:32] = (len(sound) // 4096).to_bytes(4, "big")
     path.write_bytes(sound)
-    with reading(path, WAIT) as connection:
-        assert len(entries(connection)) == 2
-    with pytest.raises(LedgerError, match="damaged"), reading(path, WAIT) as connection:
-        require_integrity(connection)
+    with SqliteStore(path).reading(WAIT) as session:
+        assert len(entries(session)) == 2
+    with pytest.raises(LedgerError, match="damaged"), SqliteStore(path).reading(WAIT) as session:
+        session.require_integrity()
 
 
 def test_a_path_with_signs_of_an_address_is_taken_as_it_is(tmp_path):
@@ -213,7 +206,7 @@ def killed(owner, name, ledger, paid, *, after):
         finally:
             os._exit(3)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
-    return {path.name for path in ledger.path.parent.iterdir()}
+    return {path.name for path in ledger.store.path.parent.iterdir()}
 
 
 def test_a_settlement_erases_the_key(ledger, tmp_path):
@@ -225,7 +218,7 @@ def test_a_settlement_erases_the_key(ledger, tmp_path):
     assert "ledger.sqlite-journal" not in {path.name for path in tmp_path.iterdir()}
 
 
-@pytest.mark.parametrize(("owner", "name", "after"), [(transaction, "commit", True), (Anchor, "publish", False)])
+@pytest.mark.parametrize(("owner", "name", "after"), [(SqliteSession, "commit", True), (Anchor, "publish", False)])
 def test_a_job_that_is_killed_after_its_commit_leaves_no_key(ledger, tmp_path, owner, name, after):
     """The journal is there until the connection closes, and the commit has cut it to nothing."""
     paid = reserve(ledger, 1)
@@ -238,7 +231,7 @@ def test_a_job_that_is_killed_after_its_commit_leaves_no_key(ledger, tmp_path, o
 def test_a_job_that_is_killed_before_its_commit_has_settled_nothing_and_the_next_erases(ledger, tmp_path):
     paid = reserve(ledger, 1)
     key = ledger.key(paid)
-    killed(transaction, "commit", ledger, paid, after=False)
+    killed(SqliteSession, "commit", ledger, paid, after=False)
     assert holding(tmp_path, key) == {"ledger.sqlite", "ledger.sqlite-journal"}
     assert ledger.account("survey").unsettled == 1
     assert ledger.key(paid) == key
@@ -250,14 +243,14 @@ def test_no_key_outlives_its_reservation_whatever_pages_it_was_moved_through(led
     """More keys than two pages hold, erased in any order: pages split, are moved and are given back."""
     keys = {number: random.Random(number).randbytes(KEY_BYTES) for number in range(2, 220)}
     order = random.Random(0).sample(sorted(keys), len(keys))
-    with writing(ledger.path, 5) as connection:
+    with SqliteStore(ledger.store.path).writing(5) as session:
         for number in order:
-            store_key(connection, number, keys[number])
-        commit(connection)
+            session.store_key(number, keys[number])
+        session.commit(None)
     for part in range(0, 200, 25):
-        with writing(ledger.path, 5) as connection:
+        with SqliteStore(ledger.store.path).writing(5) as session:
             for number in order[part : part + 25]:
-                erase_key(connection, number)
-            commit(connection)
+                session.erase_key(number)
+            session.commit(None)
         content = b"".join(path.read_bytes() for path in tmp_path.iterdir())
         assert {number for number, key in keys.items() if key in content} == set(order[part + 25 :])

@@ -1,12 +1,12 @@
-"""SqliteLedger: the embedded ledger.
+"""ChainedLedger: the one ledger, whatever database keeps its tables (`Store`).
 
-One transaction reads all entries, checks their chain and the anchor, applies the rules, adds one entry and makes it
-durable. What holds then, whatever is killed when: what is published was paid before.
+One transaction checks the chain and the anchor, applies the rules, adds one entry and makes it durable. What holds
+then, whatever is killed when: what is published was paid before.
 
 What the chain and the anchor find: edited, missing and reordered entries; with an anchor that lies elsewhere also a
 rollback to an older copy, entries cut off at the end, and another ledger in the place of this one. What they do not
-find: an owner who can write both files can rewrite both, and one who never names the ledger is not seen by it. Keep
-the anchor where the jobs' user cannot take it back (another machine, a repository, a log) if that matters.
+find: an owner who can write both can rewrite both, and one who never names the ledger is not seen by it. Keep the
+anchor where the jobs' user cannot take it back (another machine, a repository, a log) if that matters.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any
 
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.ledger.asked import Asked
 from dpqr.io.ledger.chain import Anchor, Mark
-from dpqr.io.ledger.database import erase_key, reading, require_integrity, require_keys, store_key, stored_key, writing
 from dpqr.io.ledger.ledger_state import LedgerState
-from dpqr.io.ledger.location import ANCHOR, NO_ANCHOR, create, require_location
+from dpqr.io.ledger.location import ANCHOR, NO_ANCHOR
 from dpqr.io.ledger.record import Record, require_proofs, walked
-from dpqr.io.ledger.refusals import require_name, require_policy, require_text, require_unit
+from dpqr.io.ledger.refusals import require_name, require_text
+from dpqr.io.ledger.session import NoLedger, Session, Store
 from dpqr.io.ledger.transaction import LastState, Transaction, resumed
 from dpqr.privacy.budget import PURE, Pricing
 from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.ledger import DEFAULT, Account, Entry, Reservation, Run, Terms
-from dpqr.privacy.pair_currency import PAIR
 from dpqr.privacy.policy import Policy, PolicyChange
 from dpqr.privacy.reason import UNSTATED, Reason
 
@@ -44,14 +42,14 @@ def utc_now() -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SqliteLedger:
-    """A ledger in the file `path`; with an anchor, every use checks and every commit renews it.
+class ChainedLedger:
+    """A ledger in `store`; with an anchor, every use checks and every commit renews it.
 
     unanchored: do without the anchor that the ledger says it keeps. wait: seconds to wait for other jobs before
     LedgerError. Methods that only look walk the whole ledger; the others look at its end (see `transaction`).
     """
 
-    path: Path
+    store: Store
     anchor: Anchor | None = None
     unanchored: bool = False
     wait: float = WAIT
@@ -59,15 +57,19 @@ class SqliteLedger:
     _last: LastState = field(default_factory=LastState, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.anchor and self.anchor.path == self.path:
-            raise UsageFault(f"--anchor {self.path}: is the ledger itself; give another file, best on another disk")
+        if self.anchor and str(self.anchor.path) == self.store.place:
+            raise UsageFault(
+                f"--anchor {self.anchor.path}: is the ledger itself; give another file, best on another disk"
+            )
 
     def open(self, terms: Terms) -> Account:
-        """See `Ledger.open`. The file is made with the first dataset."""
+        """See `Ledger.open`. The ledger is made with the first dataset."""
         require_name(terms.dataset)
         require_text(terms.unit, what="the words of the unit")
-        self._make()
-        with self._transaction() as transaction:
+        if not self.store.exists():
+            self._require_new()
+        self.store.make()
+        with self.transaction() as transaction:
             if not transaction.state.length:  # two ledgers with the same history are two different ledgers
                 transaction.add("open", note=_words(2).hex(), anchored=self.anchor is not None)
             transaction.add("init", dataset=terms.dataset, terms=terms)
@@ -75,14 +77,14 @@ class SqliteLedger:
 
     def restrict(self, dataset: str, change: PolicyChange) -> Account:
         """See `Ledger.restrict`."""
-        with self._transaction() as transaction:
+        with self.transaction() as transaction:
             policy = change.applied(transaction.state.account(dataset).terms.policy)
             transaction.add("policy", dataset=dataset, policy=policy)
         return transaction.state.account(dataset)
 
     def approve(self, dataset: str, plan: str, reason: Reason) -> None:
         """See `Ledger.approve`."""
-        with self._transaction() as transaction:
+        with self.transaction() as transaction:
             transaction.add("approve", dataset=dataset, plan=plan, reason=reason)
 
     def reserve(
@@ -99,12 +101,12 @@ class SqliteLedger:
     ) -> Reservation:
         """See `Ledger.reserve`."""
         require_text(note, what="a note")
-        asked = _Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
-        with self._transaction() as transaction:
+        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
+        with self.transaction() as transaction:
             content = asked.content(transaction.state)
             reason = replace(reason, approved_by=transaction.state.approver(dataset, plan, reason))
             paid = transaction.add("reserve", note=note, plan=plan, reason=reason, **content)
-            store_key(transaction.connection, paid.number, _words(4))
+            transaction.session.store_key(paid.number, _words(4))
         return transaction.state.unsettled(paid.number).public().reservation
 
     def require_fit(
@@ -119,7 +121,7 @@ class SqliteLedger:
         reason: Reason = UNSTATED,
     ) -> Account:
         """See `Ledger.require_fit`."""
-        asked = _Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
+        asked = Asked(dataset=dataset, events=events, unit=unit, policy=policy, pricing=pricing)
         state = self.walk().state
         if plan:
             state.approver(dataset, plan, reason)
@@ -145,17 +147,16 @@ class SqliteLedger:
         paid = record.entries[number] if 0 <= number < len(record.entries) else None
         if paid is None or (paid.kind, paid.dataset, paid.hash) != ("reserve", dataset, receipt):
             raise LedgerError(
-                f"--ledger {self.path}: holds no reservation {number} of dataset {dataset!r} with that seal; the "
-                "transcript is of another ledger or dataset, or was edited"
+                f"--ledger {self.store.place}: holds no reservation {number} of dataset {dataset!r} with that seal; "
+                "the transcript is of another ledger or dataset, or was edited"
             )
         runs = record.state.accounts[dataset].runs
         return runs[number].public() if number in runs else None
 
     def key(self, reservation: Reservation) -> bytes:
         """See `Ledger.key`."""
-        self._require_file()
-        with reading(self.path, self.wait) as connection:
-            return stored_key(connection, reservation.number)
+        with self._reading() as session:
+            return session.stored_key(reservation.number)
 
     def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
         """See `Ledger.settle`."""
@@ -164,7 +165,7 @@ class SqliteLedger:
         with self._run_transaction(reservation) as transaction:
             cost = transaction.state.unsettled(number).settled(events)
             transaction.add("settle", dataset=dataset, cost=cost, events=events, settles=number, note=note)
-            erase_key(transaction.connection, number)
+            transaction.session.erase_key(number)
         return transaction.state.account(dataset)
 
     def account(self, dataset: str) -> Account:
@@ -185,19 +186,17 @@ class SqliteLedger:
 
     def walk(self) -> Record:
         """Everything, from the first entry on: chain, anchor, rules, checkpoints."""
-        self._require_file()
-        with reading(self.path, self.wait) as connection:
-            record = walked(connection, self.anchor)
+        with self._reading() as session:
+            record = walked(session, self.anchor)
         self._require_anchor(record.state)
         return record
 
     def verify(self) -> Record:
-        """Walk everything, and look at SQLite's structures, the price of every event and the keys too."""
-        self._require_file()
-        with reading(self.path, self.wait) as connection:
-            require_integrity(connection)
-            record = walked(connection, self.anchor)
-            require_keys(connection, [number for each in record.state.accounts.values() for number in each.runs])
+        """Walk everything, and look at the database's structures, the price of every event and the keys too."""
+        with self._reading() as session:
+            session.require_integrity()
+            record = walked(session, self.anchor)
+            session.require_keys([number for each in record.state.accounts.values() for number in each.runs])
         self._require_anchor(record.state)
         return replace(record, unproved=require_proofs(record))
 
@@ -208,27 +207,25 @@ class SqliteLedger:
         """
         if not self.anchor:
             raise UsageFault("--anchor: name the file to write, best on another disk than the ledger")
-        self._require_file()
-        with writing(self.path, self.wait) as connection:
-            record = walked(connection, self.anchor if self.anchor.read() else None)
+        with self.writing() as session:
+            record = walked(session, self.anchor if self.anchor.read() else None)
             require_proofs(record)
             if not record.entries:
-                raise UsageFault(f"--ledger {self.path}: holds no entry yet; `dpqr budget init` writes the anchor too")
-            made = Transaction(connection=connection, state=record.state, clock=self.clock)
+                raise UsageFault(f"--ledger {self.store.place}: holds no entry yet; `dpqr budget init` anchors it too")
+            made = Transaction(session=session, state=record.state, clock=self.clock)
             if not record.state.anchored:
                 made.add("anchor")
             return made.finish(self.anchor)
 
     @contextmanager
-    def _transaction(self) -> Iterator[Transaction]:
+    def transaction(self) -> Iterator[Transaction]:
         """One transaction: check what is needed, let the block add entries, make them durable, renew the anchor.
 
         Nothing is kept if the block raises.
         """
-        self._require_file()
-        with writing(self.path, self.wait) as connection:
-            state = resumed(connection, self.anchor, self._last)
-            made = Transaction(connection=connection, state=state, clock=self.clock)
+        with self.writing() as session:
+            state = resumed(session, self.anchor, self._last)
+            made = Transaction(session=session, state=state, clock=self.clock)
             self._require_anchor(made.state)
             yield made
             made.finish(self.anchor)
@@ -237,7 +234,7 @@ class SqliteLedger:
     @contextmanager
     def _run_transaction(self, reservation: Reservation) -> Iterator[Transaction]:
         """The same for a run that this very ledger has paid for and not settled."""
-        with self._transaction() as transaction:
+        with self.transaction() as transaction:
             if transaction.state.unsettled(reservation.number).paid.hash != reservation.receipt:
                 raise LedgerError(
                     f"entry {reservation.number} is not the reservation of this run, but another ledger's"
@@ -248,50 +245,37 @@ class SqliteLedger:
         """UsageFault where the ledger says that it keeps an anchor, and nobody named it or waived it."""
         if state.anchored and not self.anchor and not self.unanchored:
             raise UsageFault(
-                f"--ledger {self.path}: keeps an anchor, and none is named; without it a rollback would not be found\n"
+                f"--ledger {self.store.place}: keeps an anchor, and none is named; without it a rollback would not be "
+                "found\n"
                 f"name it with --anchor FILE or {ANCHOR}; --anchor {NO_ANCHOR} does without it"
             )
 
-    def _make(self) -> None:
-        """An empty file where there is none; where an anchor knows of entries, the file was removed."""
-        if not require_location(self.path):
-            self._require_new()
-            create(self.path)
+    @contextmanager
+    def _reading(self) -> Iterator[Session]:
+        with self._there(), self.store.reading(self.wait) as session:
+            yield session
 
-    def _require_file(self) -> None:
-        if not require_location(self.path):
+    @contextmanager
+    def writing(self) -> Iterator[Session]:
+        """The one transaction that may write, before anything was read."""
+        with self._there(), self.store.writing(self.wait) as session:
+            yield session
+
+    @contextmanager
+    def _there(self) -> Iterator[None]:
+        """Where there is no ledger and an anchor knows of entries, it was removed."""
+        try:
+            yield
+        except NoLedger:
             self._require_new()
-            raise UsageFault(f"--ledger {self.path}: there is no ledger; `dpqr budget init` makes one")
+            raise
 
     def _require_new(self) -> None:
         if self.anchor and (marked := self.anchor.read()):
             raise LedgerError(
-                f"--ledger {self.path}: is gone, and the anchor {self.anchor.path} knows {marked.entries} entries "
-                "of it; restore it, or fix the path"
+                f"--ledger {self.store.place}: is gone, and the anchor {self.anchor.path} knows {marked.entries} "
+                "entries of it; restore it, or fix the name"
             )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    """What a reservation asks for."""
-
-    dataset: str
-    events: Composition
-    unit: PrivacyUnit
-    policy: Policy
-    pricing: Pricing
-
-    def content(self, state: LedgerState) -> dict[str, Any]:
-        """The content of its entry. BudgetRefused: the budget is for another unit, or read under another policy."""
-        terms = state.account(self.dataset).terms
-        require_unit(terms, self.unit)
-        require_policy(terms, self.policy)
-        return {
-            "dataset": self.dataset,
-            "cost": terms.currency.price(self.events, self.pricing),
-            "events": self.events,
-            "pricing": self.pricing if terms.currency is PAIR else None,
-        }
 
 
 def _words(count: int) -> bytes:

@@ -1,0 +1,37 @@
+"""What a reservation asks for, held against the terms of its budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.io.ledger.refusals import require_policy, require_unit
+from dpqr.privacy.budget import Pricing
+from dpqr.privacy.events import Composition
+from dpqr.privacy.pair_currency import PAIR
+from dpqr.privacy.policy import Policy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """The events of one run, and what it was resolved for and under."""
+
+    dataset: str
+    events: Composition
+    unit: PrivacyUnit
+    policy: Policy
+    pricing: Pricing
+
+    def content(self, state: LedgerState) -> dict[str, Any]:
+        """The content of its entry. BudgetRefused: the budget is for another unit, or read under another policy."""
+        terms = state.account(self.dataset).terms
+        require_unit(terms, self.unit)
+        require_policy(terms, self.policy)
+        return {
+            "dataset": self.dataset,
+            "cost": terms.currency.price(self.events, self.pricing),
+            "events": self.events,
+            "pricing": self.pricing if terms.currency is PAIR else None,
+        }

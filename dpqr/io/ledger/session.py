@@ -1,0 +1,160 @@
+"""One transaction at a ledger's three tables, and the place that they lie in, whatever database holds them.
+
+entries: the chain. state: one row, the newest checkpoint and the state whose digest it holds. keys: one random secret
+for each reservation that is not settled, beside the chain and never in it. It marks the table of a run, so that the run
+can be continued on that table only. An export of the record shows no key; after the settlement the key is gone. A check
+beside each key distinguishes a damaged key from another table.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from dpqr.errors import LedgerError, UsageFault
+from dpqr.io.ledger.chain import BEGINNING, ChainSegment, Link, Mark, chain_segment
+
+KEY_BYTES, CHECK_BYTES = 32, 8
+
+
+class NoLedger(UsageFault):
+    """There is no ledger in that place."""
+
+
+class Session(ABC):
+    """One transaction. Nothing that it has changed is kept unless `commit` returns."""
+
+    @abstractmethod
+    def rows(self, statement: str, *values: object) -> list[tuple[Any, ...]]:
+        """Run one statement, with `?` for each value; the rows that it gives."""
+
+    @abstractmethod
+    def is_begun(self) -> bool:
+        """Whether the tables are there; False: the place is still empty. LedgerError: it holds something else."""
+
+    @abstractmethod
+    def commit(self, mark: Mark) -> None:
+        """Make the transaction durable: when this returns, no loss of power undoes it.
+
+        Args:
+            mark: where the chain stands then, by which a commit whose answer was lost is looked up.
+        """
+
+    @abstractmethod
+    def prepare(self) -> None:
+        """Make what a new ledger needs before its first entry."""
+
+    @abstractmethod
+    def require_integrity(self) -> None:
+        """LedgerError where the database finds its own structures damaged."""
+
+    def chain(self, first: int = 0, before: str = BEGINNING) -> ChainSegment:
+        """The entries from `first` on, their chain checked. LedgerError where it is broken."""
+        rows = self.rows("SELECT number, entry, seal FROM entries WHERE number >= ? ORDER BY number", first)
+        return chain_segment([(number, text, seal) for number, text, seal in rows], first, before)
+
+    def stored_seal(self, entries: int) -> object:
+        """The seal that is stored for the chain of so many entries; BEGINNING for none, None where it is missing."""
+        if not entries:
+            return BEGINNING
+        found = self.rows("SELECT seal FROM entries WHERE number = ?", entries - 1)
+        return found[0][0] if found else None
+
+    def append(self, number: int, link: Link) -> None:
+        """Add one entry. A number that is there already is refused by the database."""
+        if number == 0:
+            self.prepare()
+        self.rows("INSERT INTO entries (number, entry, seal) VALUES (?, ?, ?)", number, link.text, link.seal)
+
+    def stored_state(self) -> tuple[int, str] | None:
+        """Number and text of the newest checkpoint; None before the first. LedgerError for anything else."""
+        found = self.rows("SELECT number, text FROM state")
+        if not found:
+            return None
+        if len(found) > 1 or not isinstance(found[0][1], str):
+            raise LedgerError(
+                "the ledger was edited or is damaged: its state is not one text; restore it from a backup"
+            )
+        number, text = found[0]
+        return number, text
+
+    def store_state(self, number: int, text: str) -> None:
+        """Keep the state of a new checkpoint in the place of the older one."""
+        self.rows("DELETE FROM state")
+        self.rows("INSERT INTO state (number, text) VALUES (?, ?)", number, text)
+
+    def store_key(self, reservation: int, key: bytes) -> None:
+        """Keep the key of a new reservation."""
+        self.rows("INSERT INTO keys (reservation, key) VALUES (?, ?)", reservation, key + _check(key))
+
+    def stored_key(self, reservation: int) -> bytes:
+        """LedgerError where there is none."""
+        found = self.rows("SELECT key FROM keys WHERE reservation = ?", reservation)
+        if not found or not _is_sound(found[0][0]):
+            raise LedgerError(
+                f"the key of reservation {reservation} is missing or damaged, so its run cannot be continued"
+            )
+        return bytes(found[0][0][:KEY_BYTES])
+
+    def require_keys(self, reservations: Collection[int]) -> None:
+        """LedgerError unless each of the reservations that wait has its key, and no other key is kept."""
+        found = self.rows("SELECT reservation, key FROM keys")
+        if {number for number, _ in found} != set(reservations) or not all(_is_sound(key) for _, key in found):
+            raise LedgerError(
+                "the ledger was edited or is damaged: its keys are not those of its unsettled reservations"
+            )
+
+    def erase_key(self, reservation: int) -> None:
+        """Remove it."""
+        self.rows("DELETE FROM keys WHERE reservation = ?", reservation)
+
+
+class Store(Protocol):
+    """Where a ledger lies.
+
+    Raises:
+        LedgerError: it is locked for too long, damaged, or its database fails.
+        NoLedger: there is none.
+        UsageFault: it is no place for a ledger.
+    """
+
+    @property
+    def place(self) -> str:
+        """The path or address, as messages and entries name it; no secret is in it."""
+        ...
+
+    def exists(self) -> bool: ...
+
+    def make(self) -> None:
+        """Make an empty ledger where there is none, and bring older tables to the newest version."""
+        ...
+
+    def grant(self, role: str) -> None:
+        """Let a role of the database append what jobs append. UsageFault where a ledger has no roles."""
+        ...
+
+    def reading(self, wait: float) -> AbstractContextManager[Session]:
+        """A transaction that sees one state of the ledger and changes nothing."""
+        ...
+
+    def writing(self, wait: float) -> AbstractContextManager[Session]:
+        """A transaction that holds the only right to write from its first look at the ledger on.
+
+        It is rolled back unless the block calls `commit`. wait: seconds to wait for other jobs.
+        """
+        ...
+
+
+def _check(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()[:CHECK_BYTES]
+
+
+def _is_sound(stored: object) -> bool:
+    return (
+        isinstance(stored, bytes)
+        and len(stored) == KEY_BYTES + CHECK_BYTES
+        and stored[KEY_BYTES:] == _check(stored[:KEY_BYTES])
+    )

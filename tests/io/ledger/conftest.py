@@ -1,0 +1,23 @@
+"""Tests of a module with ENGINES hold for ledgers in a file and in PostgreSQL; those marked `file` for the former."""
+
+import pytest
+from support.ledger_jobs import SERVER
+from support.postgres_server import running
+
+
+def pytest_generate_tests(metafunc):
+    if getattr(metafunc.module, "ENGINES", False) and not metafunc.definition.get_closest_marker("file"):
+        metafunc.parametrize("engine", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def server():
+    with running() as started:
+        yield started
+
+
+@pytest.fixture(autouse=True)
+def engine(request, monkeypatch):
+    if getattr(request, "param", "sqlite") == "postgres":
+        server = request.getfixturevalue("server")
+        monkeypatch.setenv(SERVER, f"postgresql://owner@/postgres?host={server.folder}")

@@ -1,0 +1,30 @@
+from dataclasses import replace
+
+import pytest
+from support.ledger_jobs import UNIT, by, draws, terms
+
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import BudgetRefused
+from dpqr.io.ledger.account_state import AccountState
+from dpqr.io.ledger.asked import Asked
+from dpqr.io.ledger.ledger_state import LedgerState
+from dpqr.privacy.policy import Policy
+
+
+def state(**given):
+    return LedgerState(accounts={"survey": AccountState(terms=terms(**given))})
+
+
+ASKED = Asked(dataset="survey", events=draws("1/2", 2), unit=UNIT, policy=Policy(), pricing=by(None))
+
+
+def test_an_entry_is_priced_in_the_budgets_currency():
+    assert ASKED.content(state())["cost"] == 1
+    assert ASKED.content(state())["pricing"] is None
+    assert ASKED.content(state(delta="1e-6"))["pricing"] == by(None)
+
+
+def test_another_unit_or_policy_is_refused():
+    for other in (replace(ASKED, unit=PrivacyUnit(column="id")), replace(ASKED, policy=Policy(records=7))):
+        with pytest.raises(BudgetRefused):
+            other.content(state())
