@@ -51,12 +51,12 @@ class AboveThreshold:
 
     Privacy:
         Neighbours: those of `unit`, with K rows of a person (else K = 1). Sensitivity: one row moves f_i by s_i at
-        most, so each g_i moves by at most K. Let a = K / threshold_scale and b = K / answer_scale, F_i(z) = Pr[g_i(x) + N_i <
-        T_i + z], G_i = 1 - F_i, and F', G' the same for x'. The law of a path that ends with a pass at k is
-        P(k) = sum over z of Pr[Z = z] F_1(z) .. F_{k-1}(z) G_k(z), that of a path without a pass ends with F_k.
+        most, so each g_i moves by at most K. Let a = K / threshold_scale, b = K / answer_scale,
+        F_i(z) = Pr[g_i(x) + N_i < T_i + z], G_i = 1 - F_i, and F', G' the same for x'. A path that ends with a pass at
+        k has P(k) = sum over z of Pr[Z = z] F_1(z) .. F_{k-1}(z) G_k(z); one without a pass has F_k at its end.
         As g_i moves by at most K, F_i(z) <= F'_i(z + K), and G_i(z) <= exp(2 b) G'_i(z + K), for a pass needs at most
-        2 K more of N_i. And Pr[Z = z] = exp(a) Pr[Z = z + K] (`Geometric`). So P(k) <= exp(a + 2 b) P'(k): the epoch is
-        (a + 2 b)-DP.
+        2 K more of N_i. And Pr[Z = z] = exp(a) Pr[Z = z + K] (`Geometric`). So P(k) <= exp(a + 2 b) P'(k): the epoch
+        is (a + 2 b)-DP.
 
         *One direction.* Say that all g_i(x') >= g_i(x); this is so, in one order of the two or the other, under
         add-remove with coefficients that are not negative, and one `side` for the epoch. Then G_i(z) <= exp(b)
