@@ -97,15 +97,15 @@ class Status:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """One query's answer, by the name of its block and the number of its row there."""
+    """One query's answer, by the name of its block, and what else tells it from the others there."""
 
     query: str
-    row: int
+    detail: str
     answer: Answer
 
     def document(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {"query": self.query, "row": self.row, **asdict(self.answer)}
+        return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +208,7 @@ def ask(request: AskRequest, progress: Progress, noise: NoiseSource | None = Non
         with session.spoilt_by_errors():
             online.open_data(request.source, noise or SystemNoise(), progress)
             found = log_answers(online, asked, document)
-        return tuple(Answered(query=each.name, row=each.row, answer=each.answer) for each in found)
+        return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
 
 
 def status(name: str, payer: LedgerRequest) -> Status:

@@ -14,8 +14,9 @@ from dpqr.app.planning import plan_release, read_documents
 from dpqr.app.reading import Reading
 from dpqr.app.requests import PlanRequest
 from dpqr.app.session import Turn
-from dpqr.construction.online import Answer, Terms, asked_rows
+from dpqr.construction.online import Answer, Terms
 from dpqr.construction.sentences import guarantee
+from dpqr.data.domain import Domain
 from dpqr.errors import InfeasiblePlan, LedgerError, UsageFault
 from dpqr.io.documents.sources import public_documents
 from dpqr.io.tables.limits import Limits
@@ -25,15 +26,18 @@ from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
+from dpqr.workload.naming import row_names
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedRow:
-    """One query of an ask. name: of its block, row: its number there."""
+    """One query of an ask. name: of its block, place: of that in the document, row: its number there. detail: what
+    tells it from the block's other queries, in words."""
 
     name: str
-    row: int
+    detail: str
     place: int
+    row: int
     block: QueryBlock
 
 
@@ -42,7 +46,7 @@ class AnsweredRow:
     """The same with its answer."""
 
     name: str
-    row: int
+    detail: str
     answer: Answer
 
 
@@ -154,19 +158,23 @@ def questions_of(queries: str | dict[str, Any], session: StatedSession) -> tuple
                 f"query {block.name!r}: looks at {block.cells} cells together, and {DENSE_LIMIT} are possible; "
                 "ask about fewer columns"
             )
-    rows = _rows(blocks)
+    rows = rows_of_blocks(blocks, session.plan.problem.domain)
     for each in rows:
         if any(factor.matrix.smallest < 0 for factor in each.block.factors):
             raise UsageFault(f"query {each.name!r}: has a negative coefficient; ask for its positive and negative part")
     return rows, {"queries": public.queries["queries"]}
 
 
-def _rows(blocks: Sequence[QueryBlock]) -> tuple[AskedRow, ...]:
+def rows_of_blocks(blocks: Sequence[QueryBlock], domain: Domain) -> tuple[AskedRow, ...]:
+    """Every query of some blocks by itself."""
     found: list[AskedRow] = []
-    seen = -1
-    for block, place in asked_rows(blocks):
-        seen = 0 if not found or found[-1].place != place else seen + 1
-        found.append(AskedRow(name=blocks[place].name, row=seen, place=place, block=block))
+    for place, block in enumerate(blocks):
+        names = row_names(block)
+        for row in range(block.rows):
+            cells = [domain.attributes[axis].titles()[int(codes[row])] for axis, codes in names.cells.items()]
+            texts = [] if names.detail is None else [names.details[int(names.detail[row])]]
+            detail = ", ".join([*cells, *texts])
+            found.append(AskedRow(name=block.name, detail=detail, place=place, row=row, block=block.row(row)))
     return tuple(found)
 
 

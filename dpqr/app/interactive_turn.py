@@ -221,6 +221,6 @@ def log_answers(online: RestoredSession, asked: Sequence[AskedRow], document: di
         answer = online.ask(each)
         line = {"ask": number, "block": each.place, "row": each.row, "estimate": answer.estimate}
         folder.say(line | {"low": answer.low, "high": answer.high, "free": answer.free})
-        found.append(AnsweredRow(name=each.name, row=each.row, answer=answer))
+        found.append(AnsweredRow(name=each.name, detail=each.detail, answer=answer))
     folder.say(durable=True)
     return found

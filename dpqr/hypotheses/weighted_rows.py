@@ -81,7 +81,7 @@ class WeightedRows:
         """Records, shape = sizes of `axes` in that order; () for the total."""
         sizes = [self.shape[axis] for axis in axes]
         counts = np.bincount(self.places(axes), weights=self.shares, minlength=int(np.prod(sizes)))
-        table: FloatArray = self.total * counts.reshape(sizes)
+        table: FloatArray = (self.total * counts).reshape(sizes).astype(np.float64)
         return table
 
     def answer(self, block: QueryBlock) -> FloatArray:
