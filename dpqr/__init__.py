@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from dpqr.api.domain import Domain, domain_from
     from dpqr.api.evaluate import Evaluation, evaluate
     from dpqr.api.forecast import Forecast, forecast
+    from dpqr.api.interactive import Session, open_session
     from dpqr.api.ledger import Budget, Ledger
     from dpqr.api.pages import write_report
     from dpqr.api.plan import Plan, plan
@@ -68,6 +69,7 @@ __all__ = [
     "Queries",
     "Receipt",
     "Release",
+    "Session",
     "UsageFault",
     "Verification",
     "__version__",
@@ -80,6 +82,7 @@ __all__ = [
     "guide",
     "init",
     "list_strategies",
+    "open_session",
     "plan",
     "predict",
     "queries",
@@ -107,6 +110,7 @@ _PLACES = {
     "Queries": "dpqr.api.queries",
     "Receipt": "dpqr.api.shown",
     "Release": "dpqr.api.release",
+    "Session": "dpqr.api.interactive",
     "Verification": "dpqr.api.verify",
     "check": "dpqr.api.documents",
     "compare": "dpqr.api.verify",
@@ -117,6 +121,7 @@ _PLACES = {
     "guide": "dpqr.api.build",
     "init": "dpqr.api.documents",
     "list_strategies": "dpqr.api.build",
+    "open_session": "dpqr.api.interactive",
     "plan": "dpqr.api.plan",
     "predict": "dpqr.api.predict",
     "queries": "dpqr.api.queries",

@@ -148,6 +148,34 @@ class Flips:
         return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FirstPass:
+    """Place of the first of several numbers h_i with h_i + N_i >= Z; as many as there are if none is.
+
+    Z and N_i are one-sided geometric of the two scales. The sum runs over all Z but for 1e-25 of them.
+    """
+
+    above: tuple[int, ...]
+    threshold_scale: float
+    answer_scale: float
+
+    @property
+    def support(self) -> tuple[int, int]:
+        return 0, len(self.above)
+
+    def log_probabilities(self, values: IntArray, width: float = 1.0) -> FloatArray:
+        rates = 1 / (self.threshold_scale * width), 1 / (self.answer_scale * width)
+        places = np.arange(int(np.ceil(SCALES * self.threshold_scale)) + 1)
+        alive = -np.expm1(-rates[0]) * np.exp(-rates[0] * places)
+        chances = []
+        for number in self.above:
+            passing = np.exp(-rates[1] * np.maximum(places - number, 0))
+            chances.append(float(alive @ passing))
+            alive = alive * -np.expm1(-rates[1] * np.maximum(places - number, 0))
+        found: FloatArray = np.log(np.maximum([*chances, float(alive.sum())], 1e-300))[np.asarray(values)]
+        return found
+
+
 def _mean_of_products(shares: FloatArray) -> float:
     """The integral over t in [0, 1] of the product of 1 - share t."""
     product = np.polynomial.Polynomial([1.0])

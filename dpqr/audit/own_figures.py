@@ -15,6 +15,7 @@ from dpqr.audit.claim import ORDERS, Claim
 from dpqr.audit.law import Law, Laws
 from dpqr.data.arrays import FloatArray
 from dpqr.privacy.events import (
+    AboveThresholdEvent,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
     Draw,
@@ -129,6 +130,9 @@ def epsilon_of(event: Draw) -> float:
             return float(event.sensitivity / event.scale)
         case ExponentialEvent() | PermuteAndFlipEvent() | PureSumEvent():
             return float(event.epsilon)
+        case AboveThresholdEvent():
+            one, two = float(event.sensitivity / event.threshold_scale), float(event.sensitivity / event.answer_scale)
+            return one + two * event.directions
     return inf
 
 
@@ -139,6 +143,9 @@ def rho_of(event: Draw) -> float:
             return float(Fraction(event.squared_sensitivity) / (2 * event.variance))
         case ExponentialEvent():
             return float(event.epsilon**2 / 8)
+        case AboveThresholdEvent() if event.directions == 1:
+            one, two = float(event.sensitivity / event.threshold_scale), float(event.sensitivity / event.answer_scale)
+            return (one + 2 * two) ** 2 / 8
         case RhoSumEvent():
             return float(event.rho)
         case MuSumEvent():

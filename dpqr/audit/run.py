@@ -26,6 +26,7 @@ from dpqr.audit.cases.predictions import predict_cases
 from dpqr.audit.cases.releases import release_cases
 from dpqr.audit.cases.schedules import partition_cases, schedule_cases
 from dpqr.audit.cases.searches import search_cases
+from dpqr.audit.cases.sparse_vector import sparse_vector_cases
 from dpqr.audit.claim import Claim
 from dpqr.errors import GoalMissed, UsageFault
 from dpqr.noise.source import NoiseSource, SystemNoise
@@ -110,7 +111,14 @@ class Audit:
 def known_cases() -> dict[str, Attacked]:
     """Every case by its name, in the order in which they are shown."""
     releases = [*release_cases(), *partition_cases(), *schedule_cases(), *search_cases()]
-    drawn = [*choice_cases(), *answer_cases(), *left_out_cases(), *error_cases(), *filter_cases()]
+    drawn = [
+        *choice_cases(),
+        *answer_cases(),
+        *left_out_cases(),
+        *error_cases(),
+        *filter_cases(),
+        *sparse_vector_cases(),
+    ]
     found: list[Attacked] = [*drawn, *releases, *predict_cases(), *file_cases()]
     return {case.name: case for case in found}
 

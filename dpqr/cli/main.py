@@ -28,6 +28,7 @@ COMMANDS = {
     "reprice": "Price the events of a release again, under the accountants of today.",
     "compare": "Two releases or plans side by side.",
     "predict": "Predict a column by a private learner, or release a private function.",
+    "interactive": "Answer questions one at a time, under one budget.",
     "budget": "Open and read the budgets that datasets have for life.",
     "init": "Write dpqr.toml, a domain file and a queries file to fill in.",
     "check": "Check domain and queries together; no data is opened.",

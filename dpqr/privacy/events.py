@@ -99,6 +99,33 @@ class PermuteAndFlipEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AboveThresholdEvent:
+    """Any number of comparisons with one noisy threshold, up to the first that is passed.
+
+    Threshold and answers have independent noise, Pr[k] proportional to exp(-k / scale), k >= 0. sensitivity: whole
+    steps by which an answer moves between neighbours, at most. directions: 1: between two neighbours no two answers
+    move in opposite directions; 2: they may.
+
+    >>> AboveThresholdEvent(
+    ...     sensitivity=1, threshold_scale=Fraction(4), answer_scale=Fraction(8), directions=1
+    ... ).directions
+    1
+    """
+
+    sensitivity: int
+    threshold_scale: Fraction
+    answer_scale: Fraction
+    directions: int
+
+    def __post_init__(self) -> None:
+        _require(self.sensitivity, int, positive=True, name="the sensitivity of a threshold event")
+        _require(self.threshold_scale, Fraction, positive=True, name="the threshold's scale of a threshold event")
+        _require(self.answer_scale, Fraction, positive=True, name="the answers' scale of a threshold event")
+        if self.directions not in (1, 2):
+            raise BudgetRefused("answers of a threshold event move in 1 direction or in 2; nothing was drawn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PureSumEvent:
     """Any number of adaptively priced draws whose pure epsilons a filter limits to `epsilon` in sum.
 
@@ -148,6 +175,7 @@ Draw = (
     | RoundedGaussianEvent
     | ExponentialEvent
     | PermuteAndFlipEvent
+    | AboveThresholdEvent
     | PureSumEvent
     | RhoSumEvent
     | MuSumEvent

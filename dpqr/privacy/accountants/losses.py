@@ -13,6 +13,7 @@ from functools import singledispatch
 from dpqr.errors import BudgetRefused
 from dpqr.privacy.conversions import squared_mu_of_pure, squared_mu_of_ranged
 from dpqr.privacy.events import (
+    AboveThresholdEvent,
     Composition,
     DiscreteGaussianEvent,
     DiscreteLaplaceEvent,
@@ -69,6 +70,13 @@ def _exponential_epsilon(event: ExponentialEvent) -> Fraction:
 def _permute_and_flip_epsilon(event: PermuteAndFlipEvent) -> Fraction:
     """McKenna and Sheldon 2020, "Permute-and-flip"."""
     return Fraction(event.epsilon)
+
+
+@pure_epsilon.register
+def _above_threshold_epsilon(event: AboveThresholdEvent) -> Fraction:
+    """The threshold's share once, and the passing answer's as often as answers may move against each other
+    (`AboveThreshold`)."""
+    return event.sensitivity * (1 / event.threshold_scale + event.directions / event.answer_scale)
 
 
 @pure_epsilon.register
@@ -134,6 +142,15 @@ def _permute_and_flip_rho(event: PermuteAndFlipEvent) -> Fraction:
 
 
 @concentrated_rho.register
+def _above_threshold_rho(event: AboveThresholdEvent) -> Fraction:
+    """Where all answers move in one direction, bounded range as for the exponential mechanism (`_threshold_range`);
+    elsewhere the loss is that of any eps-DP draw."""
+    if event.directions > 1:
+        return _of_pure(_above_threshold_epsilon(event))
+    return _threshold_range(event) ** 2 / 8
+
+
+@concentrated_rho.register
 def _pure_sum_rho(event: PureSumEvent) -> Fraction:
     """However the run divides it, it is one eps-DP draw."""
     return _of_pure(_pure_sum_epsilon(event))
@@ -193,6 +210,13 @@ def _permute_and_flip_mu(event: PermuteAndFlipEvent) -> Fraction:
 
 
 @squared_mu.register
+def _above_threshold_mu(event: AboveThresholdEvent) -> Fraction:
+    if event.directions > 1:
+        return squared_mu_of_pure(_above_threshold_epsilon(event))
+    return squared_mu_of_ranged(_threshold_range(event))
+
+
+@squared_mu.register
 def _pure_sum_mu(event: PureSumEvent) -> Fraction:
     """However the run divides it, it is one eps-DP draw."""
     return squared_mu_of_pure(_pure_sum_epsilon(event))
@@ -244,6 +268,11 @@ def pure_losses(events: Composition) -> Losses | None:
     losses = tuple((pure_epsilon(event), count) for event, count in events)
     known = tuple((epsilon, count) for epsilon, count in losses if epsilon is not None)
     return known if len(known) == len(losses) else None
+
+
+def _threshold_range(event: AboveThresholdEvent) -> Fraction:
+    """Length of the interval of losses, where all answers move in one direction (`AboveThreshold`)."""
+    return event.sensitivity * (1 / event.threshold_scale + 2 / event.answer_scale)
 
 
 def _of_pure(epsilon: Fraction) -> Fraction:

@@ -1,0 +1,190 @@
+"""Sessions of questions that come one at a time, from Python; the command line makes its requests here too."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Unpack
+
+from dpqr.api.checks import Figure, Path, text, whole
+from dpqr.api.options import PlanOptions, document, ledger_paths, limits, payer, plan_request, reason, table_source
+from dpqr.api.release import Made, Release
+from dpqr.api.requests import Unwatched
+from dpqr.api.withheld import withheld
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from dpqr.api.ledger import Ledger
+    from dpqr.api.queries import Document
+    from dpqr.app.interactive import OpenRequest, Status
+    from dpqr.app.requests import LedgerRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A session of questions, by its name beside the ledger that pays for it.
+
+    table: given where it is in memory; a file is known from the opening.
+
+    >>> Session(name="survey-desk", ledger="budgets.sqlite")
+    Session(name='survey-desk', ledger='budgets.sqlite', anchor=None)
+    """
+
+    name: str
+    ledger: str | None = None
+    anchor: str | None = None
+    table: object = field(default=None, repr=False)
+
+    def ask(self, where: str | None = None, *, queries: Document | None = None) -> pd.DataFrame:
+        """Answer questions, one after the other.
+
+        Args:
+            where: a predicate, whose records are counted. queries: a queries document; one of the two.
+
+        Returns:
+            One row a query: `query`, `detail`, `estimate`, `low`, `high` (an interval, missing where the session looks
+            no further), `free`.
+
+        Raises:
+            DpqrError: of the class whose `exit_code` the command would end with.
+
+        Privacy:
+            Within what was paid when the session was opened.
+        """
+        import pandas as pd
+
+        from dpqr.app.interactive import AskRequest, ask
+
+        source = None if self.table is None else table_source(self.table, {})
+        asked = questions(where, queries)
+        request = AskRequest(name=self.name, payer=self.payer, queries=asked, source=source)
+        found = withheld(lambda: ask(request, Unwatched()))
+        return pd.DataFrame([each.document() for each in found])
+
+    def status(self) -> Status:
+        """How it stands: questions, surprises that are left to pay for, the reach of a free answer."""
+        from dpqr.app.interactive import status
+
+        return withheld(lambda: status(self.name, self.payer))
+
+    def close(self, out: Path | None = None) -> Release | None:
+        """End it: its answers as a release, written into the new directory `out` if one is named.
+
+        Returns:
+            None where nothing was answered.
+        """
+        from dpqr.app.interactive import close
+        from dpqr.app.requests import OutputRequest
+
+        output = OutputRequest(directory=None if out is None else os.fspath(out))
+        finished = withheld(lambda: close(self.name, self.payer, output))
+        return None if finished is None else Release(Made(finished))
+
+    @property
+    def payer(self) -> LedgerRequest:
+        """The ledger that pays; the session knows whose budget it is."""
+        from dpqr.app.requests import LedgerRequest
+
+        return LedgerRequest(dataset="", ledger=self.ledger, anchor=self.anchor)
+
+
+def questions(where: str | None, queries: object) -> str | dict[str, Any]:
+    """The document of one ask. UsageFault unless one of the two is given."""
+    if (where is None) == (queries is None):
+        raise UsageFault("ask: give --where PREDICATE or --queries FILE, and not both")
+    if where is not None:
+        return {"queries": [{"where": text("where", where)}]}
+    return document("queries", queries)
+
+
+def open_session(
+    table: object,
+    *,
+    name: str,
+    eps: Figure,
+    domain: Document | None = None,
+    dataset: str,
+    ledger: Path | Ledger | None = None,
+    anchor: Path | None = None,
+    expect: Document | None = None,
+    surprises: int | None = None,
+    questions: int = 1000,
+    **options: Unpack[PlanOptions],
+) -> Session:
+    """Pay for a session of questions, and measure what it starts from.
+
+    Args:
+        table: the private table, as of `dpqr.release`.
+        name: of the session. expect: a queries document that is measured first, with half of the budget; None: the
+            columns by themselves, with a tenth. surprises: paid for; None: a twentieth of `questions`, which are
+            expected. options: of `dpqr interactive open`, by their names with _ for -.
+
+    Raises:
+        DpqrError: of the class whose `exit_code` the command would end with.
+
+    Privacy:
+        (eps, delta) for all that the session ever answers; paid in full before a row is looked at.
+    """
+    from dpqr.app.interactive import open_session as opened
+
+    request = open_request(
+        table,
+        name=name,
+        eps=eps,
+        domain=domain,
+        dataset=dataset,
+        ledger=ledger,
+        anchor=anchor,
+        expect=expect,
+        surprises=surprises,
+        questions=questions,
+        options=dict(options),
+    )
+    withheld(lambda: opened(request, Unwatched()))
+    paths = ledger_paths(ledger, anchor)
+    return Session(
+        name=name, ledger=paths[0], anchor=paths[1], table=table if request.source.frame is not None else None
+    )
+
+
+def open_request(
+    table: object,
+    *,
+    name: str,
+    eps: Figure | None,
+    domain: object,
+    dataset: str | None,
+    ledger: Path | Ledger | None,
+    anchor: Path | None,
+    expect: object,
+    surprises: int | None,
+    questions: int,
+    options: dict[str, Any],
+) -> OpenRequest:
+    """What both doors ask of the use case. UsageFault: no epsilon, no dataset, or a value that no option may have."""
+    from dpqr.app.interactive import OpenRequest
+
+    if eps is None:
+        raise UsageFault("open: state the epsilon of the whole session: add --eps E")
+    paid = payer(dataset, ledger, anchor)
+    if paid is None:
+        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
+    planned = plan_request({"queries": []} if expect is None else expect, eps, domain, options)
+    return OpenRequest(
+        name=name,
+        source=table_source(table, options),
+        plan=planned if expect is not None else _unexpecting(planned),
+        payer=paid,
+        limits=limits(options),
+        reason=reason(options),
+        surprises=None if surprises is None else whole("surprises", surprises),
+        questions=whole("questions", questions),
+    )
+
+
+def _unexpecting(planned: Any) -> Any:
+    from dataclasses import replace
+
+    return replace(planned, queries="")

@@ -1,0 +1,122 @@
+"""Comparisons with a noisy threshold, on neighbours between which the early answers rise and the last ones do not.
+
+What a run shows is at which question each epoch ended. An epoch after another asks the same questions again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from dpqr.audit.case import Case, Shown, records
+from dpqr.audit.cases.answers import UNITS
+from dpqr.audit.claim import Claim
+from dpqr.audit.law import FirstPass, Laws
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import Neighbours, PrivacyUnit
+from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, open_watch, passes
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.accountants.filters import SumFilter, require_pure
+from dpqr.privacy.accountants.losses import concentrated_rho
+from dpqr.privacy.budget import Price
+from dpqr.privacy.events import Composition
+from dpqr.privacy.sealed import Private
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+
+PERSON = PrivacyUnit(column="person", rows=3)
+DELTA = Fraction(1, 10)
+"""Where a price in rho is converted; see `choices.DELTA`."""
+EARLY = 7
+"""Questions about the cell that gains a record. The more there are, the better their silence shows the threshold."""
+LAST = (0, 3)
+"""Margins of the last questions, in rows of a person: few thresholds are as low as the second of them asks."""
+PRICES = {"pure": Price(epsilon=Fraction(1, 2)), "rho": Price(rho=Fraction(1, 2))}
+EPOCHS = {"pure": 1, "rho": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Epochs:
+    """So many epochs, each of them up to its first pass, or through all questions.
+
+    delta: 0: claims the sum of pure epsilons; else the sum of rhos and its conversion.
+    """
+
+    epoch: AboveThreshold
+    questions: tuple[Question, ...]
+    times: int
+    delta: Fraction
+
+    @property
+    def events(self) -> Composition:
+        return ((self.epoch.event, self.times),)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim.concentrated(self.events, self.delta) if self.delta else Claim.pure(self.events)
+
+    def run(self, database: Private[Counts], noise: NoiseSource) -> Shown:
+        guard = self.guard()
+        return (), tuple(self.ended(database, guard, noise) for _ in range(self.times)), ()
+
+    def ended(self, database: Private[Counts], guard: PrivacyFilter, noise: NoiseSource) -> int:
+        """Place of the question that ends one epoch."""
+        watch = open_watch(self.epoch, guard, noise)
+        answers = (passes(database, watch, question, noise) for question in self.questions)
+        return next((place for place, passed in enumerate(answers) if passed), len(self.questions))
+
+    def guard(self) -> SumFilter:
+        """Admits these epochs once."""
+        cost = concentrated_rho if self.delta else require_pure
+        return SumFilter(limit=self.times * cost(self.epoch.event), cost=cost, unit="rho" if self.delta else "epsilon")
+
+
+def sparse_vector_cases() -> Iterator[Case]:
+    """Both relations, persons, either side, and epochs priced together in rho."""
+    for relation, unit in UNITS.items():
+        for kind in PRICES:
+            yield epoch_case(f"{kind}-{relation}", unit, kind)
+    yield epoch_case("pure-person", PERSON, "pure")
+    yield epoch_case("below-add-remove", UNITS["add-remove"], "pure", side=-1)
+
+
+def epoch_case(name: str, unit: PrivacyUnit, kind: str, side: int = 1) -> Case:
+    """Early questions about a cell that gains a unit's rows; the last ones about a cell that loses them, or stays."""
+    epoch = AboveThreshold.at(PRICES[kind], unit, side=1 if side > 0 else -1)
+    early, last = _cell(0), _cell(1)
+    expected = 0 if side > 0 else unit.rows
+    questions = (
+        *(Question(block=early, expected=expected, margin=0) for _ in range(EARLY)),
+        *(Question(block=last, expected=0, margin=margin * unit.rows) for margin in LAST),
+    )
+    replaced = unit.neighbours is Neighbours.REPLACE
+    pair = records((2,), {(1,): unit.rows} if replaced else {}), records((2,), {(0,): unit.rows})
+    trial = Epochs(epoch=epoch, questions=questions, times=EPOCHS[kind], delta=DELTA if kind == "rho" else Fraction(0))
+    return Case(
+        name=f"sparse-vector-{name}",
+        what="questions compared with a noisy threshold, up to the first surprise",
+        pair=pair,
+        trial=trial,
+        laws=(_laws(trial, pair[0]), _laws(trial, pair[1])),
+    )
+
+
+def _laws(trial: Epochs, database: Counts) -> Laws:
+    """Of the places where the epochs end, at the scales of their event."""
+    event, cells = trial.epoch.event, database.marginal((0,))
+    answers = (*(int(cells[0]) for _ in range(EARLY)), *(int(cells[1]) for _ in LAST))
+    above = tuple(
+        trial.epoch.side * (answer - asked.expected) - asked.margin
+        for answer, asked in zip(answers, trial.questions, strict=True)
+    )
+    law = FirstPass(above=above, threshold_scale=float(event.threshold_scale), answer_scale=float(event.answer_scale))
+    return (law,) * trial.times
+
+
+def _cell(place: int) -> QueryBlock:
+    row = np.eye(2, dtype=np.int64)[[place]]
+    return QueryBlock(name=f"cell {place}", factors=(Factor(axes=(0,), sizes=(2,), matrix=Dense(row)),))

@@ -1,0 +1,169 @@
+"""`dpqr interactive`: questions one at a time, under one budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from dpqr.cli import groups, options
+from dpqr.cli.completion import DOCUMENTS, TABLES
+from dpqr.cli.streams import product, product_json, require_output, say
+
+if TYPE_CHECKING:
+    from dpqr.app.interactive import Status
+
+STATED = ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
+"""Options of `open` that are no options of a plan."""
+_json = click.option("--json", "as_json", is_flag=True, help="JSON on stdout.")
+_files = (
+    click.option("--ledger", metavar="FILE", help="The ledger. [DPQR_LEDGER, else this user's own]"),
+    click.option("--anchor", metavar="FILE", help="What finds rollbacks of the ledger. [DPQR_ANCHOR]"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What the session is opened for."""
+
+    domain: str | None
+    expect: str | None
+    surprises: int | None
+    questions: int
+    accountant: str | None
+    seed: int
+
+
+def expected(command: Any) -> Any:
+    """--domain, --expect, --surprises, --questions, --accountant and --seed, as `asked`."""
+    option, count = options.under("Questions"), options.Whole(min=1)
+    file = {"metavar": "FILE", "callback": options.named, "shell_complete": DOCUMENTS}
+    return options.added(
+        options.gathered(Expected, "asked")(command),
+        option("--domain", help="Domain file; its columns are those that may be asked about.", **file),
+        option("--expect", help="Queries that are expected: measured first, with half of the budget.", **file),
+        option("--surprises", metavar="N", type=count, help="Paid for. [default: a twentieth of --questions]"),
+        option("--questions", metavar="N", type=count, default=1000, show_default=True, help="How many are expected."),
+        option("--accountant", metavar="NAME", help="basic, zcdp or gdp. [default: gdp with a delta, else basic]"),
+        option("--seed", metavar="N", type=options.Whole(min=0), default=0, help="Public seed of the listed rows."),
+    )
+
+
+@click.group("interactive")
+def command() -> None:
+    """Answer questions one at a time, under one budget.
+
+    \b
+    dpqr interactive open desk data.csv --domain domain.json --eps 1 --delta 1e-9 --dataset survey
+    dpqr interactive ask desk --where "age >= 70 and sex = 'female'"
+    dpqr interactive ask desk --queries more.json
+    dpqr interactive status desk
+    dpqr interactive close desk --out release/
+    """
+
+
+@command.command("open", cls=options.Sectioned)
+@click.argument("name")
+@click.argument("data", nargs=-1, required=True, callback=options.named, shell_complete=TABLES)
+@expected
+@groups.guarantee
+@groups.table
+@groups.payer
+@groups.asker
+@groups.display
+def open_command(
+    name: str,
+    data: tuple[str, ...],
+    *,
+    asked: Expected,
+    eps: str | None,
+    guarantee: groups.Guarantee,
+    table: groups.Table,
+    payer: groups.Payer,
+    asker: groups.Asker,
+    display: groups.Display,
+) -> None:
+    """Pay for the session NAME over the private table DATA, and measure what its questions start from."""
+    from dpqr.api.interactive import open_request
+    from dpqr.app.interactive import open_session
+    from dpqr.cli.progress import progress
+
+    require_output()
+    given = groups.keywords(asked, guarantee, table, payer, asker)
+    stated = {
+        key: given.pop(key) for key in ("domain", "expect", "surprises", "questions", "dataset", "ledger", "anchor")
+    }
+    request = open_request(data, name=name, eps=eps, **stated, options=given)
+    with progress(display.progress, color=not display.no_color) as observer:
+        found = open_session(request, observer)
+    _show(found, as_json=display.as_json)
+
+
+@command.command("ask")
+@click.argument("name")
+@click.option("--where", metavar="PREDICATE", help="Count the records that fulfil it.")
+@click.option("--queries", metavar="FILE", callback=options.named, shell_complete=DOCUMENTS, help="Queries file.")
+@_files[0]
+@_files[1]
+@_json
+def ask_command(
+    name: str, *, where: str | None, queries: str | None, ledger: str | None, anchor: str | None, as_json: bool
+) -> None:
+    """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
+    from dpqr.api.interactive import Session, questions
+    from dpqr.api.requests import Unwatched
+    from dpqr.app.interactive import AskRequest, ask
+    from dpqr.report.interactive_view import answer_lines
+
+    require_output()
+    held = Session(name=name, ledger=ledger, anchor=anchor)
+    found = ask(AskRequest(name=name, payer=held.payer, queries=questions(where, queries)), Unwatched())
+    if as_json:
+        product_json([each.document() for each in found])
+    else:
+        product("\n".join(answer_lines(found)))
+    if any(each.answer.low is None or each.answer.high is None for each in found):
+        say("note: the surprises are spent: answers without an interval were not compared with the table")
+
+
+@command.command("status")
+@click.argument("name")
+@_files[0]
+@_files[1]
+@_json
+def status_command(name: str, *, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """Say how the session NAME stands; the table is not opened."""
+    from dpqr.api.interactive import Session
+
+    require_output()
+    _show(Session(name=name, ledger=ledger, anchor=anchor).status(), as_json=as_json)
+
+
+@command.command("close")
+@click.argument("name")
+@click.option("--out", metavar="DIR", help="Write the answers as a release into this new directory.")
+@_files[0]
+@_files[1]
+@_json
+def close_command(name: str, *, out: str | None, ledger: str | None, anchor: str | None, as_json: bool) -> None:
+    """End the session NAME: its answers become a release, and what was not drawn goes back to the budget."""
+    from dpqr.api.interactive import Session
+
+    require_output()
+    finished = Session(name=name, ledger=ledger, anchor=anchor).close(out)
+    if finished is None:
+        say(f"session {name!r} is closed; it had answered nothing")
+    elif as_json:
+        product_json(finished.record)
+    else:
+        product(str(finished.receipt).rstrip("\n"))
+
+
+def _show(found: Status, *, as_json: bool) -> None:
+    from dpqr.report.interactive_view import status_lines
+
+    if as_json:
+        product_json(found.document())
+    else:
+        product("\n".join(status_lines(found)))

@@ -1,0 +1,281 @@
+"""Questions that come one at a time: private multiplicative weights over any update rule (Hardt and Rothblum 2010).
+
+    D <- U(null)
+    for each question f, as it comes:
+        if |f(x) - f(D)| is found below a noisy threshold: answer f(D), free      `passes`, paid when it was opened
+        else: v <- f(x) + noise; answer v; D <- U(D, f, v)                        a surprise, charged
+
+A surprise of a conjunction measures the whole table of its parts, which costs no more: a record is in one of its cells.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+import numpy as np
+
+from dpqr.construction.journal import Journal, Unkept
+from dpqr.data.arrays import IntArray
+from dpqr.data.histogram import Counts
+from dpqr.data.unit import PrivacyUnit
+from dpqr.hypotheses.hypothesis import Hypothesis
+from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, Side, Watch, open_watch, passes
+from dpqr.noise.geometric import Geometric
+from dpqr.noise.law import NoiseLaw
+from dpqr.noise.source import NoiseSource
+from dpqr.privacy.accountant import PrivacyFilter
+from dpqr.privacy.budget import Price
+from dpqr.privacy.events import Composition, PrivacyEvent
+from dpqr.privacy.gate import measure
+from dpqr.privacy.sealed import Private
+from dpqr.strategies.checks import Check
+from dpqr.strategies.problem import Problem
+from dpqr.strategies.updates.interface import UpdateRule
+from dpqr.workload.block import Factor, QueryBlock
+from dpqr.workload.matrix import Dense
+from dpqr.workload.workload import Measurement, rounded
+
+SIDES: tuple[Side, Side] = (1, -1)
+BETA = 0.05
+"""Probability with which an interval may miss the true answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tuning:
+    """Set by `python tests/benchmarks/online.py --half tune`; figures: tests/benchmarks/RESULTS.md."""
+
+    thresholds: Fraction = Fraction(3, 4)  # share of the price of all surprises that pays for thresholds
+    false_alarms: float = 0.1  # surprises without cause that are expected, as a part of all that are paid for
+
+
+TUNING = Tuning()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a session of questions pays for. Public, fixed when it is opened.
+
+    surprises: how many are paid for. threshold, answer: the price of one epoch and of one noisy answer. margin: how far
+    an answer may be from the expected one, in the largest change that one row makes to it, without being a surprise.
+    """
+
+    unit: PrivacyUnit
+    check: Check
+    surprises: int
+    threshold: Price
+    answer: Price
+    margin: int
+
+    @classmethod
+    def within(cls, whole: Price, unit: PrivacyUnit, check: Check, *, surprises: int, questions: int) -> Terms:
+        """Return the terms that cost `whole`: an epoch for each side, and another one after each surprise but the last.
+
+        questions: how many are expected. The margin is the one that so many answers without error pass
+        `Tuning.false_alarms` times in expectation, for each surprise that is paid for: Pr[N >= T + Z] is
+        exp(-T / s) E exp(-Z / s), s the scale of the answers' noise.
+        """
+        threshold = whole.times(TUNING.thresholds / (surprises + 1))
+        answer = whole.times((1 - TUNING.thresholds) / surprises)
+        epoch = AboveThreshold.at(threshold, unit, 1)
+        rates = 1 / float(epoch.threshold_scale), 1 / float(epoch.answer_scale)
+        mean = -math.expm1(-rates[0]) / -math.expm1(-rates[0] - rates[1])
+        alarms = 2 * mean * questions / (TUNING.false_alarms * surprises)
+        margin = math.ceil(max(0.0, math.log(max(alarms, 1.0))) / rates[1])
+        return cls(unit=unit, check=check, surprises=surprises, threshold=threshold, answer=answer, margin=margin)
+
+    @property
+    def epochs(self) -> int:
+        """How many are paid for."""
+        return self.surprises + 1
+
+    def epoch(self, side: Side) -> AboveThreshold:
+        return AboveThreshold.at(self.threshold, self.unit, side)
+
+    def slack(self, beta: float) -> int:
+        """Return how far beyond the margin a free answer may be off, in the same unit: no threshold of one epoch is
+        higher, but with probability `beta`, whatever is asked."""
+        return Geometric(self.epoch(1).threshold_scale).tail(beta)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One question's answer, in records (or the summed column's unit).
+
+    free: nothing was paid for it. low, high: its interval, which holds the true answer with the session's probability;
+    None: the session looks no further on that side.
+    """
+
+    estimate: float
+    low: float | None
+    high: float | None
+    free: bool
+
+
+class Keeper(Protocol):
+    """Where the thresholds of a session lie between its questions."""
+
+    def keep(self, watches: dict[Side, Watch]) -> None:
+        """These are all that still admit comparisons. Durable on return."""
+        ...
+
+    def passed(self, watches: dict[Side, Watch]) -> None:
+        """The question that is being answered is a surprise, and these are left. Durable on return."""
+        ...
+
+
+class Nowhere:
+    """A session of one process, which ends with it."""
+
+    def keep(self, watches: dict[Side, Watch]) -> None:
+        """Nothing is written."""
+
+    def passed(self, watches: dict[Side, Watch]) -> None:
+        """Nothing is written."""
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Online:
+    """A session of questions to one sealed table.
+
+    epochs, surprises: how many were paid so far. watches: thresholds that still admit comparisons, by side.
+    beta: probability with which an interval may fail.
+
+    Privacy:
+        All that is drawn is charged to `accountant` before, as `AboveThreshold` and the answers' mechanism prove:
+        thresholds are redrawn after each surprise, answers of a surprise have fresh noise. What is shown is a function
+        of the outcomes of comparisons, of noisy answers and of public values. How many questions were free, and that
+        no surprise is left to pay for, follow from those.
+    """
+
+    terms: Terms
+    problem: Problem
+    rule: UpdateRule[Any]
+    hypothesis: Hypothesis
+    data: Private[Counts]
+    accountant: PrivacyFilter
+    noise: NoiseSource
+    journal: Journal = field(default_factory=Unkept)
+    keeper: Keeper = field(default_factory=Nowhere)
+    history: list[Measurement] = field(default_factory=list)
+    watches: dict[Side, Watch] = field(default_factory=dict)
+    epochs: int = 0
+    surprises: int = 0
+    beta: float = BETA
+
+    @property
+    def checked(self) -> bool:
+        """Whether answers are still compared with the table."""
+        return self.surprises < self.terms.surprises and bool(self.watches)
+
+    def open_watches(self) -> None:
+        """Pay for a threshold on every side that has none, as far as the session has paid for them."""
+        for side in SIDES:
+            if side not in self.watches and self._affords_epoch():
+                self._open(side)
+
+    def ask(self, block: QueryBlock) -> Answer:
+        """Answer one query.
+
+        Args:
+            block: of one row, whose coefficients are not negative.
+
+        Raises:
+            UsageFault: it is no such query.
+        """
+        asked = self._question(block)
+        for side in SIDES:
+            watch = self.watches.get(side)
+            if watch and self.surprises < self.terms.surprises and passes(self.data, watch, asked, self.noise):
+                return self._surprised(side, block)
+        return self._free(asked)
+
+    def _question(self, block: QueryBlock) -> Question:
+        expected = int(rounded(self.hypothesis.answer(block), 2**61)[0])
+        return Question(block=block, expected=expected, margin=self.terms.margin)
+
+    def _free(self, asked: Question) -> Answer:
+        scale = float(asked.block.scale)
+        reach = asked.step(self.terms.unit) * (self.terms.margin + self.terms.slack(self.beta / 2))
+        live = self.watches if self.checked else {}
+        low, high = max(asked.expected - reach, 0), asked.expected + reach
+        return Answer(
+            estimate=scale * asked.expected,
+            low=scale * low if -1 in live else None,
+            high=scale * high if 1 in live else None,
+            free=True,
+        )
+
+    def _surprised(self, side: Side, block: QueryBlock) -> Answer:
+        """The epoch has ended; a noisy answer and a new threshold are paid."""
+        del self.watches[side]
+        self.keeper.passed(self.watches)
+        self.surprises += 1
+        found = self._measured(side, table_of_parts(block))
+        self.history.append(found)
+        self.hypothesis = self.rule.update(self.problem, self.hypothesis, self.history) or self.hypothesis
+        if self.surprises < self.terms.surprises and self._affords_epoch():
+            self._open(side)
+        value, scale = int(found.values[0][0]), float(block.scale)
+        room = found.law.tail(self.beta)
+        return Answer(estimate=scale * value, low=scale * max(value - room, 0), high=scale * (value + room), free=False)
+
+    def _measured(self, side: Side, block: QueryBlock) -> Measurement:
+        mechanism = self.terms.check.mechanism((block,), self.terms.unit, self.terms.answer)
+        self.journal.begin(mechanism.event, (block,))
+        found = measure(self.data, mechanism, accountant=self.accountant, noise=self.noise).value
+        self.journal.record([[side], *(values.tolist() for values in found.values)])
+        return found
+
+    def _open(self, side: Side) -> None:
+        epoch = self.terms.epoch(side)
+        self.journal.begin(epoch.event, ())
+        self.epochs += 1
+        self.watches[side] = open_watch(epoch, self.accountant, self.noise)
+        self.keeper.keep(self.watches)
+        self.journal.record(side)
+
+    def _affords_epoch(self) -> bool:
+        return self.epochs < self.terms.epochs
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The noise of a surprise's answer to a count."""
+        return self.terms.check.law((QueryBlock(name="records"),), self.terms.unit, self.terms.answer)
+
+
+def planned_events(terms: Terms) -> Composition:
+    """All that a session is charged at most, for counts."""
+    answer: PrivacyEvent = terms.check.event((QueryBlock(name="records"),), terms.unit, terms.answer)
+    return ((terms.epoch(1).event, terms.epochs), (answer, terms.surprises))
+
+
+def table_of_parts(block: QueryBlock) -> QueryBlock:
+    """The counts of all combinations of a conjunction's parts and their opposites, the conjunction itself first.
+
+    One record lies in one of these cells, so the table is as sensitive as any of its counts. A query whose coefficients
+    are not all 0 or 1, or that one record may leave and enter another cell of, is measured by itself.
+    """
+    rows = [np.asarray(factor.matrix.row(0)) for factor in block.factors]
+    if not rows or any(not np.isin(row, (0, 1)).all() for row in rows):
+        return block
+    factors = tuple(
+        replace(factor, matrix=Dense(_with_opposite(row))) for factor, row in zip(block.factors, rows, strict=True)
+    )
+    return replace(block, factors=tuple(_unlabelled(factor) for factor in factors))
+
+
+def _with_opposite(row: IntArray) -> IntArray:
+    return np.stack([row, 1 - row])
+
+
+def _unlabelled(factor: Factor) -> Factor:
+    return replace(factor, labels=())
+
+
+def asked_rows(blocks: Sequence[QueryBlock]) -> list[tuple[QueryBlock, int]]:
+    """Every query of some blocks, with the place of its block."""
+    return [(block.row(row), place) for place, block in enumerate(blocks) for row in range(block.rows)]

@@ -1,0 +1,33 @@
+"""A session of questions as text: its answers, and how it stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from dpqr.report.wording import counted
+
+
+def answer_lines(found: Iterable[Any]) -> Iterator[str]:
+    """One line a query: what was asked, the estimate, its interval, and whether it was free."""
+    for each in found:
+        answer = each.answer
+        low, high = ("?" if end is None else f"{end:,.0f}" for end in (answer.low, answer.high))
+        paid = "free" if answer.free else "paid"
+        detail = f" {each.detail}" if each.detail else ""
+        yield f"{each.query}{detail}: {answer.estimate:,.0f}  [{low}, {high}]  {paid}"
+
+
+def status_lines(found: Any) -> Iterator[str]:
+    """What was paid, what was asked, and what is left."""
+    left = found.paid_surprises - found.surprises
+    yield f"Session    {found.name}, paid from the budget of {found.dataset!r}"
+    yield f"Guarantee  {found.guarantee}"
+    yield f"Asked      {counted(found.questions, 'question')}, {found.free:,} of them free"
+    yield f"Surprises  {found.surprises:,} of {found.paid_surprises:,} are spent, {left:,} left"
+    yield (
+        f"Free       an answer is free where it is found within {found.margin:,} records, and lies within "
+        f"{found.reach:,} with probability 0.95"
+    )
+    if not found.checked:
+        yield "Note       the surprises are spent: further answers are not compared with the table"
