@@ -77,15 +77,17 @@ def _flat(table: FloatArray) -> AnyArray:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """share, least_gain: set on four made-up tables of neither half; figures on the reporting half: `python
-    tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows". The others are limits of time.
+    """share, least_share, least_gain, least_block: set on made-up tables, the setting half among them; figures on the
+    reporting half: `python tests/benchmarks/rows.py`, tests/benchmarks/RESULTS.md, "Synthetic rows". The others are
+    limits of time.
     """
 
     share: float = 0.5  # part of the records that the table of largest error needs moved, which a sweep may move
-    least_gain: float = 0.05  # part of the distance that a sweep must remove for another one to follow
-    sweeps: int = 12  # at most
+    least_share: float = 0.05  # sweeps end below it
+    least_gain: float = 0.05  # the share is halved after a sweep that removes a smaller part of the distance
+    sweeps: int = 24  # at most
     blocks: int = 32  # batches that records are moved in, at most
-    least_block: int = 256  # records of such a batch, at least
+    least_block: int = 64  # records of such a batch, at least
     work: int = (
         10**9
     )  # cells that a sweep may visit, less than a second's work: beyond, each sweep visits other records
@@ -103,7 +105,8 @@ class RowFit:
 
     For each record of a batch, the gain of every other value of the attribute is summed over all tables; then the
     records of largest gain move. A gap within the sampling error of a count (its root) has less weight than a wide one.
-    Sweeps over all attributes end when one brings little.
+    Records of one batch move at once, so that many of them may fill the same gap: a sweep over all attributes that
+    brings nothing is undone, and fewer records move in the next.
 
     Why: rows that are drawn have sampling error. A tree that holds few of the measured marginals makes rows that are
     far from the answers, and one that holds more takes many times as long to fit. Row weights by iterative proportional
@@ -141,17 +144,21 @@ class RowFit:
         if not visited:
             return 0
         gaps = {axes: table - self._counted(codes, axes) for axes, table in self.wanted.items()}
-        drawn, distance = codes.astype(np.min_scalar_type(max(self.shape))), _distance(gaps)
+        drawn, distance, share = codes.astype(np.min_scalar_type(max(self.shape))), _distance(gaps), TUNING.share
         for sweep in range(TUNING.sweeps):
             start = sweep * visited % len(codes)
             part = codes[start : start + visited]
-            kept = part.copy(order="F")
+            kept, known = part.copy(order="F"), dict(gaps)
             for axis in sorted({axis for axes in gaps for axis in axes}):
-                self._sweep(part, axis, gaps)
-            before, distance = distance, _distance(gaps)
-            if distance >= before:
-                part[:] = kept
-            if distance > (1.0 - TUNING.least_gain) * before:
+                self._sweep(part, axis, gaps, share)
+            found = _distance(gaps)
+            if found > (1.0 - TUNING.least_gain) * distance:
+                share /= 2.0
+            if found < distance:
+                distance = found
+            else:
+                part[:], gaps = kept, known
+            if share < TUNING.least_share:
                 break
         return int(np.count_nonzero(codes != drawn))
 
@@ -160,10 +167,10 @@ class RowFit:
         places = _places(codes, axes, self.shape)
         return np.bincount(places, minlength=math.prod(sizes)).reshape(sizes).astype(np.float64)
 
-    def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray]) -> None:
+    def _sweep(self, codes: CodeArray, axis: int, gaps: dict[Axes, FloatArray], share: float) -> None:
         """Change values of one attribute, batch by batch; `codes` and `gaps` change in place."""
         faces = [Face.of(axes, axis, gaps[axes], self.wanted[axes]) for axes in gaps if axis in axes]
-        needed = min(TUNING.share * max(face.apart for face in faces) / len(codes), 1.0)
+        needed = min(share * max(face.apart for face in faces) / len(codes), 1.0)
         step = max(-(-len(codes) // TUNING.blocks), TUNING.least_block)
         for start in range(0, len(codes) if needed else 0, step):
             block = codes[start : start + step]

@@ -40,6 +40,27 @@ def test_rows_come_near_to_what_they_did_not_have_and_keep_what_they_had():
     assert np.array_equal(codes, moved(wanted))
 
 
+def test_few_records_in_many_cells_come_near_too():
+    """Moved all at once, they would fill the same gaps."""
+    generator = np.random.default_rng(1)
+
+    def drawn():
+        steps = np.stack([generator.integers(0, 20, 400), *generator.integers(0, 4, (2, 400))], axis=1)
+        return np.asfortranarray(steps.cumsum(axis=1) % 20)
+
+    def tables(codes):
+        pairs = {axes: codes[:, list(axes)].T for axes in ((0, 1), (0, 2), (1, 2))}
+        return {axes: np.histogram2d(*pair, bins=(np.arange(21),) * 2)[0] for axes, pair in pairs.items()}
+
+    def distance(codes):
+        return sum(np.abs(tables(codes)[axes] - table).sum() for axes, table in wanted.items())
+
+    codes, wanted = drawn(), tables(drawn())
+    before = distance(codes)
+    RowFit(shape=(20, 20, 20), wanted=wanted).run(codes)
+    assert distance(codes) < before / 5
+
+
 def test_tables_of_three_columns_and_columns_in_none():
     cube = np.zeros(SHAPE)
     cube[:2, :, :3] = RECORDS / 30

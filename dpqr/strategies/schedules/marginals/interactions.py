@@ -21,7 +21,7 @@ from dpqr.strategies.schedules.marginals.expected_error import ExpectedError
 from dpqr.strategies.schedules.marginals.gap import NOISE
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
-from dpqr.workload.contrasts import interaction, interaction_deviation
+from dpqr.workload.contrasts import interaction, interaction_deviation, is_interaction
 
 Shares = list[tuple[QueryBlock, float]]
 
@@ -50,7 +50,7 @@ class Interactions:
     unit: PrivacyUnit
 
     def better(self, direct: Shares) -> Shares:
-        """The last measurements as tables, or interactions for the same budget where these leave less error.
+        """The last measurements as tables, or interactions for the same budget where these leave clearly less error.
 
         Args:
             direct: tables and their shares.
@@ -67,8 +67,10 @@ class Interactions:
         if least < TUNING.apart_deviation or not all(small):
             return direct
         left = sum(share for _, share in direct)
-        splits = (self._apart(pairs, left, *parts) for parts in product(TUNING.apart_singles, self._totals))
-        return min((self._tables(direct), *splits), key=self._error).measured
+        splits = [self._apart(pairs, left, *parts) for parts in product(TUNING.apart_singles, self._totals)]
+        errors = [self._error(split) for split in splits]
+        worth = min(errors) <= TUNING.apart_worth * self._error(self._tables(direct))
+        return splits[errors.index(min(errors))].measured if worth else direct
 
     @property
     def _totals(self) -> Sequence[float]:
@@ -92,16 +94,18 @@ class Interactions:
         return Split(measured=direct, pairs=pairs, columns=self._of_columns(known), total=total**-0.5)
 
     def _apart(self, pairs: Shares, left: float, singles: float, total: float) -> Split:
-        """So much of what is left for columns and for the total; pairs in the ratio of their shares as tables."""
+        """So much of what is left for columns and for the total; pairs in the ratio of their shares as tables. Columns
+        of no pair are measured as tables."""
         names = {block.name for block in self.asked}
         blocks = [(block, _named(block, names)) for block, _ in pairs]
         whole = sum(share for _, share in pairs)
         shares = [left * (1.0 - singles - total) * share / whole for _, share in pairs]
-        used = [block for block in self.singles if any(block.axes[0] in pair.axes for pair, _ in pairs)]
         loads = Counter(axis for block in self.asked for axis in block.axes)
+        used = [block for block in self.singles if loads[block.axes[0]]]
+        joined = {axis for block, _ in pairs for axis in block.axes}
         even = self.budget.deviation_at(left * singles / len(used))
         costs = [loads[block.axes[0]] * self.errors.at(block, even) for block in used]
-        columns = [(block, _named(block, names)) for block in used]
+        columns = [(block, _named(block, names) if block.axes[0] in joined else block) for block in used]
         parts = self.budget.split(left * singles, costs)
         spent = dict(zip((block.axes[0] for block in self.singles), self.spent, strict=True))
         known = {axis: self.budget.deviation_at(share) ** -2.0 for axis, share in spent.items()}
@@ -126,7 +130,7 @@ class Interactions:
     def _deviation(self, apart: QueryBlock, share: float) -> float:
         """Of a marginal's cells whose noise has the same part as that of an interaction at this share."""
         noise = self.budget.deviation_at(share) * self.budget.relative(apart, self.singles[0], self.unit)
-        return noise * interaction_deviation(apart)
+        return noise * interaction_deviation(apart) if is_interaction(apart) else noise
 
     def _of_columns(self, known: Mapping[int, float]) -> dict[int, float]:
         return {block.axes[0]: known[block.axes[0]] ** -0.5 * _part(block) for block in self.singles}

@@ -54,6 +54,7 @@ class Tuning:
         0.75,
     )  # of the last measurements, for columns apart
     apart_totals: tuple[float, ...] = (0.01, 0.04)  # of these, for the total
+    apart_worth: float = 0.9  # part of the tables' expected error that columns and pairs apart leave, at most
     apart_cells: int = 64  # of a column whose pairs are measured apart, at most
     apart_deviation: float = 0.7  # of tables; below it, noise on whole records is mostly zero, and tables are better
     work: int = 2**19  # scores of blocks that all choices compute together, at most

@@ -50,6 +50,16 @@ def test_pairs_of_small_columns_are_measured_apart():
     assert 0.1 < columns / sum(share for _, share in found) < 0.5
 
 
+def test_columns_of_no_pair_are_measured_as_tables():
+    """Asked pairs that no measurement answers depend on them."""
+    inner = range(14)
+    direct, found = last((2,) * 14 + (3,), measured=lambda pairs: [one for one in pairs if {*one.axes} < {*inner}])
+    assert found is not direct
+    alone = {block.axes for block, _ in found if len(block.axes) == 1 and not is_interaction(block)}
+    assert alone == {(14,)}
+    assert all(is_interaction(block) for block, _ in found if len(block.axes) == 2)
+
+
 def test_large_columns_are_measured_as_tables():
     direct, found = last((40,) * 8)
     assert found is direct
