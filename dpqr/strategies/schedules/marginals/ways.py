@@ -11,18 +11,21 @@ from typing import Literal
 
 import numpy as np
 
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import marginal, with_surrogates
-from dpqr.strategies.schedules.marginals.one_table import remaining, summed_noise, whole_table
+from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 Way = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
+
+POSSIBLE_RECORDS = tuple(float(number) for number in np.geomspace(100, 10**6, 9))
+"""Numbers of records at which a plan is judged where nobody knows them."""
 
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are measured once, each with its share of what is left."""
@@ -45,12 +48,17 @@ NOTES: Mapping[Way, str] = {
 
 
 def measured_by(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
-    """What a way measures, in the split of least noise; nothing for a search, or where there are no such pairs."""
+    """What a way measures, in the split of least noise; nothing for a search, or where there are no such pairs.
+
+    The number of records is measured beside blocks that are no marginals, for rows need a total.
+    """
     if way == "table":
         return ((whole_table(problem), 1.0),)
     blocks = _blocks(way, problem, roles)
     costs = [block.rows / max(block.largest_coefficient, 1) * _relative(block, budget, problem) for block in blocks]
-    return tuple(zip(blocks, budget.split(1.0, costs), strict=True))
+    untold = bool(blocks) and known_records(problem) is None and not any(block.is_marginal for block in blocks)
+    total = ((RECORDS, float(TUNING.count)),) if untold else ()
+    return (*total, *zip(blocks, budget.split(1.0 - sum(share for _, share in total), costs), strict=True))
 
 
 def _blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
@@ -88,7 +96,7 @@ class Noise:
     def error(self, records: float, louder: float, hidden: float) -> float:
         """L1 error over n, forecast at so many times the noise and of what is hidden."""
         noise = louder * NORMAL * self.total / (records * self.even)
-        return self.even * noise / (2.0 * math.sqrt(1.0 + noise)) + hidden * self.hidden
+        return self.even * noise / (2.0 * (1.0 + noise) ** 0.6) + hidden * self.hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,6 +172,36 @@ class Outlook:
 
     def _error(self, way: Way, records: float, louder: float = 1.0, hidden: float = 1.0) -> float:
         return float(np.mean([one.error(records, louder, hidden) for one in self.noise[way]]))
+
+
+def possible_records(problem: Problem) -> tuple[float, ...]:
+    """The known number, or POSSIBLE_RECORDS."""
+    known = known_records(problem)
+    return POSSIBLE_RECORDS if known is None else (float(known),)
+
+
+def error_among(errors: Sequence[float]) -> float:
+    """The geometric mean of errors at different numbers of records."""
+    return math.exp(float(np.mean(np.log(np.maximum(errors, TINY)))))
+
+
+def direct_error(plan: Plan, *, fitted: bool) -> float:
+    """Forecast error among the possible records of a plan by which every block is measured, or estimated unbiased.
+
+    Args:
+        fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
+            even records would be.
+    """
+    errors = []
+    for records in possible_records(plan.problem):
+        found = []
+        for block, known in zip(plan.problem.workload.blocks, plan.forecast, strict=True):
+            total = known.rows * known.deviation / float(block.scale) / max(block.largest_coefficient, 1)
+            one = Noise(total=total, even=_even_share(block), hidden=0.0)
+            raw = min(NORMAL * total / max(1.0, records), one.even)
+            found.append(one.error(max(1.0, records), 1.0, 0.0) if fitted else raw)
+        errors.append(float(np.mean(found)))
+    return error_among(errors)
 
 
 def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
