@@ -24,6 +24,9 @@ from dpqr.workload.workload import Measurement
 Way = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
 
+Tables = Mapping[frozenset[int], tuple[QueryBlock, float]]
+"""Measured marginals by their columns, with deviations in records."""
+
 POSSIBLE_RECORDS = tuple(float(number) for number in np.geomspace(100, 10**6, 9))
 """Numbers of records at which a plan is judged where nobody knows them."""
 
@@ -215,29 +218,28 @@ def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAlloc
     shares = measured_by(way, problem, roles, budget)
     laws = ((block, roles.check.law((block,), problem.unit, budget.price(share))) for block, share in shares)
     known = [(block, law.deviation) for block, law in laws]
-    return tuple(_noise(block, known) for block in problem.workload.blocks if known)
+    own = {block.name: deviation for block, deviation in known}
+    tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
+    return tuple(_noise(block, own.get(block.name), tables) for block in problem.workload.blocks if known)
 
 
-def _noise(block: QueryBlock, known: Sequence[tuple[QueryBlock, float]]) -> Noise:
-    """From those measured blocks that show most of its columns.
+def _noise(block: QueryBlock, own: float | None, tables: Tables) -> Noise:
+    """From the block itself, a marginal that holds it, or those of its columns or pairs of columns.
 
     Args:
-        known: all measured blocks, with their deviations in records.
+        own: deviation of its own measurement; None: it is not measured.
     """
-    axes, even = set(block.axes), _even_share(block)
-    own = next((deviation for one, deviation in known if one == block), None)
+    axes, even = frozenset(block.axes), _even_share(block)
     if own is not None:
         return Noise(total=own * block.rows / max(block.largest_coefficient, 1), even=even, hidden=0.0)
-    above = [(one, deviation) for one, deviation in known if axes <= set(one.axes) and one.is_marginal]
+    above = [tables[axes]] if axes in tables else [found for key, found in tables.items() if axes < key]
     if above:
-        least = min(summed_noise(one, block, deviation) for one, deviation in above)
-        return Noise(total=least, even=even, hidden=0.0)
-    below = [(one, deviation) for one, deviation in known if set(one.axes) < axes and one.is_marginal]
-    shown = max((len(one.axes) for one, _ in below), default=1)
-    parts = [even * one.rows * deviation for one, deviation in below if len(one.axes) == shown]
-    each = TUNING.hidden_by_columns if shown < 2 else TUNING.hidden_by_pairs
-    hidden = each * max(len(axes) - shown, 0) * min(even, 1.0)
-    return Noise(total=sum(parts) / math.comb(max(len(axes) - 1, 0), shown - 1), even=even, hidden=hidden)
+        return Noise(total=min(summed_noise(one, block, each) for one, each in above), even=even, hidden=0.0)
+    of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
+    below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
+    shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
+    total = sum(even * one.rows * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
+    return Noise(total=total, even=even, hidden=each * max(len(axes) - shown, 0) * min(even, 1.0))
 
 
 def _even_share(block: QueryBlock) -> float:
