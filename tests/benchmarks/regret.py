@@ -1,8 +1,8 @@
 """Regret: error of the default over the least error of all that could have been done instead.
 
 python tests/benchmarks/regret.py [--half setting|reporting|adult ...] [--cells 36] [--runs 3] [--kept regret.jsonl]
-    [--eps 0.1 0.3 1 3 10] [--families NAME ...] [--tables NAME ...] [--columns N] [--again METHOD ...] [--rise]
-    [--adult ../shared]
+    [--eps 0.1 0.3 1 3 10] [--families NAME ...] [--tables NAME ...] [--columns N] [--without METHOD ...]
+    [--again METHOD ...] [--rise] [--adult ../shared]
 
 A cell is a table, a family of workloads and an epsilon. Its regret: the error of `--schedule auto` over the least of
 every other schedule, one-way marginals alone, uniform counts (a noisy total alone), and plain noise (each block
@@ -183,7 +183,8 @@ def regrets(group: str, given: argparse.Namespace, kept: Kept) -> Iterator[float
     """A line a cell."""
     for cell in cells(group, given):
         task = task_of(cell.table, given.adult)
-        found = compared(cell, task, kept, (DEFAULT, *SCHEDULES, *BASELINES, "plain"), given.runs)
+        methods = tuple(name for name in (*SCHEDULES, *BASELINES, "plain") if name not in given.without)
+        found = compared(cell, task, kept, (DEFAULT, *methods), given.runs)
         others = {method: error for method, error in found.items() if method != DEFAULT}
         best = min(others, key=others.__getitem__)
         regret = max(found[DEFAULT] / max(others[best], 1e-9), 1.0 if others[best] <= 1e-9 else 0.0)
@@ -216,6 +217,7 @@ def main() -> None:
     parser.add_argument("--cells", type=int, default=36)
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--kept", type=Path, default=Path("regret.jsonl"))
+    parser.add_argument("--without", nargs="+", default=[])
     parser.add_argument("--again", nargs="+", default=[])
     parser.add_argument("--rise", action="store_true")
     parser.add_argument("--adult", type=Path, default=Path("../shared"))

@@ -87,12 +87,12 @@ def counted_case(roles: Roles) -> Case:
     )
     domain = Domain(tuple(Attribute(name=f"column {axis}", axis=Codes(size)) for axis, size in enumerate(COUNTED)))
     problem = Problem(domain=domain, workload=Workload(blocks), unit=ADDED)
-    here: dict[tuple[int, ...], int] = {(0, 0, 0, 0): 150, (1, 1, 1, 1): 150}
+    here: dict[tuple[int, ...], int] = {(0, 0, 0, 0): 300, (1, 1, 1, 1): 300}
     return Case(
         name="release-counted-basic-add-remove",
         what=f"a release whose count decides what is measured, {roles.check.name} (a tenth of the runs)",
         pair=(records(COUNTED, here), records(COUNTED, {**here, (2, 2, 2, 2): 1})),
-        trial=PlannedTrial(plan=Marginals().plan(problem, PrivacyBudget(Fraction(1, 4)), roles), shown=counted_shown),
+        trial=PlannedTrial(plan=Marginals().plan(problem, PrivacyBudget(Fraction(1, 10)), roles), shown=counted_shown),
         work=WORK,
     )
 

@@ -10,18 +10,18 @@ from dpqr.privacy.budget import PrivacyBudget
 from dpqr.strategies.known import SCHEDULES
 from dpqr.strategies.plan import Plan, Planner, Roles
 from dpqr.strategies.problem import Problem
+from dpqr.strategies.schedules.marginals.ways import direct_error
 from dpqr.workload.matrix import Dense, Identity
 from dpqr.workload.workload import Workload, by_home
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/replay.py`, the last by regret.py; figures: tests/benchmarks/RESULTS.md."""
+    """Set by `python tests/benchmarks/replay.py`; figures: tests/benchmarks/RESULTS.md."""
 
     most_joined: int = 2  # columns of an ordered workload's block: a strategy is measured on all their cells
     many_blocks: int = 256  # from so many blocks on, single queries are asked and not blocks
     kept_cells: int = 2**18  # over at most so many cells
-    rival_noise: float = 0.55  # marginals take the place of a schedule with more than this part of their noise
 
 
 TUNING = Tuning()
@@ -31,7 +31,7 @@ TUNING = Tuning()
 class Chosen:
     """name: of a schedule; reason: a sentence for the plan's notes.
 
-    rivalled: whether marginals take its place unless it has clearly less noise.
+    rivalled: whether marginals take its place unless it has less forecast error.
 
     >>> Chosen("rounds", "no other schedule suits the workload").rivalled
     False
@@ -47,9 +47,9 @@ class Auto:
     """A function of workload and budget alone, so the choice is public and costs nothing.
 
     Marginals, and nothing else, have a schedule of their own. Prefixes, ranges and trees on one or two columns, and
-    nothing else, are answered from a measured strategy over cells or buckets of them; predicates, sums and mixtures
-    from rounds, of single queries where they are very many. Marginals of the asked columns answer other queries too:
-    they rival rounds, and strategies for pairs that share columns, which would pay for these several times (`keeps`).
+    nothing else, are answered from a measured strategy over cells or buckets of them. Marginals of the asked columns
+    answer other queries too: they take the place of rounds, of blocks or of single queries, and of strategies for pairs
+    that share columns, which would pay for these several times (`keeps`). Rounds are left where marginals have no plan.
 
     >>> from dpqr.workload.block import Factor, QueryBlock
     >>> Auto().choose(Workload((QueryBlock(name="sex", factors=(Factor.identity(0, 2),)),))).reason
@@ -73,17 +73,17 @@ class Auto:
             return Chosen("ordered", reason, rivalled=_overlapping(workload))
         if len(workload.blocks) >= TUNING.many_blocks and _cells(workload) <= TUNING.kept_cells:
             many = f"the workload has {len(workload.blocks):,} blocks of queries that are no marginals"
-            return Chosen("queries", f"--schedule auto: queries, for {many}")
+            return Chosen("queries", f"--schedule auto: queries, for {many}", rivalled=True)
         return Chosen("rounds", "", rivalled=True)
 
     def keeps(self, chosen: Plan, marginals: Plan) -> bool:
-        """Whether the plan that `choose` named has clearly less noise than that of its rival.
+        """Whether the plan that `choose` named is forecast to leave less error than that of its rival.
 
-        Why clearly: a fit to marginals leaves about half of their noise, what measures single queries all of it. Rounds
-        that measure every block and select none need be no better than their rival: they know all that they will do.
+        Rounds that select are not: a search among marginals selects too, and measures once more what it has found.
         """
-        every = chosen.schedule.name == "rounds" and not chosen.rounds
-        return chosen.noise <= (1.0 if every else TUNING.rival_noise) * marginals.noise
+        if chosen.rounds or marginals.expected is None:
+            return False
+        return direct_error(chosen, fitted=chosen.schedule.name == "rounds") <= marginals.expected
 
 
 def _ordered(workload: Workload) -> bool:

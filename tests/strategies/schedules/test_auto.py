@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from dpqr.app.planning import plan_release
+from dpqr.app.requests import PlanRequest
 from dpqr.strategies.schedules.auto import Auto
 from dpqr.workload.block import Factor, QueryBlock
 from dpqr.workload.matrix import Dense, Prefix
@@ -49,7 +51,8 @@ def test_many_blocks_over_few_cells_are_asked_query_by_query(columns, cells, cou
     row = Dense(np.eye(1, cells, dtype=np.int64))
     factors = [Factor(axes=(axis,), sizes=(cells,), matrix=row) for axis in range(columns)]
     blocks = [QueryBlock(name=str(place), factors=(factors[place % columns],)) for place in range(count)]
-    assert Auto().choose(Workload(tuple(blocks))).name == name
+    chosen = Auto().choose(Workload(tuple(blocks)))
+    assert (chosen.name, chosen.rivalled) == (name, True)
 
 
 @pytest.mark.parametrize(
@@ -63,3 +66,19 @@ def test_many_blocks_over_few_cells_are_asked_query_by_query(columns, cells, cou
 )
 def test_marginals_rival_rounds_and_strategies_that_share_columns(blocks, rivalled):
     assert Auto().choose(Workload(tuple(blocks))).rivalled is rivalled
+
+
+@pytest.mark.parametrize(
+    ("entries", "epsilon", "schedule"),
+    [
+        ([{"prefix": "a", "by": ["b"]}, {"prefix": "c", "by": ["b"]}], "1", "marginals"),
+        ([{"prefix": "a"}, {"prefix": "b"}], "1", "strategy"),
+        ([{"where": "a >= 3"}, {"prefix": "a", "by": ["b"]}, {"sum": "b", "by": ["c"]}], "0.1", "marginals"),
+        ([{"where": "a >= 3 or b >= 2"}], "1", "marginals"),
+    ],
+)
+def test_the_least_forecast_error_decides_between_them(entries, epsilon, schedule):
+    document = {"domain": {"a": 6, "b": 3, "c": 4}, "queries": entries}
+    plan = plan_release(PlanRequest(queries=document, epsilon=epsilon))
+    assert plan.schedule.name == schedule
+    assert schedule == "strategy" or any(blocks[0].is_marginal for blocks in plan.opening), "rows need a total"

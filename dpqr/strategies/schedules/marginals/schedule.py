@@ -6,12 +6,9 @@ One table: all columns that a workload looks at, measured once; a block's answer
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
-
-import numpy as np
 
 from dpqr.data.arrays import Axes
 from dpqr.privacy.accountant import Portion
@@ -24,17 +21,22 @@ from dpqr.strategies.schedules.marginals.candidate_blocks import joint, with_sur
 from dpqr.strategies.schedules.marginals.one_table import (
     RECORDS,
     counts_records,
-    known_records,
     remaining,
     whole_table,
 )
 from dpqr.strategies.schedules.marginals.states import Counting, MarginalsState, Once, Opening
 from dpqr.strategies.schedules.marginals.tuning import TUNING
-from dpqr.strategies.schedules.marginals.ways import NOTES, Outlook, Way, count_forecasts, measured_by, noise_by_block
+from dpqr.strategies.schedules.marginals.ways import (
+    NOTES,
+    Outlook,
+    Way,
+    count_forecasts,
+    error_among,
+    measured_by,
+    noise_by_block,
+    possible_records,
+)
 from dpqr.strategies.transcript import Round, Step, Transcript
-
-POSSIBLE_RECORDS = tuple(np.geomspace(100, 10**6, 9))
-"""Numbers of records at which a plan is judged where nobody knows them."""
 
 
 def measured_once(
@@ -116,10 +118,9 @@ class Marginals:
         searching = self._searching(problem, budget, roles)
         if not self.table:
             return searching
-        whole, records = remaining(searching), known_records(problem)
-        numbers = POSSIBLE_RECORDS if records is None else (records,)
+        whole = remaining(searching)
         outlook = Outlook.of(problem, roles, whole, self.table)
-        found = [outlook.at(number) for number in numbers]
+        found = [outlook.at(number) for number in possible_records(problem)]
         ways = tuple(dict.fromkeys(one.best for one in found))
         plan = searching
         if ways != ("search",):
@@ -128,7 +129,7 @@ class Marginals:
                 if len(ways) == 1
                 else self._counting(ways, problem, budget, roles, whole)
             )
-        return replace(plan, expected=math.exp(float(np.mean([math.log(min(one.errors.values())) for one in found]))))
+        return replace(plan, expected=error_among([min(one.errors.values()) for one in found]))
 
     def _counting(
         self, ways: tuple[Way, ...], problem: Problem, budget: PrivacyBudget, roles: Roles, whole: BudgetAllocation

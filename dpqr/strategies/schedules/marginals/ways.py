@@ -11,18 +11,24 @@ from typing import Literal
 
 import numpy as np
 
-from dpqr.strategies.plan import Plan, Roles
+from dpqr.strategies.plan import TINY, Plan, Roles
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.schedules.drafts import NORMAL, one_way
 from dpqr.strategies.schedules.marginals.budget_allocation import BudgetAllocation
 from dpqr.strategies.schedules.marginals.candidate_blocks import marginal, with_surrogates
-from dpqr.strategies.schedules.marginals.one_table import remaining, summed_noise, whole_table
+from dpqr.strategies.schedules.marginals.one_table import RECORDS, known_records, remaining, summed_noise, whole_table
 from dpqr.strategies.schedules.marginals.tuning import TUNING
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
 Way = Literal["table", "blocks", "pairs", "columns", "search"]
 """One table of all columns; all asked blocks once; all pairs below them once; one-way marginals once; a search."""
+
+Tables = Mapping[frozenset[int], tuple[QueryBlock, float]]
+"""Measured marginals by their columns, with deviations in records."""
+
+POSSIBLE_RECORDS = tuple(float(number) for number in np.geomspace(100, 10**6, 9))
+"""Numbers of records at which a plan is judged where nobody knows them."""
 
 Shares = tuple[tuple[QueryBlock, float], ...]
 """Blocks that are measured once, each with its share of what is left."""
@@ -45,12 +51,17 @@ NOTES: Mapping[Way, str] = {
 
 
 def measured_by(way: Way, problem: Problem, roles: Roles, budget: BudgetAllocation) -> Shares:
-    """What a way measures, in the split of least noise; nothing for a search, or where there are no such pairs."""
+    """What a way measures, in the split of least noise; nothing for a search, or where there are no such pairs.
+
+    The number of records is measured beside blocks that are no marginals, for rows need a total.
+    """
     if way == "table":
         return ((whole_table(problem), 1.0),)
     blocks = _blocks(way, problem, roles)
     costs = [block.rows / max(block.largest_coefficient, 1) * _relative(block, budget, problem) for block in blocks]
-    return tuple(zip(blocks, budget.split(1.0, costs), strict=True))
+    untold = bool(blocks) and known_records(problem) is None and not any(block.is_marginal for block in blocks)
+    total = ((RECORDS, float(TUNING.count)),) if untold else ()
+    return (*total, *zip(blocks, budget.split(1.0 - sum(share for _, share in total), costs), strict=True))
 
 
 def _blocks(way: Way, problem: Problem, roles: Roles) -> tuple[QueryBlock, ...]:
@@ -88,7 +99,7 @@ class Noise:
     def error(self, records: float, louder: float, hidden: float) -> float:
         """L1 error over n, forecast at so many times the noise and of what is hidden."""
         noise = louder * NORMAL * self.total / (records * self.even)
-        return self.even * noise / (2.0 * math.sqrt(1.0 + noise)) + hidden * self.hidden
+        return self.even * noise / (2.0 * (1.0 + noise) ** 0.6) + hidden * self.hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +177,36 @@ class Outlook:
         return float(np.mean([one.error(records, louder, hidden) for one in self.noise[way]]))
 
 
+def possible_records(problem: Problem) -> tuple[float, ...]:
+    """The known number, or POSSIBLE_RECORDS."""
+    known = known_records(problem)
+    return POSSIBLE_RECORDS if known is None else (float(known),)
+
+
+def error_among(errors: Sequence[float]) -> float:
+    """The geometric mean of errors at different numbers of records."""
+    return math.exp(float(np.mean(np.log(np.maximum(errors, TINY)))))
+
+
+def direct_error(plan: Plan, *, fitted: bool) -> float:
+    """Forecast error among the possible records of a plan by which every block is measured, or estimated unbiased.
+
+    Args:
+        fitted: whether a fit cuts noise on cells of few records; else an answer is off by its noise, or by no more than
+            even records would be.
+    """
+    errors = []
+    for records in possible_records(plan.problem):
+        found = []
+        for block, known in zip(plan.problem.workload.blocks, plan.forecast, strict=True):
+            total = known.rows * known.deviation / float(block.scale) / max(block.largest_coefficient, 1)
+            one = Noise(total=total, even=_even_share(block), hidden=0.0)
+            raw = min(NORMAL * total / max(1.0, records), one.even)
+            found.append(one.error(max(1.0, records), 1.0, 0.0) if fitted else raw)
+        errors.append(float(np.mean(found)))
+    return error_among(errors)
+
+
 def count_forecasts(plan: Plan, counted: Measurement, table: int) -> Forecasts:
     """By a noisy count of the records, less one deviation: noise on too few records is off by more than a search."""
     least = float(counted.values[0][0]) - counted.law.deviation
@@ -177,29 +218,28 @@ def noise_by_block(way: Way, problem: Problem, roles: Roles, budget: BudgetAlloc
     shares = measured_by(way, problem, roles, budget)
     laws = ((block, roles.check.law((block,), problem.unit, budget.price(share))) for block, share in shares)
     known = [(block, law.deviation) for block, law in laws]
-    return tuple(_noise(block, known) for block in problem.workload.blocks if known)
+    own = {block.name: deviation for block, deviation in known}
+    tables = {frozenset(block.axes): (block, deviation) for block, deviation in known if block.is_marginal}
+    return tuple(_noise(block, own.get(block.name), tables) for block in problem.workload.blocks if known)
 
 
-def _noise(block: QueryBlock, known: Sequence[tuple[QueryBlock, float]]) -> Noise:
-    """From those measured blocks that show most of its columns.
+def _noise(block: QueryBlock, own: float | None, tables: Tables) -> Noise:
+    """From the block itself, a marginal that holds it, or those of its columns or pairs of columns.
 
     Args:
-        known: all measured blocks, with their deviations in records.
+        own: deviation of its own measurement; None: it is not measured.
     """
-    axes, even = set(block.axes), _even_share(block)
-    own = next((deviation for one, deviation in known if one == block), None)
+    axes, even = frozenset(block.axes), _even_share(block)
     if own is not None:
         return Noise(total=own * block.rows / max(block.largest_coefficient, 1), even=even, hidden=0.0)
-    above = [(one, deviation) for one, deviation in known if axes <= set(one.axes) and one.is_marginal]
+    above = [tables[axes]] if axes in tables else [found for key, found in tables.items() if axes < key]
     if above:
-        least = min(summed_noise(one, block, deviation) for one, deviation in above)
-        return Noise(total=least, even=even, hidden=0.0)
-    below = [(one, deviation) for one, deviation in known if set(one.axes) < axes and one.is_marginal]
-    shown = max((len(one.axes) for one, _ in below), default=1)
-    parts = [even * one.rows * deviation for one, deviation in below if len(one.axes) == shown]
-    each = TUNING.hidden_by_columns if shown < 2 else TUNING.hidden_by_pairs
-    hidden = each * max(len(axes) - shown, 0) * min(even, 1.0)
-    return Noise(total=sum(parts) / math.comb(max(len(axes) - 1, 0), shown - 1), even=even, hidden=hidden)
+        return Noise(total=min(summed_noise(one, block, each) for one, each in above), even=even, hidden=0.0)
+    of_pairs = [tables[frozenset(pair)] for pair in combinations(axes, 2) if frozenset(pair) in tables]
+    below = of_pairs or [tables[frozenset((axis,))] for axis in axes if frozenset((axis,)) in tables]
+    shown, each = (2, TUNING.hidden_by_pairs) if of_pairs else (1, TUNING.hidden_by_columns)
+    total = sum(even * one.rows * deviation for one, deviation in below) / (len(axes) - 1 if of_pairs else 1)
+    return Noise(total=total, even=even, hidden=each * max(len(axes) - shown, 0) * min(even, 1.0))
 
 
 def _even_share(block: QueryBlock) -> float:
