@@ -31,7 +31,7 @@ def test_many_records_are_told_by_the_strategy_without_bias() -> None:
 
 def test_few_records_are_told_in_buckets_and_nothing_is_called_unbiased() -> None:
     release, _ = released(planned(), table(30))
-    assert names(release) == [*2 * ["number of records"], "scouting(a0)", "buckets(a0)"]
+    assert names(release) == [*3 * ["number of records"], "scouting(a0)", "buckets(a0)"]
     matrix = release.transcript.measurements[-1].blocks[0].factors[0].matrix
     assert isinstance(matrix, Merged)
     assert matrix.inner.cells < 16
@@ -102,7 +102,7 @@ def lost_at(plan, place, counts):
     ("records", "place", "said"),
     [
         (30, 0, "count of records was lost"),
-        (30, 2, "the counts of boxes were lost"),
+        (30, 3, "the counts of boxes were lost"),
         (10**6, 1, "first counts of boxes were lost"),
     ],
 )
@@ -115,11 +115,12 @@ def test_a_draw_lost_in_a_crash_is_not_made_again(records, place, said) -> None:
     assert said in plan.schedule.reasons(plan, transcript)[0]
 
 
-def test_a_lost_further_count_is_paid_and_the_one_before_decides() -> None:
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_lost_further_count_is_paid_and_the_ones_before_decide(place) -> None:
     plan = planned()
-    _, steps = lost_at(plan, 1, table(30))
+    _, steps = lost_at(plan, place, table(30))
     kinds = [step.only[0].name for step in steps]
-    assert kinds == [*2 * ["number of records"], "scouting(a0)", "buckets(a0)"]
+    assert kinds == [*(place + 1) * ["number of records"], "scouting(a0)", "buckets(a0)"]
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
@@ -129,7 +130,7 @@ def test_records_are_counted_again_while_their_count_is_not_sure(records) -> Non
     plan = planned()
     _, steps = lost_at(plan, -1, table(records))
     counts = [step for step in steps if step.only[0].name == "number of records"]
-    assert len(counts) == (1 if records == 2000 else 2)
+    assert len(counts) == (1 if records == 2000 else 3)
     rest = 1 - TUNING.count
     assert [step.measure.epsilon for step in counts[1:]] == [
         rest * share for share in TUNING.recounts[: len(counts) - 1]
@@ -137,7 +138,7 @@ def test_records_are_counted_again_while_their_count_is_not_sure(records) -> Non
     assert sum(step.measure.epsilon for step in steps) == 1
 
 
-@pytest.mark.parametrize(("records", "place"), [(30, 3), (10**6, 3)])
+@pytest.mark.parametrize(("records", "place"), [(30, 4), (10**6, 3)])
 def test_what_was_decided_and_lost_is_not_praised(records, place) -> None:
     plan = planned()
     transcript, steps = lost_at(plan, place, table(records))
