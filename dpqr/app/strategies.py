@@ -25,7 +25,7 @@ SUMMARIES = {
     "median": "halving over a net of small databases (Dwork and Roth 2014, section 5.2; Gupta, Roth and Ullman 2012)",
     "perceptron": "a real vector on the universe, moved along the query (Dwork and Roth 2014, section 5.2; re-derived)",
     "least-squares": "the unbiased linear estimate that fits all measurements best",
-    "bucket-least-squares": "where buckets of cells were measured, their counts by least squares, spread evenly",
+    "bucket-least-squares": "where buckets of cells were measured, their counts, shrunk and spread evenly",
     "basic": "epsilons add up",
     "advanced": "epsilons of a fixed schedule add up like random steps, at the price of a delta",
     "optimal": "the exact privacy curve of equal pure draws",

@@ -35,8 +35,8 @@ from dpqr.workload.tree import Tree
 from dpqr.workload.workload import Measurement
 
 SHAPE, RECORDS, REACH = (4,), 3, 8
-PRICE = Price(epsilon=Fraction(2))
-LAST = Price(epsilon=Fraction(2))
+PRICE = Price(epsilon=Fraction(4))
+LAST = Price(epsilon=Fraction(4))
 """Of the buckets' own measurement, which is not drawn here."""
 COUNTED = Records(count=2.0, noise=30.0)
 """What was released of the number of records before."""

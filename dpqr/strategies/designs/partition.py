@@ -8,19 +8,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, FloatArray, IntArray
+from dpqr.fitting.halves import PRIOR, Halves, Imbalances
 from dpqr.strategies.designs.gram import BucketQueries
 from dpqr.workload.partition import Bisection, Boxes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting".
+    """Set by `python tests/benchmarks/ordered.py --half set`; figures: tests/benchmarks/RESULTS.md, "Fitting"."""
 
-    Pair: on one axis, and on more, where a query's edge cuts many buckets.
-    """
-
-    alike: float = 0.95  # prior probability that a level's imbalance is near that of the level above
-    correlation: tuple[float, float] = (1.0, 4.0)  # factor on the bias of merging: biases of cut buckets add up
+    coherence: float = 0.6  # power of the number of boxes that an edge cuts, by which their bias is multiplied
     most: int = 512  # buckets: designs and estimates are dense in their number
     cheapest: float = 1e-3  # price of a bucket, relative to an even share of the error of `reference` buckets
     dearest: float = 30.0  # the same
@@ -30,13 +27,8 @@ class Tuning:
 
 TUNING = Tuning()
 
-IMBALANCES = np.geomspace(1e-4, 1.0, 13)
-"""Variance of the difference of two halves over the squared count of both: values that are alike likely beforehand."""
-
 FORBIDDING = 1e200
 """The last price, at which no second bucket is worth its price."""
-TINY = 1e-300
-"""Stands for 0 where an empty box and noiseless counts would give 0 / 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,10 +70,10 @@ class Partition:
 def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable[[float], float]) -> Partition:
     """The pruned bisection of least expected squared error of the workload.
 
-    For every box the squared difference of its halves is estimated from the noisy counts. How unlike halves are is
-    learned from all boxes of a level, beginning with what the level above showed (empirical Bayes). Merging a box costs
-    the bias of spreading its records evenly. Dynamic programming from the leaves up weighs that bias against a price
-    per bucket; of several prices the one with the smallest sum of bias and noise wins.
+    Merging a box costs the bias of spreading its records evenly: the squared difference of its halves that is expected
+    after the counts (`Imbalances`). Dynamic programming from the leaves up weighs that bias, box by box, against a
+    price per bucket. Of the prunings for several prices the one with the least sum of bias and noise wins; there the
+    bias is that of the expected records of all boxes together, for along the edge of a query biases add up.
 
     Args:
         counted: noisy counts of one level of boxes.
@@ -99,15 +91,101 @@ def chosen_partition(counted: BoxCounts, queries: BucketQueries, noise: Callable
     """
     bisection = counted.bisection
     cells = [np.bincount(bisection.places(level), minlength=2**level) for level in range(bisection.depth + 1)]
-    correlation = TUNING.correlation[min(len(bisection.shape), 2) - 1]
-    effects = [correlation * effect for effect in _effects(queries, bisection.depth)]
-    bias = _merging_bias(counted, cells, effects)
+    halves, records = _halves(counted, cells)
+    effects, finest = _effects(queries, bisection.depth), queries.size.bit_length() - 1
+    unseen = [_unseen(one, bisection, level) * effects[level] for level, one in enumerate(halves)]
+    seen = [effect * one.means**2 for effect, one in zip(effects, halves, strict=True)]
     prices = np.geomspace(TUNING.cheapest, TUNING.dearest, TUNING.prices)
     prices = np.append(prices * noise(TUNING.reference) / TUNING.reference, FORBIDDING)
-    kept, counts, hidden = _pruned(bias, cells, prices)
-    expected = [noise(count) if count <= TUNING.most else np.inf for count in counts.tolist()] + hidden
-    best = int(np.argmin(expected))
-    return _partition(bisection, [whole[:, best] for whole in kept], cells, float(expected[best]))
+    kept = _pruned(_subtotals([one + other for one, other in zip(seen, unseen, strict=True)]), cells, prices)
+    below = [one + (level >= finest) * other for level, (one, other) in enumerate(zip(unseen, seen, strict=True))]
+    prunings = [[level[:, price] for level in kept] for price in range(len(prices))]
+    errors = [
+        _noise(pruning, cells, noise)
+        + _within(pruning, _subtotals(below))
+        + _evenness(pruning[: finest + 1], records[finest], cells[finest], queries)
+        for pruning in prunings
+    ]
+    best = int(np.argmin(errors))
+    return _partition(bisection, prunings[best], cells, errors[best])
+
+
+def _unseen(one: Halves, bisection: Bisection, level: int) -> FloatArray:
+    """Variance of the differences of halves, as they add up along the edge of a query.
+
+    An edge cuts m = 2^(level (d - 1) / d) boxes of a level on d axes. Sampling is independent from box to box. Shares
+    that differ may do so in one direction all along the edge, which multiplies the square of their sum by m.
+    """
+    axes = max(len(bisection.shape), 1)
+    along: float = 2.0 ** (TUNING.coherence * level * (axes - 1) / axes)
+    total: FloatArray = along * one.systematic + one.sampled
+    return total
+
+
+def _tops(pruning: list[AnyArray]) -> list[AnyArray]:
+    """Where each level's boxes are the topmost that are kept whole."""
+    alive, found = np.ones(1, dtype=bool), []
+    for whole in pruning:
+        found.append(alive & whole)
+        alive = np.repeat(alive & ~whole, 2)
+    return found
+
+
+def _noise(pruning: list[AnyArray], cells: list[IntArray], noise: Callable[[float], float]) -> float:
+    count = sum(int((top & (inside > 0)).sum()) for top, inside in zip(_tops(pruning), cells, strict=True))
+    return noise(count) if count <= TUNING.most else np.inf
+
+
+def _within(pruning: list[AnyArray], totals: list[FloatArray]) -> float:
+    """Sum of `totals` over the boxes that become buckets."""
+    return sum(float(one[top].sum()) for top, one in zip(_tops(pruning), totals, strict=True))
+
+
+def _evenness(pruning: list[AnyArray], records: FloatArray, cells: IntArray, queries: BucketQueries) -> float:
+    """Squared error of the queries if the expected records are spread evenly over the boxes that become buckets.
+
+    Args:
+        pruning: down to the level of the queries.
+        records, cells: of that level's boxes.
+    """
+    first, last = np.arange(len(cells)), len(pruning) - 1
+    for level, top in enumerate(_tops(pruning)):
+        first = np.where(np.repeat(top, 2 ** (last - level)), first >> (last - level) << (last - level), first)
+    sizes, sums = (np.bincount(first, weights=one, minlength=len(cells)) for one in (cells, records))
+    gaps = records - sums[first] * cells / np.maximum(sizes[first], 1)
+    return float(gaps @ queries.matrix @ gaps)
+
+
+def _subtotals(own: list[FloatArray]) -> list[FloatArray]:
+    """Of every box: the sum over it and all boxes within; the last level's are 0."""
+    total = [np.zeros(2 ** len(own))]
+    for one in own[::-1]:
+        total.append(one + _paired(total[-1]))
+    return total[::-1]
+
+
+def _halves(counted: BoxCounts, cells: list[IntArray]) -> tuple[list[Halves], list[FloatArray]]:
+    """Of every level: the differences of the boxes' halves, and the boxes' expected records, from the root down.
+
+    The total is taken to be its noise at least: one that noise has brought near zero would hide all differences within.
+    """
+    levels = [counted.counts]
+    for _ in range(counted.level):
+        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
+    counts, found = [np.array([max(counted.total, counted.deviation, 1.0)])], []
+    known = Imbalances(weights=PRIOR)
+    for level, both in enumerate(cells[:-1]):
+        inside, own = cells[level + 1].reshape(-1, 2), counts[-1]
+        even, split = own * (inside[:, 0] - inside[:, 1]) / np.maximum(both, 1), inside.min(axis=1) > 0
+        known, unlike, variances = known.below(), np.zeros_like(own), np.full(len(own), np.inf)
+        if level < counted.level:
+            observed = levels[counted.level - level - 1].reshape(-1, 2)
+            unlike, variances = observed[:, 0] - observed[:, 1] - even, np.full(len(own), counted.variances[level])
+            known = known.learned(unlike[split], own[split], variances[split])
+        found.append(known.posterior(unlike, np.where(split, own, 0.0), variances))
+        left = np.where(split, np.clip((own + even + found[-1].means) / 2, 0.0, own), (own + even) / 2)
+        counts.append(np.stack([left, own - left], axis=1).reshape(-1))
+    return found, counts
 
 
 def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
@@ -129,75 +207,20 @@ def _effects(queries: BucketQueries, depth: int) -> list[FloatArray]:
     return [np.maximum(one, 0.0) for one in effects[:depth]]
 
 
-def _merging_bias(counted: BoxCounts, cells: list[IntArray], effects: list[FloatArray]) -> list[FloatArray]:
-    """For every box: expected squared error of the queries if all its records are spread evenly over its cells.
-
-    The total is taken to be its noise at least: one that noise has brought near zero would hide all differences within.
-    """
-    depth = len(effects)
-    levels = [counted.counts]
-    for _ in range(counted.level):
-        levels.append(levels[-1].reshape(-1, 2).sum(axis=1))
-    counts, expected = np.array([max(counted.total, counted.deviation, 1.0)]), []
-    belief = prior = np.full(len(IMBALANCES), 1 / len(IMBALANCES))
-    for level in range(depth):
-        halves = cells[level + 1].reshape(-1, 2)
-        even = counts * (halves[:, 0] - halves[:, 1]) / np.maximum(cells[level], 1)
-        split, difference, trust = halves.min(axis=1) > 0, np.zeros_like(counts), np.zeros_like(counts)
-        belief = TUNING.alike * _near(belief) + (1 - TUNING.alike) * prior
-        if level < counted.level:
-            observed = levels[counted.level - level - 1].reshape(-1, 2)
-            unlike, variance = observed[:, 0] - observed[:, 1] - even, float(counted.variances[level])
-            belief = _learned(belief, unlike[split], counts[split], variance)
-            own = float(belief @ IMBALANCES) * counts**2 + counts
-            trust = own / np.maximum(own + variance, TINY)
-            difference = trust * unlike
-        likely = difference**2 + (1 - trust) * (float(belief @ IMBALANCES) * counts**2 + counts)
-        expected.append(np.where(split, np.minimum(likely, counts**2) * effects[level], 0.0))
-        left = np.where(split, np.clip((counts + even + difference) / 2, 0.0, counts), (counts + even) / 2)
-        counts = np.stack([left, counts - left], axis=1).reshape(-1)
-    total = [np.zeros(len(cells[depth]))]
-    for own in expected[::-1]:
-        total.append(own + total[-1].reshape(-1, 2).sum(axis=1))
-    return total[::-1]
-
-
-def _near(belief: FloatArray) -> FloatArray:
-    """The belief moved by up to one step, either way."""
-    padded = np.concatenate([belief[:1], belief, belief[-1:]])
-    moved: FloatArray = (padded[:-2] + padded[1:-1] + padded[2:]) / 3
-    return moved
-
-
-def _learned(belief: FloatArray, unlike: FloatArray, counts: FloatArray, variance: float) -> FloatArray:
-    """Bayes' rule for one level's imbalance, from the observed differences of halves and their noise."""
-    spread = np.maximum(np.multiply.outer(IMBALANCES, counts**2) + counts + variance, TINY)
-    logs = np.log(np.maximum(belief, TINY)) - (np.log(spread) + unlike**2 / spread).sum(axis=1) / 2
-    weights = np.exp(logs - logs.max())
-    learned: FloatArray = weights / weights.sum()
-    return learned
-
-
-def _pruned(
-    bias: list[FloatArray], cells: list[IntArray], prices: FloatArray
-) -> tuple[list[AnyArray], FloatArray, FloatArray]:
+def _pruned(bias: list[FloatArray], cells: list[IntArray], prices: FloatArray) -> list[AnyArray]:
     """Dynamic programming for every price at once.
 
     Returns:
-        Where each level's boxes are kept whole, shape (boxes, prices) per level; the numbers of buckets; their biases.
+        Where each level's boxes are kept whole, shape (boxes, prices) per level.
     """
-    count = np.repeat((cells[-1] > 0).astype(np.float64)[:, None], len(prices), axis=1)
-    cost, hidden = count * prices, np.zeros_like(count)
-    kept: list[AnyArray] = [np.ones(count.shape, dtype=bool)]
+    cost = np.multiply.outer((cells[-1] > 0).astype(np.float64), prices)
+    kept: list[AnyArray] = [np.ones(cost.shape, dtype=bool)]
     for own, inside in zip(bias[-2::-1], cells[-2::-1], strict=True):
-        alone = (inside > 0).astype(np.float64)[:, None]
-        whole, halved = own[:, None] + alone * prices, _paired(cost)
-        merge = whole <= halved
-        cost = np.where(merge, whole, halved)
-        hidden = np.where(merge, own[:, None], _paired(hidden))
-        count = np.where(merge, alone, _paired(count))
-        kept.append(merge)
-    return kept[::-1], count[0], hidden[0]
+        whole = own[:, None] + np.multiply.outer((inside > 0).astype(np.float64), prices)
+        halved = _paired(cost)
+        kept.append(whole <= halved)
+        cost = np.minimum(whole, halved)
+    return kept[::-1]
 
 
 def _paired(boxes: FloatArray) -> FloatArray:
@@ -206,17 +229,16 @@ def _paired(boxes: FloatArray) -> FloatArray:
     return sums
 
 
-def _partition(bisection: Bisection, kept: list[AnyArray], cells: list[IntArray], error: float) -> Partition:
+def _partition(bisection: Bisection, pruning: list[AnyArray], cells: list[IntArray], error: float) -> Partition:
     """The topmost boxes that are kept whole, in the order of the leaves."""
-    depth, alive = bisection.depth, np.ones(1, dtype=bool)
+    depth = bisection.depth
     firsts, starts, stops = [], [], []
-    for level, whole in enumerate(kept):
-        topmost = np.flatnonzero(alive & whole & (cells[level] > 0))
-        boxes = bisection.boxes(level, topmost)
-        firsts.append(topmost << (depth - level))
+    for level, (top, inside) in enumerate(zip(_tops(pruning), cells, strict=True)):
+        places = np.flatnonzero(top & (inside > 0))
+        boxes = bisection.boxes(level, places)
+        firsts.append(places << (depth - level))
         starts.append(boxes.starts)
         stops.append(boxes.stops)
-        alive = np.repeat(alive & ~whole, 2)
     first = np.concatenate(firsts)
     order = np.argsort(first)
     buckets = np.searchsorted(first[order], bisection.places(depth), side="right") - 1

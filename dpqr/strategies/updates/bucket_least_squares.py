@@ -1,4 +1,4 @@
-"""Bucket least squares: where buckets of cells were measured, their counts by least squares, spread evenly."""
+"""Bucket least squares: where buckets of cells were measured, their counts by least squares, shrunk, spread evenly."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray
+from dpqr.fitting.bucket_shrinkage import shrunk
 from dpqr.fitting.evidence import SMALLEST_DEVIATION
 from dpqr.hypotheses.linear_estimate import GroupEstimate, LinearEstimate
 from dpqr.strategies.problem import Footprint, Level, Problem
@@ -23,11 +24,13 @@ from dpqr.workload.workload import Measurement
 class BucketLeastSquares:
     """For every group of attributes that was measured in buckets: bucket counts z of least squared error.
 
-    z minimises sum (value - row z)^2 / deviation^2 over all such measurements, over the buckets of the last one. A row
-    about finer or other buckets reads z under the uniformity assumption: records lie evenly in each bucket. So does
-    every answer. Other groups are those of `LeastSquares`, and so are those whose single cells a strategy measured
-    after all buckets; there it is read alone, without counts before it, so that its closed form gives each answer's
-    deviation.
+    z minimises sum (value - row z)^2 / deviation^2 over all such measurements and counts of all records, over the
+    buckets of the last one. A row about finer or other buckets reads z under the uniformity assumption: records lie
+    evenly in each bucket. So does every answer. Differences between neighbouring buckets are then shrunk as far as
+    noise alone may have made them (`fitting.bucket_shrinkage`).
+
+    Other groups are those of `LeastSquares`, and so are those whose single cells a strategy measured after all buckets;
+    there it is read alone, without counts before it, so that its closed form gives each answer's deviation.
 
     Attributes:
         plain: for groups without buckets.
@@ -43,8 +46,9 @@ class BucketLeastSquares:
     @property
     def trust(self) -> tuple[str, ...]:
         return (
-            "estimates are linear: they can be negative; where buckets of cells were measured, their counts are spread "
-            "evenly over the cells; no such estimate is unbiased, and no deviation of noise covers what a bucket hides",
+            "estimates can be negative; where buckets of cells were measured, their counts are shrunk towards those of "
+            "their neighbours as far as noise may have made them differ, and are spread evenly over the cells; no such "
+            "estimate is unbiased, and no deviation of noise covers what a bucket hides",
         )
 
     @property
@@ -92,16 +96,31 @@ def _bucketed(group: GroupEstimate, history: Sequence[Measurement]) -> GroupEsti
     last = measured[-1][0]
     sizes = np.bincount(last.buckets, minlength=last.inner.cells)
     moments, right = np.zeros((len(sizes), len(sizes))), np.zeros(len(sizes))
+    for value, deviation in _totals(history):
+        moments += 1 / deviation**2
+        right += value / deviation**2
     for merged, values, deviation in measured:
         rows = merged.inner.apply(_shares(merged, last.buckets, sizes)) / deviation
         moments += rows.T @ rows
         right += rows.T @ (values / deviation)
     known = sizes > 0
     counts = np.zeros(len(sizes))
-    counts[known] = np.linalg.solve(moments[np.ix_(known, known)], right[known])
+    covariance = np.linalg.inv(moments[np.ix_(known, known)]).astype(np.float64)
+    places = (np.cumsum(known) - 1)[last.buckets]
+    counts[known] = shrunk(group.cells.shape, places, covariance @ right[known], covariance)
     cells = (counts / np.maximum(sizes, 1))[last.buckets].reshape(group.cells.shape)
     cells.flags.writeable = False
     return GroupEstimate(axes=group.axes, cells=cells)
+
+
+def _totals(history: Sequence[Measurement]) -> list[tuple[float, float]]:
+    """Counts of all records, and the deviations of their noise."""
+    return [
+        (float(values[0] * block.scale), max(one.law.deviation, SMALLEST_DEVIATION) * float(block.scale))
+        for one in history
+        for block, values in zip(one.blocks, one.values, strict=True)
+        if not block.factors
+    ]
 
 
 def _cells_measured_last(group: GroupEstimate, history: Sequence[Measurement]) -> bool:

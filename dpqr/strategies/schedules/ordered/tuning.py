@@ -17,7 +17,7 @@ class Tuning:
     count: Fraction = Fraction(1, 200)  # share of the budget of the noisy number of records
     recounts: tuple[Fraction, ...] = (Fraction(1, 40), Fraction(1, 10))  # shares of further counts, while unsure
     sure: int = 3  # times its noise a count must be, or records are counted again
-    first_look: Fraction = Fraction(1, 100)  # share of the first counts of boxes, where records are many
+    first_look: Fraction = Fraction(1, 25)  # share of the first counts of boxes, where records are many
     boxes: Fraction = Fraction(1, 4)  # part of the rest for the counts of boxes that choose the buckets
     grain: int = 1000  # parts of the budget that groups of attributes share
     fewest_cells: int = 8  # of fewer cells none are merged
