@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -180,10 +180,8 @@ def load_table(
     last = _last_axis(parts, declared if slots else None, unit, noise)
     if last is not None:
         require_single_rows(source)
-    counts = source.count_column
-    question = Counting(
-        domain=domain, asked=asked, unit=unit, count_column=counts, limits=limits, noise=noise, last=last
-    )
+    question = Counting(domain=domain, asked=asked, unit=unit, limits=limits, noise=noise, last=last)
+    question = replace(question, count_column=source.count_column, workers=source.workers)
     return discreetly(lambda: _sealed(_watched(source, question, progress), question, declared), _unexpected)
 
 
