@@ -19,6 +19,7 @@ from dpqr.io.tables.frames import fitting, lenient
 from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.table import Accepts, sifted
+from dpqr.io.tables.persons.bounding import PEAK
 from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.structure import wanted_columns
@@ -29,6 +30,18 @@ from dpqr.noise.source import NoiseSource, SystemNoise
 
 Walk = Callable[[], Iterable[tuple[Records, RowEncoder]]]
 """Begins a new pass over all rows."""
+
+
+_PERSON_WORDS = 4
+_ROW_WORDS = 2
+
+
+def person_groups(rows: int, domain: Domain, limits: Limits) -> int:
+    """Groups of persons, one pass each, that a person of their own in every row needs; a quarter more may be in one
+    group than in another."""
+    words = len(Packing(domain.shape).groups) + _ROW_WORDS + _PERSON_WORDS
+    needed = PEAK * min(rows, limits.records) * 8 * words
+    return 1 if needed <= limits.memory else -(-5 * needed // (4 * limits.memory))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +99,8 @@ class Counting:
         """Count rows once each.
 
         batches: begins a pass over them, as Arrow record batches whose columns are `columns`, in that order. Each pass
-        must see the same rows, in any order. groups: of persons, one pass each, where all do not fit in memory.
+        must see the same rows, in any order. groups: of persons, one pass each, where all do not fit in memory
+        (`person_groups`).
 
         Where the unit is a row, any division of a table into parts may be counted part by part (`together`). Where it
         is a person, all rows of a person must be in one part.
