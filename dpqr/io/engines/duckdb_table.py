@@ -76,7 +76,7 @@ class DuckTable:
         """Passes over persons, by the number of rows, which decides nothing else."""
         if asked.unit.column is None:
             return 1
-        (rows,) = connection.execute(f"SELECT count(*) FROM {self._relation}").fetchone()
+        ((rows,),) = connection.sql(f"SELECT count(*) FROM {self._relation}").fetchall()
         return person_groups(rows, asked.domain, asked.limits)
 
     @property
