@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.interactive import OpenRequest, Status
+    from dpqr.app.interactive import Status
+    from dpqr.app.interactive_planning import OpenRequest
     from dpqr.app.requests import LedgerRequest
 
 
@@ -116,10 +117,9 @@ def open_session(
     """Pay for a session of questions, and measure what it starts from.
 
     Args:
-        table: the private table, as of `dpqr.release`.
-        name: of the session. expect: a queries document that is measured first, with half of the budget; None: the
-            columns by themselves, with a tenth. surprises: paid for; None: a twentieth of `questions`, which are
-            expected. options: of `dpqr interactive open`, by their names with _ for -.
+        table: the private table, as of `dpqr.release`. options: of `dpqr interactive open`, with _ for -.
+        expect: queries that are measured first, with half of the budget; None: the columns by themselves, with a tenth.
+        surprises: paid for; None: a twentieth of the expected `questions`.
 
     Raises:
         DpqrError: of the class whose `exit_code` the command would end with.
@@ -129,19 +129,9 @@ def open_session(
     """
     from dpqr.app.interactive import open_session as opened
 
-    request = open_request(
-        table,
-        name=name,
-        eps=eps,
-        domain=domain,
-        dataset=dataset,
-        ledger=ledger,
-        anchor=anchor,
-        expect=expect,
-        surprises=surprises,
-        questions=questions,
-        options=dict(options),
-    )
+    asked = {"name": name, "eps": eps, "domain": domain, "dataset": dataset, "ledger": ledger, "anchor": anchor}
+    asked |= {"expect": expect, "surprises": surprises, "questions": questions}
+    request = open_request(table, **asked, options=dict(options))
     withheld(lambda: opened(request, Unwatched()))
     paths = ledger_paths(ledger, anchor)
     return Session(
@@ -164,7 +154,7 @@ def open_request(
     options: dict[str, Any],
 ) -> OpenRequest:
     """What both doors ask of the use case. UsageFault: no epsilon, no dataset, or a value that no option may have."""
-    from dpqr.app.interactive import OpenRequest
+    from dpqr.app.interactive_planning import OpenRequest
 
     if eps is None:
         raise UsageFault("open: state the epsilon of the whole session: add --eps E")
