@@ -19,7 +19,7 @@ from dpqr.io.outputs.atomic import reserve
 from dpqr.io.outputs.release_files import write_release
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
-from dpqr.noise.source import NoiseSource, SystemNoise
+from dpqr.noise.source import SystemNoise
 from dpqr.privacy.budget import Pricing
 from dpqr.report.receipt import receipt
 
@@ -74,7 +74,7 @@ class Answered:
         return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
 
 
-def open_session(request: OpenRequest, progress: Progress, noise: NoiseSource | None = None) -> Status:
+def open_session(request: OpenRequest, progress: Progress) -> Status:
     """Pay for a session and measure what its questions start from.
 
     Raises:
@@ -85,15 +85,14 @@ def open_session(request: OpenRequest, progress: Progress, noise: NoiseSource | 
     """
     made = planned_session(request)
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
-    source = noise or SystemNoise()
     with begun(request.name, request.payer, _bill(request, made)) as held:
-        online = first_online(held, made.plan, made.terms, made.held, source, progress)
+        online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
         held.folder.write(_document(request, made, held.journal.number))
         online.open_watches()
         return _status(request.name, held, made.terms)
 
 
-def ask(request: AskRequest, progress: Progress, noise: NoiseSource | None = None) -> tuple[Answered, ...]:
+def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
     """Answer every query of a document, one after the other.
 
     Raises:
@@ -108,7 +107,7 @@ def ask(request: AskRequest, progress: Progress, noise: NoiseSource | None = Non
         asked, document = questions_of(request.queries, session)
         online = restored(held, session)
         with session.spoilt_by_errors():
-            online.open_data(request.source, noise or SystemNoise(), progress)
+            online.open_data(request.source, SystemNoise(), progress)
             found = log_answers(online, asked, document)
         return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
 

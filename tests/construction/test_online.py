@@ -32,7 +32,7 @@ from dpqr.workload.workload import Workload
 SHAPE = (4, 4)
 TABLE = np.array([[4_000, 0, 0, 0], [0, 1_000, 0, 0], [0, 0, 3_000, 0], [0, 0, 0, 2_000]])
 DOMAIN = Domain(tuple(Attribute(name=f"c{axis}", axis=Codes(4)) for axis in range(2)))
-BUDGET = PrivacyBudget(Fraction(60))
+BUDGET = PrivacyBudget(Fraction(6))
 
 
 def query(*rows, name="q"):
@@ -45,9 +45,9 @@ FIRST, LAST = query([1, 0, 0, 0], [1, 0, 0, 0]), query([0, 0, 0, 1], [1, 0, 0, 0
 
 
 def session(surprises=4, unit=PrivacyUnit(), budget=BUDGET, accountant=None, price=None):  # noqa: B008 (frozen)
-    """It starts from the product of the true columns. At epsilon 60 a draw moves by 5 records at most, but rarely."""
+    """It starts from the product of the true columns. The noise is repeatable, of some ten records."""
     accountant = accountant or Basic()
-    whole = price or Price(epsilon=Fraction(60))
+    whole = price or Price(epsilon=Fraction(6))
     columns = [TABLE.sum(axis=1 - axis) / TABLE.sum() for axis in range(2)]
     model = DenseDistribution(probabilities=np.multiply.outer(*columns), total=float(TABLE.sum()))
     rows = WeightedRows.of(model, SHAPE, 0)
@@ -77,8 +77,8 @@ def test_what_the_model_knows_is_free_and_a_surprise_pays_and_teaches():
     assert len(online.accountant.charged) == 4
     again = online.ask(FIRST)
     assert again.free
-    assert again.estimate == pytest.approx(4_000, abs=10)
-    assert again.high - again.low < 100
+    assert again.estimate == pytest.approx(4_000, abs=60)
+    assert again.high - again.low < 400
 
 
 def test_both_directions_are_looked_at():
@@ -103,8 +103,8 @@ def test_a_session_ends_with_its_surprises_and_costs_no_more_than_it_paid():
     assert (after.free, after.low, after.high) == (True, None, None)
     charged = online.accountant.charged
     assert len(charged) == 3
-    assert sum(map(pure_epsilon, charged)) <= 60
-    assert sum(map(pure_epsilon, charged)) > 59.99
+    assert sum(map(pure_epsilon, charged)) <= 6
+    assert sum(map(pure_epsilon, charged)) > 5.99
 
 
 def test_a_side_without_a_threshold_is_not_looked_at():
