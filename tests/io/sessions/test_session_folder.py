@@ -3,12 +3,9 @@
 import os
 import stat
 
-import numpy as np
 import pytest
 
 from dpqr.errors import AlreadyThere, LedgerError, UsageFault
-from dpqr.hypotheses.weighted_rows import WeightedRows
-from dpqr.io.sessions.rows_file import read_rows, write_rows
 from dpqr.io.sessions.session_folder import SECRET, SESSION, SessionFolder
 
 
@@ -72,14 +69,3 @@ def test_processes_take_turns(folder):
 def test_no_session_has_no_turn(tmp_path):
     with pytest.raises(UsageFault, match="there is none"), SessionFolder(ledger=tmp_path / "l", name="x").turn():
         pass
-
-
-def test_rows_are_kept_as_they_are(folder):
-    rows = WeightedRows(shape=(2, 3), codes=np.array([[0, 2], [1, 0]]), shares=np.array([0.25, 0.75]), total=8.5)
-    write_rows(folder, rows)
-    back = read_rows(folder)
-    assert (back.shape, back.total) == (rows.shape, rows.total)
-    assert back.codes.tolist() == rows.codes.tolist()
-    (folder.path / "rows").write_bytes(b"x")
-    with pytest.raises(LedgerError, match="damaged or gone"):
-        read_rows(folder)
