@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from dpqr.api.checks import Figure, Path
 from dpqr.api.interactive_requests import ask_request, open_request, session_payer
@@ -115,7 +115,14 @@ def open_session(
     """
     from dpqr.app.interactive import open_session as opened
 
-    asked = {"name": name, "eps": eps, "domain": domain, "dataset": dataset, "ledger": ledger, "anchor": anchor}
+    asked: dict[str, Any] = {
+        "name": name,
+        "eps": eps,
+        "domain": domain,
+        "dataset": dataset,
+        "ledger": ledger,
+        "anchor": anchor,
+    }
     asked |= {"expect": expect, "surprises": surprises, "questions": questions}
     request = open_request(table, **asked, options=dict(options))
     withheld(lambda: opened(request, Unwatched()))
