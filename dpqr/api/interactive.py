@@ -6,19 +6,19 @@ import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Unpack
 
-from dpqr.api.checks import Figure, Path, text, whole
-from dpqr.api.options import PlanOptions, document, ledger_paths, limits, payer, plan_request, reason, table_source
+from dpqr.api.checks import Figure, Path
+from dpqr.api.interactive_requests import ask_request, open_request, session_payer
+from dpqr.api.options import PlanOptions, ledger_paths
 from dpqr.api.release import Made, Release
 from dpqr.api.requests import Unwatched
 from dpqr.api.withheld import withheld
-from dpqr.errors import UsageFault
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from dpqr.api.ledger import Ledger
     from dpqr.api.queries import Document
-    from dpqr.app.interactive import OpenRequest, Status
+    from dpqr.app.interactive import Status
     from dpqr.app.requests import LedgerRequest
 
 
@@ -55,11 +55,9 @@ class Session:
         """
         import pandas as pd
 
-        from dpqr.app.interactive import AskRequest, ask
+        from dpqr.app.interactive import ask
 
-        source = None if self.table is None else table_source(self.table, {})
-        asked = questions(where, queries)
-        request = AskRequest(name=self.name, payer=self.payer, queries=asked, source=source)
+        request = ask_request(self.name, self.payer, where=where, queries=queries, table=self.table)
         found = withheld(lambda: ask(request, Unwatched()))
         return pd.DataFrame([each.document() for each in found])
 
@@ -85,18 +83,7 @@ class Session:
     @property
     def payer(self) -> LedgerRequest:
         """The ledger that pays; the session knows whose budget it is."""
-        from dpqr.app.requests import LedgerRequest
-
-        return LedgerRequest(dataset="", ledger=self.ledger, anchor=self.anchor)
-
-
-def questions(where: str | None, queries: object) -> str | dict[str, Any]:
-    """The document of one ask. UsageFault unless one of the two is given."""
-    if (where is None) == (queries is None):
-        raise UsageFault("ask: give --where PREDICATE or --queries FILE, and not both")
-    if where is not None:
-        return {"queries": [{"where": text("where", where)}]}
-    return document("queries", queries)
+        return session_payer(self.ledger, self.anchor)
 
 
 def open_session(
@@ -116,10 +103,9 @@ def open_session(
     """Pay for a session of questions, and measure what it starts from.
 
     Args:
-        table: the private table, as of `dpqr.release`.
-        name: of the session. expect: a queries document that is measured first, with half of the budget; None: the
-            columns by themselves, with a tenth. surprises: paid for; None: a twentieth of `questions`, which are
-            expected. options: of `dpqr interactive open`, by their names with _ for -.
+        table: the private table, as of `dpqr.release`. options: of `dpqr interactive open`, with _ for -.
+        expect: queries that are measured first, with half of the budget; None: the columns by themselves, with a tenth.
+        surprises: paid for; None: a twentieth of the expected `questions`.
 
     Raises:
         DpqrError: of the class whose `exit_code` the command would end with.
@@ -129,62 +115,18 @@ def open_session(
     """
     from dpqr.app.interactive import open_session as opened
 
-    request = open_request(
-        table,
-        name=name,
-        eps=eps,
-        domain=domain,
-        dataset=dataset,
-        ledger=ledger,
-        anchor=anchor,
-        expect=expect,
-        surprises=surprises,
-        questions=questions,
-        options=dict(options),
-    )
+    asked: dict[str, Any] = {
+        "name": name,
+        "eps": eps,
+        "domain": domain,
+        "dataset": dataset,
+        "ledger": ledger,
+        "anchor": anchor,
+    }
+    asked |= {"expect": expect, "surprises": surprises, "questions": questions}
+    request = open_request(table, **asked, options=dict(options))
     withheld(lambda: opened(request, Unwatched()))
     paths = ledger_paths(ledger, anchor)
     return Session(
         name=name, ledger=paths[0], anchor=paths[1], table=table if request.source.frame is not None else None
     )
-
-
-def open_request(
-    table: object,
-    *,
-    name: str,
-    eps: Figure | None,
-    domain: object,
-    dataset: str | None,
-    ledger: Path | Ledger | None,
-    anchor: Path | None,
-    expect: object,
-    surprises: int | None,
-    questions: int,
-    options: dict[str, Any],
-) -> OpenRequest:
-    """What both doors ask of the use case. UsageFault: no epsilon, no dataset, or a value that no option may have."""
-    from dpqr.app.interactive import OpenRequest
-
-    if eps is None:
-        raise UsageFault("open: state the epsilon of the whole session: add --eps E")
-    paid = payer(dataset, ledger, anchor)
-    if paid is None:
-        raise UsageFault("open: a session is paid from a ledger: add --dataset NAME (`dpqr budget init` makes one)")
-    planned = plan_request({"queries": []} if expect is None else expect, eps, domain, options)
-    return OpenRequest(
-        name=name,
-        source=table_source(table, options),
-        plan=planned if expect is not None else _unexpecting(planned),
-        payer=paid,
-        limits=limits(options),
-        reason=reason(options),
-        surprises=None if surprises is None else whole("surprises", surprises),
-        questions=whole("questions", questions),
-    )
-
-
-def _unexpecting(planned: Any) -> Any:
-    from dataclasses import replace
-
-    return replace(planned, queries="")

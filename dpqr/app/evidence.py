@@ -81,7 +81,10 @@ class Evidence:
     @property
     def planned_from(self) -> Any:
         """The documents and options that the release was planned from. NotChecked where the record holds none."""
-        found = self.document["plan"].get("request")
+        stated = self.document["plan"]
+        found = stated.get("request")
+        if found is None and stated["schedule"]["name"] == "interactive":
+            raise NotChecked("people chose the questions one at a time, so there is no plan to repeat")
         if found is None:
             raise NotChecked("the record holds no documents to plan it from; dpqr 0.1 to 0.3 kept none")
         return found

@@ -22,6 +22,7 @@ TOPICS = (
     "report",
     "verify",
     "ledger",
+    "interactive",
     "review",
     "ci",
     "settings",

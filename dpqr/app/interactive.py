@@ -2,62 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from fractions import Fraction
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from dpqr.app.bill import Bill
+from dpqr.app.interactive_planning import Opening, OpenRequest, planned_session
 from dpqr.app.interactive_release import closed_release
 from dpqr.app.interactive_state import absolute, questions_of, stated_session
 from dpqr.app.interactive_turn import first_online, log_answers, restored
-from dpqr.app.planning import plan_release, read_documents
-from dpqr.app.reading import Reading, charging, reading
 from dpqr.app.release import Progress
-from dpqr.app.requests import LedgerRequest, OutputRequest, PlanRequest
-from dpqr.app.session import Turn, begun, filter_of, turn
+from dpqr.app.requests import LedgerRequest, OutputRequest
+from dpqr.app.session import Turn, begun, turn
 from dpqr.construction.online import BETA, Answer, Terms
 from dpqr.construction.release import Release
-from dpqr.errors import UsageFault
-from dpqr.io.documents.queries import QueriesDocument
-from dpqr.io.documents.sources import public_documents
 from dpqr.io.outputs.atomic import reserve
 from dpqr.io.outputs.release_files import write_release
-from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.io.tables.structure import check_table
-from dpqr.noise.source import NoiseSource, SystemNoise
-from dpqr.privacy.accountant import FilterAccountant, Portion
-from dpqr.privacy.accountants.gaussian_dp import converted_mu
-from dpqr.privacy.accountants.zcdp import converted
-from dpqr.privacy.budget import Price, Pricing, PrivacyBudget, downward_text
-from dpqr.privacy.reason import UNSTATED, Reason
+from dpqr.noise.source import SystemNoise
+from dpqr.privacy.budget import Pricing
 from dpqr.report.receipt import receipt
-from dpqr.strategies.checks import Gaussian, Laplace
-from dpqr.strategies.plan import Plan
 
-FIRST, EXPECTED = Fraction(1, 10), Fraction(1, 2)
-"""Share of the budget that measures the columns by themselves, or the workload that is expected."""
-SLACK = 1 - Fraction(1, 2**20)
-"""Prices are lower by it, for shares of a budget are rounded one by one."""
-DIGITS = 12
 NOTE = "interactive session"
-PART, FEWEST, MOST = 20, 10, 200
-"""Surprises that are paid for, where the request states no number: one in so many of the expected questions."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenRequest:
-    """A new session. plan: domain and guarantee; its queries are those that are expected, empty: none are. surprises:
-    how many are paid for. questions: how many are expected."""
-
-    name: str
-    source: TableSource
-    plan: PlanRequest
-    payer: LedgerRequest
-    limits: Limits = field(default_factory=Limits)
-    reason: Reason = UNSTATED
-    surprises: int | None = None
-    questions: int = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,20 +74,7 @@ class Answered:
         return {"query": self.query, "detail": self.detail, **asdict(self.answer)}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opening:
-    """A session on paper: what is measured first, and the terms of its questions."""
-
-    request: PlanRequest
-    plan: Plan
-    terms: Terms
-    budget: PrivacyBudget
-    accountant: FilterAccountant
-    rest: Price
-    held: Reading
-
-
-def open_session(request: OpenRequest, progress: Progress, noise: NoiseSource | None = None) -> Status:
+def open_session(request: OpenRequest, progress: Progress) -> Status:
     """Pay for a session and measure what its questions start from.
 
     Raises:
@@ -132,66 +85,14 @@ def open_session(request: OpenRequest, progress: Progress, noise: NoiseSource | 
     """
     made = planned_session(request)
     check_table(made.held.source, made.plan.problem.domain, made.held.limits, made.plan.problem.unit)
-    source = noise or SystemNoise()
     with begun(request.name, request.payer, _bill(request, made)) as held:
-        online = first_online(held, made.plan, made.terms, made.held, source, progress)
+        online = first_online(held, made.plan, made.terms, made.held, SystemNoise(), progress)
         held.folder.write(_document(request, made, held.journal.number))
         online.open_watches()
         return _status(request.name, held, made.terms)
 
 
-def planned_session(request: OpenRequest) -> Opening:
-    """The session on paper; no data is opened. Raises: UsageFault, DocumentError, InfeasiblePlan."""
-    budget = PrivacyBudget.parse(request.plan.epsilon, request.plan.delta)
-    name = charging(request.plan, request.payer) or ("basic" if budget.pure else "gdp")
-    accountant = filter_of(name, budget)
-    share = EXPECTED if request.plan.queries else FIRST
-    first, rest = (price.times(SLACK) for price in accountant.cut(budget, _shares(share)))
-    document = _first_workload(request.plan)
-    public = public_documents(document.sources)
-    if public.files:
-        raise UsageFault("--expect: files of coefficients are not for sessions of questions; write queries instead")
-    asked = replace(
-        request.plan,
-        queries=public.queries,
-        domain=public.domain,
-        epsilon=downward_text(_epsilon(first, budget.delta), DIGITS),
-        strict=True,
-        accountant=name,
-        error_bars="none",
-        no_count_dropped=True,
-    )
-    plan = plan_release(asked, document)
-    if plan.problem.unit.counted is not None:
-        raise UsageFault("--counts: a session of questions reads rows; release from a histogram instead")
-    check = Laplace() if budget.pure else Gaussian()
-    terms = Terms.within(rest, plan.problem.unit, check, surprises=_surprises(request), questions=request.questions)
-    held = reading(request.source, request.limits, plan.problem.domain, request.payer)
-    return Opening(request=asked, plan=plan, terms=terms, budget=budget, accountant=accountant, rest=rest, held=held)
-
-
-def _surprises(request: OpenRequest) -> int:
-    """How many are paid for. UsageFault: none, or no question is expected."""
-    stated = request.surprises
-    if request.questions < 1 or (stated is not None and stated < 1):
-        raise UsageFault("--surprises and --questions must be at least 1")
-    return min(max(request.questions // PART, FEWEST), MOST) if stated is None else stated
-
-
-def _first_workload(request: PlanRequest) -> QueriesDocument:
-    """What is measured first: the expected queries, and every column that none of them looks at by itself."""
-    if not request.queries:
-        return read_documents({"queries": [{"marginals": {"ways": 1}}]}, request.domain, strict=True)
-    document = read_documents(request.queries, request.domain, strict=True)
-    missing = [[name] for name in document.columns if name not in document.domain.names]
-    if not missing:
-        return document
-    public = public_documents(document.sources)
-    queries = [*public.queries["queries"], {"marginals": missing}]
-    return read_documents({"queries": queries}, public.domain, strict=True)
-
-
-def ask(request: AskRequest, progress: Progress, noise: NoiseSource | None = None) -> tuple[Answered, ...]:
+def ask(request: AskRequest, progress: Progress) -> tuple[Answered, ...]:
     """Answer every query of a document, one after the other.
 
     Raises:
@@ -206,7 +107,7 @@ def ask(request: AskRequest, progress: Progress, noise: NoiseSource | None = Non
         asked, document = questions_of(request.queries, session)
         online = restored(held, session)
         with session.spoilt_by_errors():
-            online.open_data(request.source, noise or SystemNoise(), progress)
+            online.open_data(request.source, SystemNoise(), progress)
             found = log_answers(online, asked, document)
         return tuple(Answered(query=each.name, detail=each.detail, answer=each.answer) for each in found)
 
@@ -242,17 +143,6 @@ def close(name: str, payer: LedgerRequest, output: OutputRequest) -> Release | N
         return finished
 
 
-def _shares(share: Fraction) -> tuple[Portion, Portion]:
-    return Portion(share=share, count=1), Portion(share=1 - share, count=1)
-
-
-def _epsilon(price: Price, delta: Fraction) -> Fraction:
-    """The epsilon of a release that costs so much."""
-    if price.epsilon is not None:
-        return price.epsilon
-    return converted(price.rho, delta) if price.rho is not None else converted_mu(price.figure, delta)
-
-
 def _bill(request: OpenRequest, made: Opening) -> Bill:
     pricing = Pricing(accountant=made.accountant.name, delta=made.budget.delta)
     return Bill(
@@ -268,7 +158,7 @@ def _bill(request: OpenRequest, made: Opening) -> Bill:
 
 def _document(request: OpenRequest, made: Opening, draws: int) -> dict[str, Any]:
     """What later processes need. Public."""
-    source, budget = made.held.source, made.budget
+    source = made.held.source
     return {
         "dpqr": "session/1",
         "kind": "interactive",
@@ -284,7 +174,6 @@ def _document(request: OpenRequest, made: Opening, draws: int) -> dict[str, Any]
         "draws": draws,
         "table": None if source.frame is not None else absolute(source),
         "limits": asdict(made.held.limits),
-        "pure": budget.pure,
     }
 
 

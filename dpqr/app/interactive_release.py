@@ -124,14 +124,15 @@ def _block_answers(asked: AskedRow, line: dict[str, Any], session: StatedSession
 def _plan(session: StatedSession, rule: RowWeights, blocks: Any) -> Plan:
     """The session as a plan: what was measured first, and the sum that all questions may cost."""
     first, document = session.plan, session.document
-    questions = Phase(noun="search", count=1, price=session.rest, events=((session.rest.event, 1),))
+    events = (*first.events, (session.rest.event, 1))
+    questions = Phase(noun="questions", count=1, price=session.rest, events=events)
     whole = replace(
         first,
         problem=replace(first.problem, workload=Workload(tuple(blocks))),
         budget=session.budget,
         roles=replace(first.roles, update=rule, check=session.terms.check),
         schedule=Interactive(surprises=document["surprises"], questions=document["questions"]),
-        phases=(*first.phases, questions),
+        phases=(questions,),
         forecast=(),
         notes=(),
         error_bars=False,

@@ -22,7 +22,6 @@ from dpqr.io.documents.sources import public_documents
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.strategies.plan import Plan
 from dpqr.strategies.updates.dense_members import DENSE_LIMIT
 from dpqr.workload.block import QueryBlock
@@ -87,7 +86,6 @@ class StatedSession:
         return Terms.within(
             self.rest,
             self.plan.problem.unit,
-            Laplace() if document["pure"] else Gaussian(),
             surprises=document["surprises"],
             questions=document["questions"],
         )

@@ -144,19 +144,18 @@ def restored(held: Turn, session: StatedSession) -> RestoredSession:
     """From the transcript, the log and the secret file.
 
     A threshold is used only if its draw is the last one of its side and no answer on that side followed: an older copy
-    of the secret file admits nothing. A lost answer does not say on which side it was, so it ends both.
+    of the secret file admits nothing, nor does one of other noise than this version draws. A lost answer does not say
+    on which side it was, so it ends both.
     """
-    numbers = held.charge(held.past)
-    held.journal.number = held.journal.known
     last: dict[Side, int] = {}
     epochs = surprises = 0
     answers: list[PastDraw] = []
-    for draw, number in zip(held.past, numbers, strict=True):
+    for draw, number in zip(held.past, held.numbers, strict=True):
         if draw.number < session.document["draws"]:
             continue
         if isinstance(draw.event, AboveThresholdEvent):
             epochs += 1
-            if draw.value in (1, -1):
+            if draw.value in (1, -1) and draw.event == session.terms.epoch(draw.value).event:
                 last[draw.value] = number
         else:
             surprises += 1

@@ -38,7 +38,11 @@ class PastDraw:
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """What one process holds of a session. run: the reservation's filters and journal. past: draws before this turn."""
+    """What one process holds of a session.
+
+    run: the reservation's filters and journal. past: draws before this turn. numbers: of their charges, for each was
+    charged again: this process's filters start anew.
+    """
 
     folder: SessionFolder
     ledger: Ledger
@@ -46,10 +50,7 @@ class Turn:
     journal: LedgerJournal
     run: PaidRun
     past: tuple[PastDraw, ...] = ()
-
-    def charge(self, draws: tuple[PastDraw, ...]) -> list[int]:
-        """Charge draws of the past again, for this process's filters start anew; their numbers there."""
-        return [self.run.guard.charge(draw.event) for draw in draws]
+    numbers: tuple[int, ...] = ()
 
     def settle(self, note: str, *, whole: bool) -> None:
         """End the session: what was not drawn comes back, unless it is paid as a whole; its files go.
@@ -124,7 +125,9 @@ def turn(name: str, payer: LedgerRequest) -> Iterator[Turn]:
         journal.lost = any(draw.value is None for draw in past)
         paid = reservation.reservation
         run = PaidRun(guard=_guard(folder, paid), ledger=ledger, paid=paid, kept=journal, looked=True)
-        yield Turn(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=past)
+        numbers = tuple(run.guard.charge(draw.event) for draw in past)
+        journal.number = journal.known
+        yield Turn(folder=folder, ledger=ledger, paid=paid, journal=journal, run=run, past=past, numbers=numbers)
 
 
 def _guard(folder: SessionFolder, paid: Reservation) -> EveryFilter:

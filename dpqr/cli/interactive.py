@@ -85,7 +85,7 @@ def open_command(
     display: groups.Display,
 ) -> None:
     """Pay for the session NAME over the private table DATA, and measure what its questions start from."""
-    from dpqr.api.interactive import open_request
+    from dpqr.api.interactive_requests import open_request
     from dpqr.app.interactive import open_session
     from dpqr.cli.progress import progress
 
@@ -111,14 +111,14 @@ def ask_command(
     name: str, *, where: str | None, queries: str | None, ledger: str | None, anchor: str | None, as_json: bool
 ) -> None:
     """Ask the session NAME. Each answer is an estimate with an interval, and says whether it was free."""
-    from dpqr.api.interactive import Session, questions
+    from dpqr.api.interactive_requests import ask_request, session_payer
     from dpqr.api.requests import Unwatched
-    from dpqr.app.interactive import AskRequest, ask
+    from dpqr.app.interactive import ask
     from dpqr.report.interactive_view import answer_lines
 
     require_output()
-    held = Session(name=name, ledger=ledger, anchor=anchor)
-    found = ask(AskRequest(name=name, payer=held.payer, queries=questions(where, queries)), Unwatched())
+    payer = session_payer(ledger, anchor)
+    found = ask(ask_request(name, payer, where=where, queries=queries), Unwatched())
     if as_json:
         product_json([each.document() for each in found])
     else:

@@ -11,7 +11,6 @@ A surprise of a conjunction measures the whole table of its parts, which costs n
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -29,10 +28,9 @@ from dpqr.noise.law import NoiseLaw
 from dpqr.noise.source import NoiseSource
 from dpqr.privacy.accountant import PrivacyFilter
 from dpqr.privacy.budget import Price
-from dpqr.privacy.events import Composition, PrivacyEvent
 from dpqr.privacy.gate import measure
 from dpqr.privacy.sealed import Private
-from dpqr.strategies.checks import Check
+from dpqr.strategies.checks import Check, Gaussian, Laplace
 from dpqr.strategies.problem import Problem
 from dpqr.strategies.updates.interface import UpdateRule
 from dpqr.workload.block import Factor, QueryBlock
@@ -46,7 +44,8 @@ BETA = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """Set by `python tests/benchmarks/online.py --half tune`; figures: tests/benchmarks/RESULTS.md."""
+    """Set by arithmetic: at these shares the noise of an answer is as wide as that of a comparison. Figures:
+    `python tests/benchmarks/online.py`, tests/benchmarks/RESULTS.md."""
 
     thresholds: Fraction = Fraction(3, 4)  # share of the price of all surprises that pays for thresholds
     false_alarms: float = 0.1  # surprises without cause that are expected, as a part of all that are paid for
@@ -71,7 +70,7 @@ class Terms:
     margin: int
 
     @classmethod
-    def within(cls, whole: Price, unit: PrivacyUnit, check: Check, *, surprises: int, questions: int) -> Terms:
+    def within(cls, whole: Price, unit: PrivacyUnit, *, surprises: int, questions: int) -> Terms:
         """Return the terms that cost `whole`: an epoch for each side, and another one after each surprise but the last.
 
         questions: how many are expected. The margin is the one that so many answers without error pass
@@ -85,6 +84,7 @@ class Terms:
         mean = -math.expm1(-rates[0]) / -math.expm1(-rates[0] - rates[1])
         alarms = 2 * mean * questions / (TUNING.false_alarms * surprises)
         margin = math.ceil(max(0.0, math.log(max(alarms, 1.0))) / rates[1])
+        check: Check = Laplace() if whole.epsilon is not None else Gaussian()
         return cls(unit=unit, check=check, surprises=surprises, threshold=threshold, answer=answer, margin=margin)
 
     @property
@@ -247,12 +247,6 @@ class Online:
         return self.terms.check.law((QueryBlock(name="records"),), self.terms.unit, self.terms.answer)
 
 
-def planned_events(terms: Terms) -> Composition:
-    """All that a session is charged at most, for counts."""
-    answer: PrivacyEvent = terms.check.event((QueryBlock(name="records"),), terms.unit, terms.answer)
-    return ((terms.epoch(1).event, terms.epochs), (answer, terms.surprises))
-
-
 def table_of_parts(block: QueryBlock) -> QueryBlock:
     """The counts of all combinations of a conjunction's parts and their opposites, the conjunction itself first.
 
@@ -274,8 +268,3 @@ def _with_opposite(row: IntArray) -> IntArray:
 
 def _unlabelled(factor: Factor) -> Factor:
     return replace(factor, labels=())
-
-
-def asked_rows(blocks: Sequence[QueryBlock]) -> list[tuple[QueryBlock, int]]:
-    """Every query of some blocks, with the place of its block."""
-    return [(block.row(row), place) for place, block in enumerate(blocks) for row in range(block.rows)]

@@ -164,8 +164,9 @@ class Watch:
     threshold: Z, a secret. charge_number: of the epoch's event in its run. ended: whether a comparison has passed.
 
     >>> epoch = AboveThreshold.at(Price(epsilon=Fraction(1)), PrivacyUnit(), side=1)
-    >>> Watch(epoch=epoch, threshold=3, charge_number=0)
-    Watch(epoch=..., charge_number=0, ended=False)
+    >>> watch = Watch(epoch=epoch, threshold=3, charge_number=0)
+    >>> watch.charge(epoch.event), watch.ended
+    (0, False)
     """
 
     epoch: AboveThreshold

@@ -63,6 +63,10 @@ def _draws(release: Release) -> Iterator[Fact]:
                 yield phase.noun.capitalize(), _cost(plan, phase, "draw")
             case "search":
                 yield _searched(release)
+            case "questions":
+                asked, surprises = counted(len(release.answers), "question"), len(release.transcript.rounds)
+                set_aside = f"{price_words(phase.price)} was set aside for thresholds and surprises"
+                yield "Asked", f"{asked}; {counted(surprises, 'surprise')}; {set_aside}"
             case "errors" | "bounds":
                 yield "Errors", f"{errors_words(phase)}: {_bought(release, phase)}"
     if plan.stop:

@@ -57,7 +57,7 @@ class BlockForecast:
     error: float | None = None
 
 
-Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search", "errors", "bounds"]
+Noun = Literal["left out", "opening", "stage", "selection", "measurement", "search", "questions", "errors", "bounds"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,7 @@ class Phase:
     | stage                  | a further measurement, of blocks that what was released before decides                  |
     | selection, measurement | of every round                                                                          |
     | search                 | the sum that a filter allows for all draws, where their prices follow what was released |
+    | questions              | of a session: what was measured first, and the sum for thresholds and surprises         |
     | errors                 | L1 errors of the blocks that were not measured, after the last refit                    |
     | bounds                 | L1 errors of all blocks, for bounds that are proved and for error bars                  |
 

@@ -6,9 +6,8 @@ python tests/benchmarks/online.py --data adult-coded.csv [--questions 2000] [--w
 Each line is one workload and one order: mean and largest absolute error in records, their ratio to those of an offline
 release of the same queries, the share of free answers, the surprises that were spent of those that were paid for, how
 often intervals held, and processor seconds. --made-up: a table of ten columns drawn from a public seed in the place of
---data. Workloads of odd seeds set the constants (`dpqr.construction.online.Tuning`, `dpqr.app.interactive.PART`), those
-of even seeds are reported. The table is public, or made up: errors against its true counts are shown for that reason
-only.
+--data. A workload of seed 1 on Adult set the default number of surprises (`interactive_planning.PART`); other seeds are
+reported. The table is public, or made up: errors against its true counts are shown for that reason only.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ import pyarrow.csv as pc
 from adult import OTHERS, SIZES
 
 from dpqr.api.requests import Unwatched
-from dpqr.app.interactive import OpenRequest, planned_session
+from dpqr.app.interactive_planning import OpenRequest, planned_session
 from dpqr.app.interactive_state import rows_of_blocks
 from dpqr.app.planning import read_documents
 from dpqr.app.release import release
@@ -55,9 +54,7 @@ def main() -> None:
     parser.add_argument("--delta", default="1e-9")
     parser.add_argument("--surprises", type=int)
     given = parser.parse_args()
-    print(
-        f"{'seed':>4} {'mean':>7} {'ratio':>6} {'largest':>8} {'ratio':>6} {'free':>6} {'spent':>9} {'held':>6} {'CPU':>6}"
-    )
+    print("seed    mean  ratio  largest  ratio   free     spent   held    CPU")
     for seed in given.seeds:
         sizes = MADE_UP if given.made_up else SIZES | OTHERS
         codes = made_up_codes(seed) if given.made_up else codes_of(given.data, sizes)
@@ -96,10 +93,9 @@ def compared(codes: np.ndarray, sizes: dict[str, int], seed: int, given: Any) ->
         offline = offline_errors(source, queries, sizes, truth, given)
         online = online_run(source, table, document, sizes, truth, seed, given)
     errors, mean, largest = online["errors"], offline.mean(), offline.max()
-    return (
-        f"{seed:>4} {errors.mean():>7.1f} {errors.mean() / mean:>6.2f} {errors.max():>8.0f} {errors.max() / largest:>6.2f} "
-        f"{online['free']:>6.3f} {online['spent']:>9} {online['held']:>6.4f} {online['seconds']:>6.0f}"
-    )
+    figures = f"{errors.mean():>7.1f} {errors.mean() / mean:>6.2f} {errors.max():>8.0f} {errors.max() / largest:>6.2f}"
+    shares = f"{online['free']:>6.3f} {online['spent']:>9} {online['held']:>6.4f} {online['seconds']:>6.0f}"
+    return f"{seed:>4} {figures} {shares}"
 
 
 def offline_errors(source: TableSource, queries: Any, sizes: Any, truth: np.ndarray, given: Any) -> np.ndarray:

@@ -15,6 +15,9 @@ from dpqr.strategies.problem import Footprint, Level, Problem
 from dpqr.workload.block import QueryBlock
 from dpqr.workload.workload import Measurement
 
+STRENGTH = 0.25
+"""Deviations of residual that a tilt of size one costs. Less than one: a surprise that was just measured should be no
+surprise again. Set by `python tests/benchmarks/online.py --seeds 1`, beside 1."""
 LARGEST_STEP = 1.0
 """Of a logarithm of weights in one step."""
 SETTLED = 0.01
@@ -25,8 +28,9 @@ SETTLED = 0.01
 class RowWeights:
     """w_i <- w_i exp(t), t the tilt of the cell of a measured table that row i lies in, until all tables are met.
 
-    The fixed point minimises sum (N p - y)^2 / (2 s N) + KL(p || start): a tilt of size one costs one deviation of
-    residual, as in `MaximumEntropyFit`, whose fit over all cells of the domain this is over the listed rows alone.
+    The fixed point minimises sum (N p - y)^2 / (2 c s N) + KL(p || start), c = STRENGTH: a tilt of size one costs c
+    deviations of residual. `MaximumEntropyFit` is the same over all cells of the domain, where this is over the listed
+    rows alone.
 
     start_rows: what the weights start from. sweeps: over all tables in one update, at most.
 
@@ -109,8 +113,8 @@ class RowWeights:
 def _step(tilt: Tilt, logs: FloatArray, shares: FloatArray, total: float) -> FloatArray:
     """Newton's step of one table's tilts, the others held."""
     expected = total * np.bincount(tilt.places, weights=shares, minlength=logs.size)
-    residual = tilt.wanted - expected - tilt.deviation * logs
-    return np.clip(residual / (expected + tilt.deviation), -LARGEST_STEP, LARGEST_STEP)
+    ridge = STRENGTH * tilt.deviation
+    return np.clip((tilt.wanted - expected - ridge * logs) / (expected + ridge), -LARGEST_STEP, LARGEST_STEP)
 
 
 def cells_of(rows: WeightedRows, block: QueryBlock) -> IntArray:
