@@ -33,6 +33,7 @@ TOPICS = (
     "evaluate",
     "python",
     "audit",
+    "sources",
     "extending",
     "contributing",
 )
