@@ -24,7 +24,7 @@ from dpqr.prediction.method import Method, read_method
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
-from dpqr.prediction.problem import PredictionProblem, read_target
+from dpqr.prediction.problem import PredictionProblem, Target, read_target
 from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
@@ -40,6 +40,7 @@ OWN_OPTIONS = {
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
+    "--slots": ("slots", ("online",)),
     "--releases": ("releases", ("online",)),
     "--tau": ("tau", ("quantile",)),
     "--kernel": ("kernel", STABLE),
@@ -74,18 +75,20 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Pla
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit)
     require_stated_rules(domain, unit)
     refuse_published_unit(domain, unit)
+    target = read_target(domain, request.target, request.positive)
+    slots = _slots(request, domain, target)
     problem = PredictionProblem(
         domain=domain,
-        target=read_target(domain, request.target, request.positive),
+        target=target,
         unit=unit,
-        records=_records(request, unit),
+        records=_records(request, unit) or (None if slots is None else domain.attributes[slots].axis.size),
         points=_asked_points(request, points),
         seed=request.seed,
     )
     return PlannerInput(
         problem=problem,
         budget=budget,
-        recipe=_recipe(request, problem),
+        recipe=_recipe(request, problem, slots),
         accountants=_accountants(request),
         asked=request.accountant is not None,
     )
@@ -121,7 +124,7 @@ def _records(request: PredictionPlanRequest, unit: PrivacyUnit) -> int | None:
     return request.n
 
 
-def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recipe:
+def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: int | None) -> Recipe:
     for option, (field, owners) in OWN_OPTIONS.items():
         if getattr(request, field) is not None and request.learner not in owners:
             raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
@@ -147,10 +150,21 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recip
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
         steps=Steps(theta=_theta(request), offset=request.t0),
         releases=request.releases or 1,
+        slots=slots,
         method=Method(
             name=read_method(request.method), radius=_positive(request.radius, "--radius"), parts=request.parts
         ),
     )
+
+
+def _slots(request: PredictionPlanRequest, domain: Domain, target: Target) -> int | None:
+    """Axis of the column of slots."""
+    if request.slots is None:
+        return None
+    axis = domain.axis(request.slots)
+    if axis == target.axis:
+        raise UsageFault(f"--slots {request.slots!r} is the target; name another column of the domain")
+    return axis
 
 
 def _theta(request: PredictionPlanRequest) -> Fraction:

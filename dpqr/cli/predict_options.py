@@ -40,6 +40,7 @@ _LEARNER = (
     ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
+    _option("--slots", metavar="COLUMN", help="online: column whose cell is a row's step. [default: rows in order]"),
     _option("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]"),
     _option("--t0", metavar="N", type=_count, help="online: see --theta. [default: the smallest allowed]"),
     _option(
@@ -130,6 +131,7 @@ class Learner:
     positive: str | None
     penalty: str | None
     method: str | None
+    slots: str | None
     radius: str | None
     smoothness: str | None
     tune: str | None

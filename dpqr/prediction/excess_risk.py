@@ -62,7 +62,7 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
     assumed = recipe.method.radius is None
     radius = Fraction(REACH[recipe.name]) if recipe.method.radius is None else recipe.method.radius
     learner = plan.learner(records)
-    if isinstance(learner, OnlineLearner) and spread is not None:
+    if isinstance(learner, OnlineLearner) and learner.column is None and spread is not None:
         learned = OnlineError(steps=learner.steps, radius=float(radius)).after(learner.slots)
         return ExcessRisk(radius=radius, assumed=assumed, fitted=learned, sample=0.0, noise=spread**2)
     if assumed and not recipe.method.descends:

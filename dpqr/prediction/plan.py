@@ -99,7 +99,7 @@ class PredictionPlan:
     @property
     def ordered(self) -> bool:
         """Whether the order of the records matters."""
-        return isinstance(self.recipe, StableRecipe) and self.recipe.ordered
+        return isinstance(self.recipe, StableRecipe) and self.recipe.ordered and self.recipe.slots is None
 
     def learner(self, records: int, release: int | None = None) -> StableLearner:
         """The stable learner for a declared or bought number of records, which is brought within bounds.

@@ -46,6 +46,7 @@ class StableRecipe:
         steps, releases: of online, whose function is released this many times, after equal numbers of slots.
         tuning: share of the budget that chooses lambda; None: nothing is paid for it.
         method: by what it is stable.
+        slots: of online, axis of the domain whose cell is a row's slot; None: rows have slots in their order.
 
     Raises:
         UsageFault: a figure outside its range, or two that choose lambda.
@@ -68,6 +69,7 @@ class StableRecipe:
     releases: int = 1
     tuning: Fraction | None = None
     method: Method = USUAL_METHOD
+    slots: int | None = None
 
     def __post_init__(self) -> None:
         if self.tuning is not None and not 0 < self.tuning < 1:
@@ -119,10 +121,10 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
-        if self.ordered and problem.unit.neighbours is not Neighbours.REPLACE:
+        if self.ordered and self.slots is None and problem.unit.neighbours is not Neighbours.REPLACE:
             raise InfeasiblePlan(
-                "--learner online: a record that comes or goes would move all later ones; "
-                "add --neighbours replace and --n N, or choose least-squares"
+                "--learner online: a record that comes or goes would move all later ones; name a column of public "
+                "slots with --slots COLUMN, add --neighbours replace and --n N, or choose least-squares"
             )
         if self.releases > 1 and problem.points is None:
             raise UsageFault("--releases goes with --release predictions; a function is released once, at the end")
@@ -138,9 +140,7 @@ class StableRecipe:
             factor: of a tuned lambda over the default.
         """
         if self.ordered:
-            slots = records * problem.unit.rows * (release + 1) // self.releases
-            examples, rows = self._examples(problem), problem.unit.rows
-            return OnlineLearner(examples=examples, steps=self.steps, slots=max(1, slots), rows=rows)
+            return self._online(problem, records, release)
         scale = Scale(unit=problem.unit, records=records)
         if self.method.descends:
             reach, loss = Fraction(REACH[self.name]), self.loss or Square()
@@ -154,6 +154,18 @@ class StableRecipe:
                 examples=examples, kernel=self.kernel, loss=self.loss or Square(), penalty=penalty, scale=scale
             )
         return self.batch_learner(problem, scale, penalty)
+
+    def _online(self, problem: PredictionProblem, records: int, release: int) -> OnlineLearner:
+        unit, column = problem.unit, self.slots
+        steps = records * unit.rows if column is None else problem.domain.attributes[column].axis.size
+        return OnlineLearner(
+            examples=self._examples(problem),
+            steps=self.steps,
+            slots=max(1, steps * (release + 1) // self.releases),
+            rows=unit.rows,
+            column=column,
+            added=unit.neighbours is not Neighbours.REPLACE,
+        )
 
     def exact(self, problem: PredictionProblem) -> bool:
         """Whether the kernel itself is used, without features."""

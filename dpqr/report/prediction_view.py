@@ -21,6 +21,7 @@ from dpqr.prediction.forms import (
     tail_share,
 )
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
+from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
@@ -98,6 +99,8 @@ def _learner(plan: PredictionPlan) -> str:
         vote = ", randomised vote" if recipe.vote == "randomised" else ""
         return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
+    if recipe.slots is not None:
+        steps += f", slots by {plain(plan.problem.domain.names[recipe.slots])!r}"
     return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
 
 
@@ -135,7 +138,7 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
     if isinstance(plan.recipe, StableRecipe) and records is not None:
-        yield from _stability(plan, plan.learner(records))
+        yield from _stability(plan.learner(records))
     if spread is None:
         return
     tail = tail_share(plan.noise) * spread
@@ -159,14 +162,14 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
         yield "", f"{within}; it adds at most {added:.3g} to the mean {'square error' if square else 'loss'}"
 
 
-def _stability(plan: PredictionPlan, learner: StableLearner) -> Iterator[Fact]:
+def _stability(learner: StableLearner) -> Iterator[Fact]:
     """What the sensitivity follows from."""
     certified = f"sensitivity {float(learner.bound):.3g}, certified"
     member = learner.learner if isinstance(learner, Averaged) else learner
     if isinstance(member, GradientDescent):
         yield "Descent", f"{counted(member.steps, 'step')}, in a ball of radius {float(member.radius):g}; {certified}"
     else:
-        last = " at the last step" if plan.ordered else ""
+        last = " at the last step" if isinstance(learner, OnlineLearner) else ""
         yield "Lambda", f"{float(learner.penalty):.3g}{last}; {certified}"
     if isinstance(learner, Averaged):
         yield (
