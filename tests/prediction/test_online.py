@@ -87,6 +87,8 @@ def test_the_bound_is_the_proofs_own_figure_in_exact_powers_and_never_below_it(t
             assert sharp <= last**-power * (norm + 2)
             proved = 3 * Fraction(min(4 * last ** (1 - 2 * power), sharp))
             assert proved <= stable.distance <= proved * (1 + Fraction(1, 10**10))
+            come = Fraction(min(2 * last ** (1 - 2 * power), last**-power * (norm + 1)))
+            assert come <= column_stream(slots, theta=theta).distance <= come * (1 + Fraction(1, 10**10))
 
 
 def test_rounding_of_every_step_is_charged_at_both_ends():
