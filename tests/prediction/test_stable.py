@@ -101,6 +101,17 @@ def test_distances_of_least_squares_by_hand():
         assert replaced.distance == opposed_pulls(replaced.radius) / (Fraction(penalty) * 100)
 
 
+@pytest.mark.parametrize("relation", Neighbours)
+def test_logistic_loss_comes_within_15_percent_of_its_bound(relation):
+    """Most rows pull f far along the first axis; the others are badly wrong there, with the full slope, and pull along
+    the second axis, up and then down."""
+    vectors, many = [[1.0, 0.0], [-0.3, 0.91**0.5], [-0.3, -(0.91**0.5)]], 10**7
+    stable = learner("logistic", vectors, Fraction(1, 10**6), UNITS[relation], many)
+    goes, comes = ((), ((1, 1),)) if relation is Neighbours.ADD_REMOVE else (((1, 1),), ((2, 1),))
+    fits = [stable.fit(counts([(0, 1), *rows], often=[many - 1, *[1] * len(rows)])) for rows in (goes, comes)]
+    assert 0.85 * float(stable.bound) <= np.linalg.norm(fits[0] - fits[1]) <= float(stable.bound)
+
+
 SHORT = 0.01
 """Rows of this length, many of them, hold f near (1, 0) and hardly weigh on any direction where lambda is as small."""
 
