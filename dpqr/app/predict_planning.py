@@ -20,7 +20,7 @@ from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
-from dpqr.prediction.method import Method, read_method
+from dpqr.prediction.stability import Stability, read_method
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
@@ -151,7 +151,7 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
         steps=Steps(theta=_theta(request), offset=request.t0),
         releases=request.releases or 1,
         slots=slots,
-        method=Method(
+        method=Stability(
             name=read_method(request.method), radius=_positive(request.radius, "--radius"), parts=request.parts
         ),
     )

@@ -136,7 +136,7 @@ def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
 def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | None) -> int | None:
     if isinstance(wanted.recipe, Aggregate):
         return wanted.recipe.chosen_parts(wanted.problem, selection_epsilon(price, noise), noise)
-    return wanted.recipe.method.parts if tuning is None else tuning_parts(tuning.bounded_range)
+    return wanted.recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
 
 
 def _form(wanted: PlannerInput) -> Form:

@@ -17,7 +17,7 @@ from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
-from dpqr.prediction.method import USUAL_METHOD, Method
+from dpqr.prediction.stability import USUAL_STABILITY, Stability
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
@@ -68,7 +68,7 @@ class StableRecipe:
     steps: Steps = USUAL_STEPS
     releases: int = 1
     tuning: Fraction | None = None
-    method: Method = USUAL_METHOD
+    method: Stability = USUAL_STABILITY
     slots: int | None = None
 
     def __post_init__(self) -> None:
@@ -88,7 +88,7 @@ class StableRecipe:
             )
         penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
         ball = self.name == "least-squares"
-        self.method.require(penalised=penalised, tuned=self.tuning is not None, ball=ball)
+        self.stability.require(penalised=penalised, tuned=self.tuning is not None, ball=ball)
         if not 0 < self.tau < 1:
             raise UsageFault("--tau must lie between 0 and 1, for example --tau 0.9")
 
@@ -142,12 +142,12 @@ class StableRecipe:
         if self.ordered:
             return self._online(problem, records, release)
         scale = Scale(unit=problem.unit, records=records)
-        if self.method.descends:
+        if self.stability.descends:
             reach, loss = Fraction(REACH[self.name]), self.loss or Square()
-            return self.method.descent(self._examples(problem), loss, reach, scale, spread)
+            return self.stability.descent(self._examples(problem), loss, reach, scale, spread)
         penalty = self.chosen_penalty(scale, spread, factor)
-        if self.method.parts is not None:
-            return self.method.penalised(self.batch_learner(problem, self.method.of_part(scale), penalty))
+        if self.stability.parts is not None:
+            return self.stability.penalised(self.batch_learner(problem, self.stability.of_part(scale), penalty))
         if self.exact(problem):
             examples = replace(self._examples(problem), features=LINEAR.of(problem.features))
             return ExactKernel(
@@ -170,7 +170,7 @@ class StableRecipe:
     def exact(self, problem: PredictionProblem) -> bool:
         """Whether the kernel itself is used, without features."""
         points, records = problem.points, problem.records
-        if not self.method.usual:
+        if not self.stability.usual:
             return False
         if self.ordered or points is None or records is None or not problem.unit.rows_public:
             return False
@@ -201,7 +201,7 @@ class StableRecipe:
             return self.penalty
         if self.smoothness is not None:
             return _exact(scale.records ** -self.exponent(self.smoothness))
-        for_radius = self.method.penalty(self.loss, scale, spread)
+        for_radius = self.stability.penalty(self.loss, scale, spread)
         if for_radius is not None:
             return _exact(for_radius)
         reach, steps = REACH[self.name], 2 if scale.replaced else scale.steps

@@ -10,7 +10,7 @@ from dpqr.data.unit import Neighbours
 from dpqr.prediction.averaged import Averaged
 from dpqr.prediction.examples import Scale
 from dpqr.prediction.losses import Hinge
-from dpqr.prediction.method import Method
+from dpqr.prediction.stability import Stability
 from dpqr.prediction.stable import CLOSENESS, LipschitzLearner
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8]]
@@ -21,7 +21,7 @@ PARTS = 4
 def hinge(unit, records=1, penalty=Fraction(2), parts=PARTS):
     scale = Scale(unit=unit, records=records, part=True)
     member = LipschitzLearner(examples=examples(AXIS, VALUES), loss=Hinge(), penalty=penalty, scale=scale)
-    return Method(parts=parts).penalised(member)
+    return Stability(parts=parts).penalised(member)
 
 
 def means(stable, rows):

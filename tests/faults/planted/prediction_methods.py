@@ -27,7 +27,7 @@ FAULTS = (
         ("np.split(order, ends)", "np.split(np.arange(len(order)), ends)", "rows are learned from in other parts"),
     ),
     *planted_in(
-        "prediction/method.py",
+        "prediction/stability.py",
         (", part=True)", ")", "the private size of a part is taken as public"),
         ("CLOSENESS / (self.parts or 1)", "CLOSENESS", "many parts leave a solver's tolerance each"),
     ),
