@@ -25,6 +25,7 @@ from dpqr.privacy.events import (
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
 )
 
 SLACK = 1e-9
@@ -125,7 +126,7 @@ PRICE_SLACK = 1e-6
 def epsilon_of(event: Draw) -> float:
     """Pure epsilon; infinite for Gaussian noise."""
     match event:
-        case DiscreteLaplaceEvent():
+        case DiscreteLaplaceEvent() | SphericalLaplaceEvent():
             return float(event.sensitivity / event.scale)
         case ExponentialEvent() | PermuteAndFlipEvent() | PureSumEvent():
             return float(event.epsilon)

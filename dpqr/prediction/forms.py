@@ -6,14 +6,21 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, squared_sensitivity, weights_sensitivity
+from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, weights_sensitivity
 from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
+from dpqr.noise.spherical_laplace import SphericalLaplace
 from dpqr.privacy.budget import Price
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PrivacyEvent, RoundedGaussianEvent
+from dpqr.privacy.events import (
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PrivacyEvent,
+    RoundedGaussianEvent,
+    SphericalLaplaceEvent,
+)
 
-Noise = Literal["laplace", "gaussian", "exponential"]
+Noise = Literal["laplace", "spherical", "gaussian", "exponential"]
 
 
 class Form(Protocol):
@@ -59,15 +66,14 @@ class FunctionForm:
 
     @property
     def noises(self) -> tuple[Noise, ...]:
-        return ("laplace", "gaussian")
+        return ("spherical", "gaussian")
 
-    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
-        if noise == "gaussian":
-            squared = squared_sensitivity(self.width)
-            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+    def event(self, price: Price, noise: Noise) -> SphericalLaplaceEvent | RoundedGaussianEvent:
         moved = weights_sensitivity(self.width)
-        coordinates = 1 if self.width == 1 else None
-        return DiscreteLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=coordinates)
+        if noise == "gaussian":
+            squared = moved**2
+            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+        return SphericalLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=self.width)
 
     def spread(self, price: Price, noise: Noise) -> float:
         return noise_deviation(self.event(price, noise)) / FINENESS
@@ -180,8 +186,13 @@ LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
 
 
-def noise_deviation(event: DiscreteLaplaceEvent | RoundedGaussianEvent) -> float:
+NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent
+
+
+def noise_deviation(event: NoiseEvent) -> float:
     """Standard deviation of one released number, in grid steps."""
+    if isinstance(event, SphericalLaplaceEvent):
+        return SphericalLaplace(event.scale, event.coordinates).deviation
     if isinstance(event, RoundedGaussianEvent):
         return RoundedGaussian(event.variance).deviation
     deviation = DiscreteLaplace(event.scale).deviation

@@ -14,21 +14,29 @@ from dpqr.mechanisms.learned_functions import (
     GaussianPredictions,
     GaussianWeights,
     LaplacePredictions,
-    LaplaceWeights,
+    SphericalWeights,
     step,
 )
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import MOST_RECORDS, Scale
-from dpqr.prediction.forms import AveragesForm, Form, FunctionForm, Noise, RandomisedVotesForm, noise_deviation
+from dpqr.prediction.forms import (
+    AveragesForm,
+    Form,
+    FunctionForm,
+    Noise,
+    NoiseEvent,
+    RandomisedVotesForm,
+    noise_deviation,
+)
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
+from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent, SphericalLaplaceEvent
 from dpqr.privacy.gate import Batch, Mechanism
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
@@ -125,13 +133,13 @@ class PredictionPlan:
 
         return Candidate(learner=learner, deviation=deviation(tried, records) or 0.0)
 
-    def weights(self, learner: StableLearner) -> GaussianWeights | LaplaceWeights:
+    def weights(self, learner: StableLearner) -> GaussianWeights | SphericalWeights:
         """The mechanism of a function release."""
         event, width = self.form.event(self.price, self.noise), learner.features.width
         if isinstance(event, RoundedGaussianEvent):
             return GaussianWeights(learner=learner, width=width, variance=event.variance)
-        assert isinstance(event, DiscreteLaplaceEvent)
-        return LaplaceWeights(learner=learner, width=width, scale=event.scale)
+        assert isinstance(event, SphericalLaplaceEvent)
+        return SphericalWeights(learner=learner, width=width, scale=event.scale)
 
     def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
         """The mechanism of noisy predictions of a stable learner.
@@ -184,7 +192,7 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
         None for other votes, and where the number of records is not known yet.
     """
     event = plan.form.event(plan.price, plan.noise)
-    if not isinstance(event, DiscreteLaplaceEvent | RoundedGaussianEvent):
+    if not isinstance(event, NoiseEvent):
         return None
     drawn = noise_deviation(event)
     if isinstance(plan.form, RandomisedVotesForm):

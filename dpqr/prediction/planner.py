@@ -59,7 +59,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     >>> budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(0))
     >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
     >>> plan.noise, plan.epsilon
-    ('laplace', Fraction(1, 1))
+    ('spherical', Fraction(1, 1))
     """
     form = _form(wanted)
     plans, reasons = [], []

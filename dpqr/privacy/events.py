@@ -71,6 +71,27 @@ class RoundedGaussianEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SphericalLaplaceEvent:
+    """A vector of integers of L2 sensitivity `sensitivity` plus noise of density proportional to exp(-||z||_2 / scale),
+    rounded to the nearest integers.
+
+    coordinates: of the vector.
+
+    >>> SphericalLaplaceEvent(sensitivity=1, scale=Fraction(2), coordinates=3).scale
+    Fraction(2, 1)
+    """
+
+    sensitivity: int
+    scale: Fraction
+    coordinates: int
+
+    def __post_init__(self) -> None:
+        _require(self.coordinates, int, positive=True, name="the coordinates of a spherical Laplace event")
+        _require(self.sensitivity, int, positive=False, name="the sensitivity of a spherical Laplace event")
+        _require(self.scale, Fraction, positive=True, name="the scale of a spherical Laplace event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialEvent:
     """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range.
 
@@ -146,6 +167,7 @@ Draw = (
     DiscreteLaplaceEvent
     | DiscreteGaussianEvent
     | RoundedGaussianEvent
+    | SphericalLaplaceEvent
     | ExponentialEvent
     | PermuteAndFlipEvent
     | PureSumEvent

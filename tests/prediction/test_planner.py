@@ -62,7 +62,7 @@ def test_plans_of_the_analytic_accountant_stay_within_the_budget(points, records
 
 def test_without_a_delta_no_normal_noise_is_drawn():
     plan = least_spread(wanted(budget=PrivacyBudget.parse("1")))
-    assert (plan.accountant.name, plan.noise) == ("basic", "laplace")
+    assert (plan.accountant.name, plan.noise) == ("basic", "spherical")
 
 
 @dataclass(frozen=True)

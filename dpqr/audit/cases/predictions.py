@@ -21,8 +21,9 @@ from dpqr.mechanisms.learned_functions import (
     Asked,
     GaussianWeights,
     LaplacePredictions,
-    squared_sensitivity,
+    SphericalWeights,
     step,
+    weights_sensitivity,
 )
 from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
@@ -60,11 +61,13 @@ class Once:
     """A mechanism whose one outcome is a list of integers.
 
     events: of a batch. view: what an attacker makes of the outcome beside it, such as a function's values at points.
+    joint: whether the numbers' noise is not independent, so that they are looked at together only.
     delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
     """
 
     batch: Batch[Counts, IntArray]
     view: FloatArray | None = None
+    joint: bool = False
     delta: Fraction = Fraction(0)
 
     @property
@@ -80,14 +83,15 @@ class Once:
         guard = SumFilter(limit=limit, cost=cost, unit="rho" if self.delta else "epsilon")
         drawn = measure_together(database, self.batch, accountant=guard, noise=noise).value
         seen = () if self.view is None else tuple(np.rint(self.view @ drawn).astype(np.int64).tolist())
-        return (), tuple(drawn.tolist()), seen
+        numbers = tuple(drawn.tolist())
+        return ((), (), (*numbers, *seen)) if self.joint else ((), numbers, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Function:
     """A function release as a batch of one draw."""
 
-    weights: GaussianWeights
+    weights: GaussianWeights | SphericalWeights
 
     @property
     def events(self) -> Composition:
@@ -104,6 +108,7 @@ def predict_cases() -> Iterator[Case]:
         yield randomised_case(relation)
         yield prediction_case(relation, unit)
         yield function_case(relation, unit)
+        yield pure_function_case(relation, unit)
 
 
 def votes_case(relation: str) -> Case:
@@ -162,7 +167,7 @@ def function_case(relation: str, unit: PrivacyUnit) -> Case:
     """A released function at three points."""
     learner = hinge(unit)
     width = learner.features.width
-    weights = GaussianWeights(learner=learner, width=width, variance=Fraction(squared_sensitivity(width)))
+    weights = GaussianWeights(learner=learner, width=width, variance=Fraction(weights_sensitivity(width) ** 2))
     trial = Once(batch=Function(weights=weights), view=POINTS, delta=DELTA)
     direction = learner.features.of(np.zeros((1, 1), dtype=np.int64))[0]
     moved = np.rint(direction * hinge_shift(unit) / step(learner.bound)).astype(np.int64)
@@ -172,6 +177,17 @@ def function_case(relation: str, unit: PrivacyUnit) -> Case:
     )
     what, pair = "a released function, at three points", hinge_pair(relation)
     return Case(name=f"predict-function-{relation}", what=what, pair=pair, trial=trial, laws=(one, two))
+
+
+def pure_function_case(relation: str, unit: PrivacyUnit) -> Case:
+    """The same at delta 0. The noise of one weight depends on that of the other, so no law of single numbers exists."""
+    learner = hinge(unit)
+    width = learner.features.width
+    weights = SphericalWeights(learner=learner, width=width, scale=Fraction(weights_sensitivity(width)))
+    place = learner.features.of(np.zeros((1, 1), dtype=np.int64))
+    trial, pair = Once(batch=Function(weights=weights), view=place, joint=True), hinge_pair(relation)
+    what = "a released function at delta 0, at the place of the record"
+    return Case(name=f"predict-pure-function-{relation}", what=what, pair=pair, trial=trial)
 
 
 def hinge(unit: PrivacyUnit) -> LipschitzLearner:

@@ -22,6 +22,7 @@ from dpqr.privacy.events import (
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
     in_parallel,
 )
 
@@ -57,6 +58,13 @@ def _gaussian_epsilon(event: DiscreteGaussianEvent) -> None:
 @pure_epsilon.register
 def _rounded_gaussian_epsilon(event: RoundedGaussianEvent) -> None:
     """Nor does rounding bound it."""
+
+
+@pure_epsilon.register
+def _spherical_epsilon(event: SphericalLaplaceEvent) -> Fraction:
+    """exp(-||y - a||_2 / scale) / exp(-||y - b||_2 / scale) <= exp(||a - b||_2 / scale) (Chaudhuri, Monteleoni and
+    Sarwate 2011, Theorem 6); rounding the noise on integers is rounding the sum, which is post-processing."""
+    return Fraction(event.sensitivity) / event.scale
 
 
 @pure_epsilon.register
@@ -120,6 +128,11 @@ def _rounded_gaussian_rho(event: RoundedGaussianEvent) -> Fraction:
 
 
 @concentrated_rho.register
+def _spherical_rho(event: SphericalLaplaceEvent) -> Fraction:
+    return _of_pure(_spherical_epsilon(event))
+
+
+@concentrated_rho.register
 def _exponential_rho(event: ExponentialEvent) -> Fraction:
     """eps-bounded range (Durfee and Rogers 2019) makes the loss a variable on an interval of length eps, and
     Hoeffding's lemma gives eps^2 / 8 (Cesar and Rogers 2021, "Bounding, concentrating, and truncating"). The tight
@@ -180,6 +193,11 @@ def _rounded_gaussian_mu(event: RoundedGaussianEvent) -> Fraction:
     """Squared L2 sensitivity / variance of the normal noise (Dong, Roth and Su 2019, Theorem 2.7; by rotation all
     coordinates together are one, moved by the L2 distance). Rounding is post-processing, as for rho."""
     return Fraction(event.squared_sensitivity) / event.variance
+
+
+@squared_mu.register
+def _spherical_mu(event: SphericalLaplaceEvent) -> Fraction:
+    return squared_mu_of_pure(_spherical_epsilon(event))
 
 
 @squared_mu.register
