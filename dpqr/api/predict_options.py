@@ -37,6 +37,7 @@ class PredictOptions(TypedDict, total=False):
     theta: Figure | None
     t0: int | None
     releases: int | None
+    method: str | None
     kernel: str | None
     bandwidth: Figure | None
     degree: int | None
@@ -85,7 +86,7 @@ SHARED = ("delta", "neighbours", "n", "unit", "max_rows", "counts", "accountant"
 LEARNING: Mapping[str, Check] = {
     "learner": text,
     "form": partial(text, among=("predictions", "function")),
-    **dict.fromkeys(("positive", "kernel", "base", "vote"), text),
+    **dict.fromkeys(("positive", "kernel", "base", "vote", "method"), text),
     **dict.fromkeys(("penalty", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"), figure),
     **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), whole),
     **{name: PLANNING[name] for name in SHARED},

@@ -24,7 +24,7 @@ from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, read_target
-from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
+from dpqr.prediction.recipes import REGULARISED, Method, StableName, StableRecipe
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.privacy.budget import PrivacyBudget, decimal
@@ -43,6 +43,7 @@ OWN_OPTIONS = {
     "--bandwidth": ("bandwidth", STABLE),
     "--degree": ("degree", STABLE),
     "--features": ("features", STABLE),
+    "--method": ("method", STABLE),
     "--base": ("base", ("aggregate",)),
     "--parts": ("parts", ("aggregate",)),
     "--target-error": ("target_error", ("aggregate",)),
@@ -144,6 +145,7 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recip
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
         steps=Steps(theta=_positive(request.theta, "--theta") or THETA, offset=request.t0),
         releases=request.releases or 1,
+        method=_method(request.method),
     )
 
 
@@ -162,6 +164,16 @@ def _kernel(request: PredictionPlanRequest) -> Kernel:
                 seed=request.seed,
             )
     raise UsageFault(f"--kernel {name}: there is {', '.join(get_args(KernelName))}")
+
+
+def _method(name: str | None) -> Method | None:
+    if name is None:
+        return None
+    for known in get_args(Method):
+        if known == name:
+            found: Method = known
+            return found
+    raise UsageFault(f"--method {name}: there is {', '.join(get_args(Method))}")
 
 
 def _stable(name: str) -> StableName:

@@ -160,6 +160,7 @@ class PredictionPlanRequest:
     theta: str | None = None
     t0: int | None = None
     releases: int | None = None
+    method: str | None = None
     base: str | None = None
     parts: int | None = None
     target_error: str | None = None

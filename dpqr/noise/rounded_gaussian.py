@@ -238,14 +238,17 @@ def real_normals(count: int, noise: NoiseSource) -> list[RealNormal]:
     Whether a place is kept depends on the bits of its uniform number that were drawn for this, so the others stay
     uniform.
     """
-    cells, found = _cells(Fraction(1)), list[RealNormal]()
+    found = list[RealNormal]()
     while len(found) < count:
-        missing = 2 * (count - len(found)) + 8
-        proposals, words = cells.law.sample(missing, noise), noise.words(missing)
-        sizes, signs = np.abs(proposals), random_bits(1, missing, noise)
-        places = [LazyUniform(noise, int(word), WORD_BITS) for word in words]
-        kept = bernoulli_below(cells.of(sizes, words), lambda i: cells.share_kept(int(sizes[i]), places[i]), noise)
-        found += [
-            RealNormal(negative=bool(signs[i]), cell=int(sizes[i]), rest=places[i]) for i in kept.nonzero()[0].tolist()
-        ]
+        found += _kept_normals(2 * (count - len(found)) + 8, noise)
     return found[:count]
+
+
+def _kept_normals(count: int, noise: NoiseSource) -> list[RealNormal]:
+    """Those of `count` proposals that are kept."""
+    cells = _cells(Fraction(1))
+    proposals, words = cells.law.sample(count, noise), noise.words(count)
+    sizes, signs = np.abs(proposals), random_bits(1, count, noise)
+    places = [LazyUniform(noise, int(word), WORD_BITS) for word in words]
+    kept = bernoulli_below(cells.of(sizes, words), lambda i: cells.share_kept(int(sizes[i]), places[i]), noise)
+    return [RealNormal(negative=bool(signs[i]), cell=int(sizes[i]), rest=places[i]) for i in kept.nonzero()[0].tolist()]

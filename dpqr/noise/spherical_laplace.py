@@ -1,9 +1,9 @@
-"""SphericalLaplace: a vector whose density falls with its Euclidean norm, rounded to the nearest integers, drawn exactly.
+"""SphericalLaplace: a vector whose density falls with its Euclidean norm, rounded to integers, drawn exactly.
 
-A vector of density proportional to exp(-||z||_2 / scale) is scale R N / ||N||: N normal in every coordinate, so N / ||N||
-is uniform on the sphere, and R a sum of `width` exponential variables of mean 1, independent of N. (The norm's density is
-proportional to r^(width - 1) exp(-r / scale), that of scale R.) All of these are real numbers whose bits are drawn as
-they are needed: integer bounds of each coordinate are refined until both round to the same integer.
+A vector of density proportional to exp(-||z||_2 / scale) is scale R N / ||N||: N normal in every coordinate, so N /
+||N|| is uniform on the sphere, and R a sum of `width` exponential variables of mean 1, independent of N. (The norm's
+density is proportional to r^(width - 1) exp(-r / scale), that of scale R.) All of these are real numbers whose bits
+are drawn as they are needed: integer bounds of each coordinate are refined until both round to the same integer.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.kernels import LINEAR, Kernel
-from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
+from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
@@ -25,6 +25,9 @@ StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
 CLASSIFIERS = ("logistic", "svm")
 REGULARISED = ("logistic", "svm", "least-squares", "quantile")
 """Learners with a lambda to choose."""
+Method = Literal["output", "objective", "moments", "rounded", "exact"]
+METHODS: dict[str, tuple[Method, ...]] = {"svm": ("rounded", "exact"), "quantile": ("rounded", "exact")}
+"""By learner; the first is the default."""
 MOST_RELEASES = 1000
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
@@ -43,6 +46,7 @@ class StableRecipe:
             approximation error falls as lambda^beta).
         tau: of the quantile.
         steps, releases: of online, whose function is released this many times, after equal numbers of slots.
+        method: of METHODS; None: the default.
         tuning: share of the budget that chooses lambda; None: nothing is paid for it.
 
     Raises:
@@ -65,6 +69,7 @@ class StableRecipe:
     steps: Steps = USUAL_STEPS
     releases: int = 1
     tuning: Fraction | None = None
+    method: Method | None = None
 
     def __post_init__(self) -> None:
         if self.tuning is not None and not 0 < self.tuning < 1:
@@ -79,6 +84,10 @@ class StableRecipe:
             raise UsageFault("--lambda and --smoothness both choose lambda; leave one out")
         if self.smoothness is not None and not self._smooth(self.smoothness):
             raise UsageFault("--smoothness: r must lie above 0, and beta (all but least-squares) between 0 and 1")
+        if self.method is not None and self.method not in METHODS.get(self.name, ()):
+            known = " or ".join(METHODS.get(self.name, ()))
+            hint = f"has {known}" if known else "has one method only; leave it out"
+            raise UsageFault(f"--method {self.method}: --learner {self.name} {hint}")
         if not 0 < self.tau < 1:
             raise UsageFault("--tau must lie between 0 and 1, for example --tau 0.9")
 
@@ -98,8 +107,14 @@ class StableRecipe:
         return None if self.classifies else 1
 
     @property
-    def loss(self) -> Loss | None:
+    def loss(self) -> Loss | Cornered | None:
         """None for the square, whose learner is `LeastSquares`."""
+        if self.method == "exact":
+            return ExactHinge() if self.classifies else ExactPinball(tau=self.tau)
+        return self._smooth_loss
+
+    @property
+    def _smooth_loss(self) -> Loss | None:
         losses: dict[StableName, Loss] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=self.tau)}
         return losses.get(self.name)
 
@@ -138,14 +153,14 @@ class StableRecipe:
         if self.exact(problem):
             examples = replace(self._examples(problem), features=LINEAR.of(problem.features))
             return ExactKernel(
-                examples=examples, kernel=self.kernel, loss=self.loss or Square(), penalty=penalty, scale=scale
+                examples=examples, kernel=self.kernel, loss=self._smooth_loss or Square(), penalty=penalty, scale=scale
             )
         return self.batch_learner(problem, scale, penalty)
 
     def exact(self, problem: PredictionProblem) -> bool:
-        """Whether the kernel itself is used, without features."""
+        """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""
         points, records = problem.points, problem.records
-        if self.ordered or points is None or records is None or not problem.unit.rows_public:
+        if self.method == "exact" or self.ordered or points is None or records is None or not problem.unit.rows_public:
             return False
         return self.kernel.exact_for(self.features, records, points)
 

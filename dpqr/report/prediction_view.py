@@ -85,7 +85,8 @@ def _learner(plan: PredictionPlan) -> str:
         vote = ", randomised vote" if recipe.vote == "randomised" else ""
         return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
-    return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
+    method = "" if recipe.method is None else f" ({recipe.method})"
+    return f"{recipe.name}{method}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
 
 
 def _features(plan: PredictionPlan, recipe: StableRecipe) -> str:

@@ -131,6 +131,7 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     tau = str(recipe.tau) if recipe.name == "quantile" else None
     stated = {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
     steps = {"theta": str(recipe.steps.theta), "t0": recipe.steps.start, "releases": recipe.releases}
+    stated |= {} if recipe.method is None else {"method": recipe.method}
     return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
 
 

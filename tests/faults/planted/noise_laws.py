@@ -5,7 +5,11 @@ from faults.fault import planted_in
 FAULTS = (
     *planted_in(
         "noise/spherical_laplace.py",
-        ("range(self.width)]\n        first", "range(self.width - 1 or 1)]\n        first", "a radius of one exponential less"),
+        (
+            "range(self.width)]\n        first",
+            "range(self.width - 1 or 1)]\n        first",
+            "one too few",
+        ),
         ("self.rest.prefix(bits)\n\n\ndef", "0\n\n\ndef", "an exponential without its fraction"),
         ("-near if normal.negative else near", "near", "no draw is negative"),
         (
