@@ -28,7 +28,7 @@ _LEARNER = (
     ),
     _option("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]"),
     _option("--smoothness", metavar="R", help="Regularisation by the theory: r (least-squares) or beta of the target."),
-    _option("--method", metavar="NAME", help="svm, quantile: rounded or exact (their corner). [default: rounded]"),
+    _option("--method", metavar="NAME", help="logistic: output, objective; svm, quantile: rounded, exact."),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
     _option("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]"),

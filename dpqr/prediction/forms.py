@@ -6,21 +6,24 @@ import math
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from dpqr.errors import InfeasiblePlan
 from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, weights_sensitivity
 from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
+from dpqr.prediction.perturbed import Perturbation
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
+    PerturbedObjectiveEvent,
     PrivacyEvent,
     RoundedGaussianEvent,
     SphericalLaplaceEvent,
 )
 
-Noise = Literal["laplace", "spherical", "gaussian", "exponential"]
+Noise = Literal["laplace", "spherical", "objective", "gaussian", "exponential"]
 
 
 class Form(Protocol):
@@ -53,12 +56,16 @@ class FunctionForm:
 
     Attributes:
         width: number of weights.
+        objective: of objective perturbation, where the learner allows it.
+        only: the one law to use; None: that of least noise.
 
     >>> FunctionForm(width=3).count
     1
     """
 
     width: int
+    objective: Perturbation | None = None
+    only: Noise | None = None
 
     @property
     def count(self) -> int:
@@ -66,9 +73,20 @@ class FunctionForm:
 
     @property
     def noises(self) -> tuple[Noise, ...]:
-        return ("spherical", "gaussian")
+        if self.only is not None:
+            return (self.only,)
+        return ("spherical", "gaussian") if self.objective is None else ("spherical", "gaussian", "objective")
 
-    def event(self, price: Price, noise: Noise) -> SphericalLaplaceEvent | RoundedGaussianEvent:
+    def event(
+        self, price: Price, noise: Noise
+    ) -> SphericalLaplaceEvent | RoundedGaussianEvent | PerturbedObjectiveEvent:
+        """Raises: InfeasiblePlan, where epsilon is too small for objective perturbation."""
+        if noise == "objective":
+            assert self.objective is not None
+            bought = self.objective.event(price.pure)
+            if bought is None:
+                raise InfeasiblePlan("--method objective: epsilon is too small for its determinant; use output")
+            return bought
         moved = weights_sensitivity(self.width)
         if noise == "gaussian":
             squared = moved**2
@@ -76,6 +94,9 @@ class FunctionForm:
         return SphericalLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=self.width)
 
     def spread(self, price: Price, noise: Noise) -> float:
+        if noise == "objective":
+            assert self.objective is not None
+            return self.objective.spread(price.pure)
         return noise_deviation(self.event(price, noise)) / FINENESS
 
 
@@ -186,12 +207,12 @@ LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
 
 
-NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent
+NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent | PerturbedObjectiveEvent
 
 
 def noise_deviation(event: NoiseEvent) -> float:
-    """Standard deviation of one released number, in grid steps."""
-    if isinstance(event, SphericalLaplaceEvent):
+    """Standard deviation of one released number, or of one coordinate of a pull, in grid steps."""
+    if isinstance(event, SphericalLaplaceEvent | PerturbedObjectiveEvent):
         return SphericalLaplace(event.scale, event.coordinates).deviation
     if isinstance(event, RoundedGaussianEvent):
         return RoundedGaussian(event.variance).deviation

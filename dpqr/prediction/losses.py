@@ -19,8 +19,22 @@ PINBALL_WIDTH = Fraction(1, 32)
 """Of the rounded corner of the quantile loss."""
 
 
-class Loss(Protocol):
+class Curved(Protocol):
     """L(f, y) for arrays of one shape, f the prediction."""
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray: ...
+
+    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        """L' in the prediction."""
+        ...
+
+    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        """L'' where it exists; a hint for the solver, no proof relies on it."""
+        ...
+
+
+class Loss(Curved, Protocol):
+    """A loss with a Lipschitz derivative."""
 
     @property
     def lipschitz(self) -> Fraction:
@@ -35,16 +49,6 @@ class Loss(Protocol):
     @property
     def start(self) -> Fraction:
         """An upper bound on L(0, y)."""
-        ...
-
-    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray: ...
-
-    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
-        """L' in the prediction."""
-        ...
-
-    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
-        """L'' where it exists; a hint for the solver, no proof relies on it."""
         ...
 
 

@@ -17,6 +17,7 @@ from dpqr.mechanisms.learned_functions import (
     SphericalWeights,
     step,
 )
+from dpqr.mechanisms.perturbed_functions import PerturbedWeights
 from dpqr.mechanisms.votes import ExponentialVotes, LaplaceAverages, RandomisedVotes
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.exact_kernel import ExactKernel
@@ -36,7 +37,13 @@ from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent, SphericalLaplaceEvent
+from dpqr.privacy.events import (
+    Composition,
+    DiscreteLaplaceEvent,
+    PerturbedObjectiveEvent,
+    RoundedGaussianEvent,
+    SphericalLaplaceEvent,
+)
 from dpqr.privacy.gate import Batch, Mechanism
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
@@ -141,6 +148,17 @@ class PredictionPlan:
         assert isinstance(event, SphericalLaplaceEvent)
         return SphericalWeights(learner=learner, width=width, scale=event.scale)
 
+    def perturbed(self) -> PerturbedWeights:
+        """The mechanism of a function release by objective perturbation."""
+        event = self.form.event(self.price, self.noise)
+        assert isinstance(event, PerturbedObjectiveEvent)
+        assert isinstance(self.recipe, StableRecipe)
+        assert isinstance(self.form, FunctionForm)
+        assert self.form.objective is not None
+        figures = self.form.objective
+        learner = self.recipe.perturbed(self.problem, figures.strength(self.price.pure))
+        return PerturbedWeights(learner=learner, scale=event.scale, closing=figures.scale_of_closing(event))
+
     def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
         """The mechanism of noisy predictions of a stable learner.
 
@@ -199,6 +217,9 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
         return drawn / (plan.parts or 1)
     if isinstance(plan.form, AveragesForm):
         return drawn / (FINENESS * (plan.parts or 1))
+    if plan.noise == "objective":
+        mechanism = plan.perturbed()
+        return drawn * float(mechanism.learner.gradient / mechanism.learner.strength) / FINENESS
     if records is None:
         return None
     learner = plan.learner(records)

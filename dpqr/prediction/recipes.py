@@ -12,12 +12,15 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.noise.public import public_generator
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.forms import Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
+from dpqr.prediction.perturbed import FORECAST_ROWS, Perturbation, PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 
@@ -26,9 +29,15 @@ CLASSIFIERS = ("logistic", "svm")
 REGULARISED = ("logistic", "svm", "least-squares", "quantile")
 """Learners with a lambda to choose."""
 Method = Literal["output", "objective", "moments", "rounded", "exact"]
-METHODS: dict[str, tuple[Method, ...]] = {"svm": ("rounded", "exact"), "quantile": ("rounded", "exact")}
-"""By learner; the first is the default."""
+METHODS: dict[str, tuple[Method, ...]] = {
+    "logistic": ("output", "objective"),
+    "svm": ("rounded", "exact"),
+    "quantile": ("rounded", "exact"),
+}
+"""By learner; the first is the default, but for logistic, whose default is the one of least noise."""
 MOST_RELEASES = 1000
+MOST_FORECAST = 512
+"""Widest features whose moments are forecast."""
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
@@ -126,6 +135,10 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
+        if self.method == "objective" and problem.points is not None:
+            raise UsageFault("--method objective goes with --release function")
+        if self.method == "objective" and (self.tuning or self.penalty or self.smoothness):
+            raise UsageFault("--method objective chooses its own lambda; leave out --lambda, --smoothness and --tune")
         if self.ordered and problem.unit.neighbours is not Neighbours.REPLACE:
             raise InfeasiblePlan(
                 "--learner online: a record that comes or goes would move all later ones; "
@@ -156,6 +169,43 @@ class StableRecipe:
                 examples=examples, kernel=self.kernel, loss=self._smooth_loss or Square(), penalty=penalty, scale=scale
             )
         return self.batch_learner(problem, scale, penalty)
+
+    @property
+    def only_noise(self) -> Noise | None:
+        """The one that the method allows, of a function; None: any."""
+        return "objective" if self.method == "objective" else None
+
+    def perturbation(self, problem: PredictionProblem) -> Perturbation | None:
+        """Of objective perturbation; None where it is not offered.
+
+        It chooses its own strength, so it goes with no option that chooses lambda.
+        """
+        loss = self._smooth_loss
+        if not isinstance(loss, Logistic) or self.method == "output" or self.tuning or self.penalty or self.smoothness:
+            return None
+        learner = self.perturbed(problem, Fraction(1))
+        return Perturbation(
+            width=self.features.width,
+            gradient=learner.gradient,
+            units=learner.units,
+            lipschitz=loss.lipschitz,
+            smoothness=loss.smoothness,
+            moments=self._uniform_moments(problem),
+            records=problem.records,
+        )
+
+    def perturbed(self, problem: PredictionProblem, strength: Fraction) -> PerturbedLearner:
+        """The learner of a perturbed objective."""
+        return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
+
+    def _uniform_moments(self, problem: PredictionProblem) -> tuple[float, ...]:
+        """Eigenvalues of the mean of x x^T over rows that are uniform on the domain; public."""
+        if problem.records is None or self.features.width > MOST_FORECAST:
+            return ()
+        drawn, sizes = public_generator(0), problem.features.shape
+        codes = np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in sizes], axis=1)
+        vectors = self.features.of(codes)
+        return tuple(np.maximum(np.linalg.eigvalsh(vectors.T @ vectors / FORECAST_ROWS), 0.0).tolist())
 
     def exact(self, problem: PredictionProblem) -> bool:
         """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""

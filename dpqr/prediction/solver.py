@@ -11,7 +11,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.prediction.examples import BLOCK, Rows, summed
-from dpqr.prediction.losses import Loss
+from dpqr.prediction.losses import Curved, Loss
 from dpqr.privacy.budget import root_below
 
 UNIT = Fraction(1, 2**53)
@@ -78,7 +78,7 @@ class Objective:
     """F(f) = sum_i weight_i L(<f, x_i>, y_i) + lambda ||f||^2. Private."""
 
     rows: Rows
-    loss: Loss
+    loss: Curved
     penalty: float
 
     @property

@@ -122,14 +122,18 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
 
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
-    if isinstance(plan.recipe, StableRecipe) and records is not None:
+    if plan.noise == "objective":
+        strength = plan.perturbed().learner.strength
+        yield "Lambda", f"{float(strength) / 2:.3g} for the sum of all losses; the noise is in the objective"
+    elif isinstance(plan.recipe, StableRecipe) and records is not None:
         learner = plan.learner(records)
         last = " at the last step" if plan.ordered else ""
         yield "Lambda", f"{float(learner.penalty):.3g}{last}; sensitivity {float(learner.bound):.3g}, certified"
     if spread is None:
         return
     if _classifies(plan):
-        yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
+        most = "at most " if plan.noise == "objective" else ""
+        yield "Noise", f"{most}{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
         yield "", f"it adds at most {spread:.3g} to the mean loss"
         return
     if isinstance(plan.form, RandomisedVotesForm):

@@ -183,7 +183,9 @@ def test_where_lambda_is_tiny_the_bound_without_a_lipschitz_constant_is_smaller(
     heaviest = 1 if relation is Neighbours.REPLACE else float(HEAVIEST)
     share = 2 if relation is Neighbours.REPLACE else float(1 + ETA)
     largest = 1 + min(math.sqrt(heaviest * 100), heaviest * 50)
-    assert float(stable.distance) == pytest.approx(math.sqrt(share * largest / (2 * 0.01 * 2)), rel=1e-6)
     lipschitz = stable.scale.distance(Fraction(1), Fraction(2, 100))
-    assert stable.distance <= lipschitz
+    without = stable.scale.bounded_distance(Fraction(largest), Fraction(2, 100))
+    assert float(without) == pytest.approx(math.sqrt(share * largest / (2 * 0.01 * 2)), rel=1e-6)
+    assert float(stable.distance) == pytest.approx(float(min(lipschitz, without)), rel=1e-6)
+    assert (without < lipschitz) == (relation is Neighbours.REPLACE)
     assert learner("exact hinge", VECTORS, Fraction(1), UNITS[relation], 100).distance < stable.distance

@@ -25,13 +25,15 @@ from dpqr.mechanisms.learned_functions import (
     step,
     weights_sensitivity,
 )
+from dpqr.mechanisms.perturbed_functions import SENSITIVITY, PerturbedWeights
 from dpqr.mechanisms.votes import ExponentialVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import PartsEnsemble
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.losses import Hinge
+from dpqr.prediction.losses import Hinge, Logistic
+from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.prediction.stable import LipschitzLearner
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
@@ -91,7 +93,7 @@ class Once:
 class Function:
     """A function release as a batch of one draw."""
 
-    weights: GaussianWeights | SphericalWeights
+    weights: GaussianWeights | SphericalWeights | PerturbedWeights
 
     @property
     def events(self) -> Composition:
@@ -109,6 +111,7 @@ def predict_cases() -> Iterator[Case]:
         yield prediction_case(relation, unit)
         yield function_case(relation, unit)
         yield pure_function_case(relation, unit)
+        yield objective_case(relation, unit)
 
 
 def votes_case(relation: str) -> Case:
@@ -188,6 +191,23 @@ def pure_function_case(relation: str, unit: PrivacyUnit) -> Case:
     trial, pair = Once(batch=Function(weights=weights), view=place, joint=True), hinge_pair(relation)
     what = "a released function at delta 0, at the place of the record"
     return Case(name=f"predict-pure-function-{relation}", what=what, pair=pair, trial=trial)
+
+
+def objective_case(relation: str, unit: PrivacyUnit) -> Case:
+    """A function by objective perturbation, from nobody or from records of one class, whose gradients nearly add up.
+
+    The curvature is small, so the pull pays for most of epsilon.
+    """
+    examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
+    learner = PerturbedLearner(examples=examples, loss=Logistic(), strength=Fraction(8), unit=unit)
+    closing = Fraction(weights_sensitivity(learner.width)) * 64
+    weights = PerturbedWeights(learner=learner, scale=Fraction(SENSITIVITY), closing=closing)
+    place = examples.features.of(np.zeros((1, 1), dtype=np.int64))
+    trial = Once(batch=Function(weights=weights), view=place, joint=True)
+    one: Cells = {} if relation == Neighbours.ADD_REMOVE.value else {(0, 0): 1}
+    pair = records(SHAPE, one), records(SHAPE, {(0, 1): 1})
+    what = "a released function by objective perturbation, at the place of the record"
+    return Case(name=f"predict-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
 
 
 def hinge(unit: PrivacyUnit) -> LipschitzLearner:
