@@ -35,6 +35,8 @@ def drawn(
     """All draws of a plan. codes: of the points; None: a function is released. spent: epsilon by accountant."""
     if isinstance(plan.recipe, Aggregate):
         return _aggregated(plan, counts, plan.recipe.features.of(_asked(codes)), guard, noise, spent)
+    if plan.noise == "objective":
+        return _perturbed(plan, counts, guard, noise, spent)
     counted = None
     if plan.counting is not None:
         found = measure(counts, plan.counter, accountant=guard, noise=noise)
@@ -54,6 +56,21 @@ def drawn(
         counted=counted,
         penalty=learner.penalty,
         bound=learner.bound,
+        spent=spent,
+        private=noise.private,
+    )
+
+
+def _perturbed(
+    plan: PredictionPlan, counts: Private[Counts], guard: PrivacyFilter, noise: NoiseSource, spent: Spent
+) -> PredictionRelease:
+    """Weights by objective perturbation. lambda: half the strength, for the sum of losses."""
+    mechanism = plan.perturbed()
+    return PredictionRelease(
+        plan=plan,
+        numbers=measure(counts, mechanism, accountant=guard, noise=noise).value,
+        step=mechanism.grid,
+        penalty=mechanism.learner.strength / 2,
         spent=spent,
         private=noise.private,
     )

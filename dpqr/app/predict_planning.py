@@ -20,12 +20,12 @@ from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
-from dpqr.prediction.stability import Stability, read_method
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, read_target
-from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
+from dpqr.prediction.recipes import REGULARISED, Method, StableName, StableRecipe
+from dpqr.prediction.stability import Stability
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.privacy.budget import PrivacyBudget, decimal
@@ -35,7 +35,6 @@ STABLE = get_args(StableName)
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", (*REGULARISED, "online")),
-    "--method": ("method", REGULARISED),
     "--radius": ("radius", (*REGULARISED, "online")),
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
@@ -47,6 +46,7 @@ OWN_OPTIONS = {
     "--bandwidth": ("bandwidth", STABLE),
     "--degree": ("degree", STABLE),
     "--features": ("features", STABLE),
+    "--method": ("method", STABLE),
     "--base": ("base", ("aggregate",)),
     "--parts": ("parts", ("aggregate", *REGULARISED)),
     "--target-error": ("target_error", ("aggregate",)),
@@ -151,9 +151,8 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: i
         steps=Steps(theta=_theta(request), offset=request.t0),
         releases=request.releases or 1,
         slots=slots,
-        method=Stability(
-            name=read_method(request.method), radius=_positive(request.radius, "--radius"), parts=request.parts
-        ),
+        method=_method(request.method),
+        stability=Stability(radius=_positive(request.radius, "--radius"), parts=request.parts),
     )
 
 
@@ -193,6 +192,16 @@ def _kernel(request: PredictionPlanRequest) -> Kernel:
                 seed=request.seed,
             )
     raise UsageFault(f"--kernel {name}: there is {', '.join(get_args(KernelName))}")
+
+
+def _method(name: str | None) -> Method | None:
+    if name is None:
+        return None
+    for known in get_args(Method):
+        if known == name:
+            found: Method = known
+            return found
+    raise UsageFault(f"--method {name}: there is {', '.join(get_args(Method))}")
 
 
 def _stable(name: str) -> StableName:

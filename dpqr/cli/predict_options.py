@@ -28,15 +28,17 @@ _LEARNER = (
     ),
     _option("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]"),
     _option(
-        "--method", metavar="NAME", help="regularised, or descent: gradient descent, no lambda. [default: regularised]"
+        "--smoothness",
+        metavar="R",
+        help="Lambda or theta by the theory: r (least-squares, online) or beta of the target.",
     ),
     _option(
         "--radius", metavar="R", help="Norm of the functions to compete with: lambda, or the end of descent, by it."
     ),
     _option(
-        "--smoothness",
-        metavar="R",
-        help="Lambda or theta by the theory: r (least-squares, online) or beta of the target.",
+        "--method",
+        metavar="NAME",
+        help="logistic: output, objective; svm, quantile: rounded, exact; or descent, without lambda.",
     ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),

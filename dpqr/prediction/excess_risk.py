@@ -65,7 +65,7 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
     if isinstance(learner, OnlineLearner) and learner.column is None and spread is not None:
         learned = OnlineError(steps=learner.steps, radius=float(radius)).after(learner.slots)
         return ExcessRisk(radius=radius, assumed=assumed, fitted=learned, sample=0.0, noise=spread**2)
-    if assumed and not recipe.stability.descends:
+    if assumed and not recipe.descends:
         return None
     member = learner.learner if isinstance(learner, Averaged) else learner
     if spread is None or not isinstance(member, PartLearner) or isinstance(member, LeastSquares):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -69,7 +70,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     >>> budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(0))
     >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
     >>> plan.noise, plan.epsilon
-    ('laplace', Fraction(1, 1))
+    ('spherical', Fraction(1, 1))
     """
     form = _form(wanted)
     plans, reasons = [], []
@@ -93,7 +94,9 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
 def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
-    recipe, shares = wanted.recipe, _extra_shares(wanted)
+    recipe, shares = wanted.recipe, {} if noise == "objective" else _extra_shares(wanted)
+    if noise == "objective" and math.isinf(form.spread(_alone(accountant, budget), noise)):
+        return None
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
     portions = [Portion(share=share, count=form.count, event=lambda price: form.event(price, noise))]
     prices = accountant.cut(budget, [*portions, *(Portion(share=each, count=1) for each in shares.values())])
@@ -121,6 +124,11 @@ def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: No
         parts=_parts(wanted, prices[0], noise, tuning),
         asked=wanted.asked,
     )
+
+
+def _alone(accountant: Accountant, budget: PrivacyBudget) -> Price:
+    """What one draw may cost that has the whole budget."""
+    return accountant.cut(budget, [Portion(share=Fraction(1), count=1)])[0]
 
 
 def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
@@ -152,5 +160,5 @@ def _form(wanted: PlannerInput) -> Form:
         return VotesForm(count=problem.points, noises=(recipe.vote or better_selection(wanted.budget),))
     recipe.require(problem)
     if problem.points is None:
-        return FunctionForm(width=recipe.features.width)
+        return FunctionForm(width=recipe.features.width, objective=recipe.perturbation(problem), only=recipe.only_noise)
     return PointsForm(count=problem.points * recipe.releases)

@@ -12,21 +12,35 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
+from dpqr.noise.public import public_generator
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.forms import Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
-from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
-from dpqr.prediction.stability import USUAL_STABILITY, Stability
+from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
+from dpqr.prediction.perturbed import FORECAST_ROWS, Perturbation, PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.stability import USUAL_STABILITY, Stability
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 
 StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
 CLASSIFIERS = ("logistic", "svm")
 REGULARISED = ("logistic", "svm", "least-squares", "quantile")
 """Learners with a lambda to choose."""
+Method = Literal["output", "objective", "moments", "rounded", "exact", "descent"]
+METHODS: dict[str, tuple[Method, ...]] = {
+    "logistic": ("output", "objective", "descent"),
+    "svm": ("rounded", "exact", "descent"),
+    "quantile": ("rounded", "exact", "descent"),
+    "least-squares": ("output", "descent"),
+}
+"""By learner, `descent` without a lambda; the first is the default, but for logistic, whose default is the one of least
+noise."""
 MOST_RELEASES = 1000
+MOST_FORECAST = 512
+"""Widest features whose moments are forecast."""
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
@@ -44,8 +58,9 @@ class StableRecipe:
             approximation error falls as lambda^beta).
         tau: of the quantile.
         steps, releases: of online, whose function is released this many times, after equal numbers of slots.
+        method: of METHODS; None: the default.
         tuning: share of the budget that chooses lambda; None: nothing is paid for it.
-        method: by what it is stable.
+        stability: a radius that lambda follows from, and parts whose functions are averaged.
         slots: of online, axis of the domain whose cell is a row's slot; None: rows have slots in their order.
 
     Raises:
@@ -68,7 +83,8 @@ class StableRecipe:
     steps: Steps = USUAL_STEPS
     releases: int = 1
     tuning: Fraction | None = None
-    method: Stability = USUAL_STABILITY
+    method: Method | None = None
+    stability: Stability = USUAL_STABILITY
     slots: int | None = None
 
     def __post_init__(self) -> None:
@@ -86,15 +102,28 @@ class StableRecipe:
             raise UsageFault(
                 "--smoothness: r must lie above 0, and beta (of losses that are not squares) between 0 and 1"
             )
+        if self.method is not None and self.method not in METHODS.get(self.name, ()):
+            known = " or ".join(METHODS.get(self.name, ()))
+            hint = f"has {known}" if known else "has one method only; leave it out"
+            raise UsageFault(f"--method {self.method}: --learner {self.name} {hint}")
         penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
-        ball = self.name == "least-squares"
-        self.stability.require(penalised=penalised, tuned=self.tuning is not None, ball=ball)
+        self.stability.require(
+            descends=self.descends,
+            penalised=penalised,
+            tuned=self.tuning is not None,
+            ball=self.name == "least-squares",
+        )
         if not 0 < self.tau < 1:
             raise UsageFault("--tau must lie between 0 and 1, for example --tau 0.9")
 
     @property
     def classifies(self) -> bool:
         return self.name in CLASSIFIERS
+
+    @property
+    def descends(self) -> bool:
+        """Whether it has no lambda, but stops early."""
+        return self.method == "descent"
 
     @property
     def ordered(self) -> bool:
@@ -108,8 +137,14 @@ class StableRecipe:
         return None if self.classifies else 1
 
     @property
-    def loss(self) -> Loss | None:
+    def loss(self) -> Loss | Cornered | None:
         """None for the square, whose learner is `LeastSquares`."""
+        if self.method == "exact":
+            return ExactHinge() if self.classifies else ExactPinball(tau=self.tau)
+        return self._smooth_loss
+
+    @property
+    def _smooth_loss(self) -> Loss | None:
         losses: dict[StableName, Loss] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=self.tau)}
         return losses.get(self.name)
 
@@ -121,6 +156,12 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
+        if self.method == "objective" and problem.points is not None:
+            raise UsageFault("--method objective goes with --release function")
+        if self.method == "objective" and (self.tuning or self.penalty or self.smoothness):
+            raise UsageFault("--method objective chooses its own lambda; leave out --lambda, --smoothness and --tune")
+        if self.method == "objective" and self.stability != USUAL_STABILITY:
+            raise UsageFault("--method objective chooses its own lambda; leave out --radius and --parts")
         if self.ordered and self.slots is None and problem.unit.neighbours is not Neighbours.REPLACE:
             raise InfeasiblePlan(
                 "--learner online: a record that comes or goes would move all later ones; name a column of public "
@@ -142,8 +183,8 @@ class StableRecipe:
         if self.ordered:
             return self._online(problem, records, release)
         scale = Scale(unit=problem.unit, records=records)
-        if self.stability.descends:
-            reach, loss = Fraction(REACH[self.name]), self.loss or Square()
+        if self.descends:
+            reach, loss = Fraction(REACH[self.name]), self._smooth_loss or Square()
             return self.stability.descent(self._examples(problem), loss, reach, scale, spread)
         penalty = self.chosen_penalty(scale, spread, factor)
         if self.stability.parts is not None:
@@ -151,7 +192,7 @@ class StableRecipe:
         if self.exact(problem):
             examples = replace(self._examples(problem), features=LINEAR.of(problem.features))
             return ExactKernel(
-                examples=examples, kernel=self.kernel, loss=self.loss or Square(), penalty=penalty, scale=scale
+                examples=examples, kernel=self.kernel, loss=self._smooth_loss or Square(), penalty=penalty, scale=scale
             )
         return self.batch_learner(problem, scale, penalty)
 
@@ -167,12 +208,49 @@ class StableRecipe:
             added=unit.neighbours is not Neighbours.REPLACE,
         )
 
+    @property
+    def only_noise(self) -> Noise | None:
+        """The one that the method allows, of a function; None: any."""
+        return "objective" if self.method == "objective" else None
+
+    def perturbation(self, problem: PredictionProblem) -> Perturbation | None:
+        """Of objective perturbation; None where it is not offered.
+
+        It chooses its own strength, so it goes with no option that chooses lambda.
+        """
+        loss = self._smooth_loss
+        stated = self.tuning or self.penalty or self.smoothness or self.stability != USUAL_STABILITY
+        if not isinstance(loss, Logistic) or self.method in ("output", "descent") or stated:
+            return None
+        learner = self.perturbed(problem, Fraction(1))
+        return Perturbation(
+            width=self.features.width,
+            gradient=learner.gradient,
+            units=learner.units,
+            lipschitz=loss.lipschitz,
+            smoothness=loss.smoothness,
+            moments=self._uniform_moments(problem),
+            records=problem.records,
+        )
+
+    def perturbed(self, problem: PredictionProblem, strength: Fraction) -> PerturbedLearner:
+        """The learner of a perturbed objective."""
+        return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
+
+    def _uniform_moments(self, problem: PredictionProblem) -> tuple[float, ...]:
+        """Eigenvalues of the mean of x x^T over rows that are uniform on the domain; public."""
+        if problem.records is None or self.features.width > MOST_FORECAST:
+            return ()
+        drawn, sizes = public_generator(0), problem.features.shape
+        codes = np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in sizes], axis=1)
+        vectors = self.features.of(codes)
+        return tuple(np.maximum(np.linalg.eigvalsh(vectors.T @ vectors / FORECAST_ROWS), 0.0).tolist())
+
     def exact(self, problem: PredictionProblem) -> bool:
-        """Whether the kernel itself is used, without features."""
+        """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""
         points, records = problem.points, problem.records
-        if not self.stability.usual:
-            return False
-        if self.ordered or points is None or records is None or not problem.unit.rows_public:
+        plain = self.method != "exact" and not self.descends and self.stability.parts is None
+        if not plain or self.ordered or points is None or records is None or not problem.unit.rows_public:
             return False
         return self.kernel.exact_for(self.features, records, points)
 

@@ -10,7 +10,7 @@ from dpqr.prediction.averaged import Averaged, PartLearner
 from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.forms import added_loss, mean_share
-from dpqr.prediction.losses import Loss
+from dpqr.prediction.losses import Cornered, Loss
 from dpqr.prediction.stable import CLOSENESS, BatchLearner, StableLearner
 
 MOST_AVERAGED = 2**12
@@ -64,7 +64,7 @@ class Stability:
         if self.parts is not None and tuned:
             raise UsageFault("--tune and --parts each divide the table; leave one out")
 
-    def penalty(self, loss: Loss | None, scale: Scale, spread: float) -> float | None:
+    def penalty(self, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float | None:
         """lambda of a stated radius, 1 / `best_length`; None: none is stated."""
         if self.radius is None or loss is None:
             return None
@@ -96,7 +96,7 @@ class Stability:
 USUAL_STABILITY = Stability()
 
 
-def best_length(*, radius: Fraction, slope: Fraction, loss: Loss, scale: Scale, spread: float) -> float:
+def best_length(*, radius: Fraction, slope: Fraction, loss: Loss | Cornered, scale: Scale, spread: float) -> float:
     """The t = 1 / lambda, or twice the length of descent, for which the bound on the excess risk is least.
 
     With G the slope, one replaced record moves a prediction by G t / m, and the bound (`excess_risk`) is

@@ -101,7 +101,8 @@ def _learner(plan: PredictionPlan) -> str:
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
     if recipe.slots is not None:
         steps += f", slots by {plain(plan.problem.domain.names[recipe.slots])!r}"
-    return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
+    method = "" if recipe.method is None else f" ({recipe.method})"
+    return f"{recipe.name}{method}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
 
 
 def _features(plan: PredictionPlan, recipe: StableRecipe) -> str:
@@ -137,14 +138,19 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
 
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
-    if isinstance(plan.recipe, StableRecipe) and records is not None:
+    if plan.noise == "objective":
+        strength = plan.perturbed().learner.strength
+        yield "Lambda", f"{float(strength) / 2:.3g} for the sum of all losses; the noise is in the objective"
+    elif isinstance(plan.recipe, StableRecipe) and records is not None:
         yield from _stability(plan.learner(records))
     if spread is None:
         return
     tail = tail_share(plan.noise) * spread
     if _classifies(plan):
-        yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
-        yield "", f"19 of 20 within {tail:.3g}; it adds at most {_added(plan, spread, 1.0):.3g} to the mean loss"
+        most = "at most " if plan.noise == "objective" else ""
+        yield "Noise", f"{most}{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
+        if plan.noise != "objective":
+            yield "", f"19 of 20 within {tail:.3g}; it adds at most {_added(plan, spread, 1.0):.3g} to the mean loss"
         return
     if isinstance(plan.form, RandomisedVotesForm):
         second = plain(plan.problem.target.attribute.titles()[1])

@@ -19,9 +19,11 @@ from dpqr.privacy.events import (
     ExponentialEvent,
     MuSumEvent,
     PermuteAndFlipEvent,
+    PerturbedObjectiveEvent,
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
     in_parallel,
 )
 
@@ -57,6 +59,31 @@ def _gaussian_epsilon(event: DiscreteGaussianEvent) -> None:
 @pure_epsilon.register
 def _rounded_gaussian_epsilon(event: RoundedGaussianEvent) -> None:
     """Nor does rounding bound it."""
+
+
+@pure_epsilon.register
+def _spherical_epsilon(event: SphericalLaplaceEvent) -> Fraction:
+    """exp(-||y - a||_2 / scale) / exp(-||y - b||_2 / scale) <= exp(||a - b||_2 / scale) (Chaudhuri, Monteleoni and
+    Sarwate 2011, Theorem 6); rounding the noise on integers is rounding the sum, which is post-processing."""
+    return Fraction(event.sensitivity) / event.scale
+
+
+@pure_epsilon.register
+def _objective_epsilon(event: PerturbedObjectiveEvent) -> Fraction:
+    """The pull, the determinant of the change of variables, and the closing noise (Chaudhuri, Monteleoni and Sarwate
+    2011, Theorem 9; the proof for a private number of rows is in `PerturbedWeights`)."""
+    pull = Fraction(event.sensitivity) / event.scale
+    return pull + event.units * log_above(event.curvature) + event.closing
+
+
+def log_above(share: Fraction) -> Fraction:
+    """Return x (6 + x) / (6 + 4 x) >= log(1 + x), x >= 0: equal at 0, and its derivative exceeds 1 / (1 + x) by
+    4 x^3 / ((1 + x) (6 + 4 x)^2).
+
+    >>> log_above(Fraction(0)), float(log_above(Fraction(1)))
+    (Fraction(0, 1), 0.7)
+    """
+    return share * (6 + share) / (6 + 4 * share)
 
 
 @pure_epsilon.register
@@ -120,6 +147,16 @@ def _rounded_gaussian_rho(event: RoundedGaussianEvent) -> Fraction:
 
 
 @concentrated_rho.register
+def _spherical_rho(event: SphericalLaplaceEvent) -> Fraction:
+    return _of_pure(_spherical_epsilon(event))
+
+
+@concentrated_rho.register
+def _objective_rho(event: PerturbedObjectiveEvent) -> Fraction:
+    return _of_pure(_objective_epsilon(event))
+
+
+@concentrated_rho.register
 def _exponential_rho(event: ExponentialEvent) -> Fraction:
     """eps-bounded range (Durfee and Rogers 2019) makes the loss a variable on an interval of length eps, and
     Hoeffding's lemma gives eps^2 / 8 (Cesar and Rogers 2021, "Bounding, concentrating, and truncating"). The tight
@@ -180,6 +217,16 @@ def _rounded_gaussian_mu(event: RoundedGaussianEvent) -> Fraction:
     """Squared L2 sensitivity / variance of the normal noise (Dong, Roth and Su 2019, Theorem 2.7; by rotation all
     coordinates together are one, moved by the L2 distance). Rounding is post-processing, as for rho."""
     return Fraction(event.squared_sensitivity) / event.variance
+
+
+@squared_mu.register
+def _spherical_mu(event: SphericalLaplaceEvent) -> Fraction:
+    return squared_mu_of_pure(_spherical_epsilon(event))
+
+
+@squared_mu.register
+def _objective_mu(event: PerturbedObjectiveEvent) -> Fraction:
+    return squared_mu_of_pure(_objective_epsilon(event))
 
 
 @squared_mu.register

@@ -229,14 +229,9 @@ FAULTS = (
     ),
     *planted_in(
         "prediction/forms.py",
-        ("squared = squared_sensitivity(self.width)", "squared = squared_sensitivity(1)", "many weights move as one"),
-        (
-            "moved = weights_sensitivity(self.width)",
-            "moved = weights_sensitivity(1)",
-            "many weights move as one, in L1",
-        ),
+        ("moved = weights_sensitivity(self.width)", "moved = weights_sensitivity(1)", "many weights move as one"),
+        ("squared = moved**2", "squared = moved", "a norm is not squared"),
         ("squared = PREDICTION**2", "squared = PREDICTION", "a sensitivity is not squared"),
-        ("coordinates = 1 if self.width == 1 else None", "coordinates = 1", "many weights are one integer"),
         ("moved = averages_sensitivity(self.touched)", "moved = averages_sensitivity(self.touched) // 2", "half of it"),
         (
             "return DiscreteLaplaceEvent(sensitivity=PREDICTION, scale",
@@ -268,8 +263,8 @@ FAULTS = (
             "half of a prediction's noise",
         ),
         (
-            "LaplaceWeights(learner=learner, width=width, scale=event.scale)",
-            "LaplaceWeights(learner=learner, width=width, scale=event.scale / 2)",
+            "SphericalWeights(learner=learner, width=width, scale=event.scale)",
+            "SphericalWeights(learner=learner, width=width, scale=event.scale / 2)",
             "half of a weight's noise",
         ),
         ("min(max(records, 1), MOST_RECORDS)", "max(records, 1)", "a bought number of records beyond its bounds"),
