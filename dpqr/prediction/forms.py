@@ -12,6 +12,7 @@ from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
+from dpqr.prediction.moments import MomentsFigures
 from dpqr.prediction.perturbed import Perturbation
 from dpqr.privacy.budget import Price
 from dpqr.privacy.events import (
@@ -23,7 +24,7 @@ from dpqr.privacy.events import (
     SphericalLaplaceEvent,
 )
 
-Noise = Literal["laplace", "spherical", "objective", "gaussian", "exponential"]
+Noise = Literal["laplace", "spherical", "objective", "moments", "gaussian", "exponential"]
 
 
 class Form(Protocol):
@@ -57,6 +58,7 @@ class FunctionForm:
     Attributes:
         width: number of weights.
         objective: of objective perturbation, where the learner allows it.
+        moments: of noisy moments, where the learner allows them.
         only: the one law to use; None: that of least noise.
 
     >>> FunctionForm(width=3).count
@@ -65,6 +67,7 @@ class FunctionForm:
 
     width: int
     objective: Perturbation | None = None
+    moments: MomentsFigures | None = None
     only: Noise | None = None
 
     @property
@@ -75,7 +78,9 @@ class FunctionForm:
     def noises(self) -> tuple[Noise, ...]:
         if self.only is not None:
             return (self.only,)
-        return ("spherical", "gaussian") if self.objective is None else ("spherical", "gaussian", "objective")
+        objective: tuple[Noise, ...] = () if self.objective is None else ("objective",)
+        moments: tuple[Noise, ...] = () if self.moments is None else ("moments",)
+        return ("spherical", "gaussian", *objective, *moments)
 
     def event(
         self, price: Price, noise: Noise
@@ -87,6 +92,10 @@ class FunctionForm:
             if bought is None:
                 raise InfeasiblePlan("--method objective: epsilon is too small for its determinant; use output")
             return bought
+        if noise == "moments":
+            assert self.moments is not None
+            squared = self.moments.squared_sensitivity
+            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
         moved = weights_sensitivity(self.width)
         if noise == "gaussian":
             squared = moved**2
@@ -97,6 +106,11 @@ class FunctionForm:
         if noise == "objective":
             assert self.objective is not None
             return self.objective.spread(price.pure)
+        if noise == "moments":
+            assert self.moments is not None
+            event = self.event(price, noise)
+            assert isinstance(event, RoundedGaussianEvent)
+            return self.moments.spread(event.variance)
         return noise_deviation(self.event(price, noise)) / FINENESS
 
 
@@ -203,6 +217,8 @@ class AveragesForm:
         return noise_deviation(self.event(price, noise)) / FINENESS
 
 
+DIRECT: tuple[Noise, ...] = ("objective", "moments")
+"""Laws of functions that need no number of records, and no bound of a learner."""
 LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
 

@@ -26,6 +26,7 @@ EXACTNESS = Fraction(1, 2**10)
 """The solver's tolerance in gradients of one row."""
 REACH = 10
 """Public guess at the norm of a good function: the strength balances it against the noise."""
+GUESSED_RECORDS = 1000
 FORECAST_ROWS = 2**10
 
 
@@ -149,7 +150,7 @@ class Perturbation:
         gradient, units: see `Perturbed`.
         lipschitz, smoothness: of the loss.
         moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.
-        records: declared; None: the forecast expects no curvature.
+        records: declared; None: the forecast takes GUESSED_RECORDS.
     """
 
     width: int
@@ -195,9 +196,10 @@ class Perturbation:
         if event is None:
             return math.inf
         noise = float(event.scale) * math.sqrt(self.width + 1) / FINENESS
-        if self.records is None or not self.moments:
+        if not self.moments:
             return noise
         strength = float(self.strength(epsilon))
         shares = np.array(self.moments)
-        kept = strength / (strength + self.records * float(self.smoothness) / 2 * shares)
+        records = GUESSED_RECORDS if self.records is None else self.records
+        kept = strength / (strength + records * float(self.smoothness) / 2 * shares)
         return noise * math.sqrt(float(shares @ kept**2) / float(shares.sum()))

@@ -19,6 +19,7 @@ from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.forms import Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
+from dpqr.prediction.moments import MomentsFigures, MomentsLearner
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.perturbed import FORECAST_ROWS, Perturbation, PerturbedLearner
 from dpqr.prediction.problem import PredictionProblem
@@ -31,13 +32,15 @@ REGULARISED = ("logistic", "svm", "least-squares", "quantile")
 Method = Literal["output", "objective", "moments", "rounded", "exact"]
 METHODS: dict[str, tuple[Method, ...]] = {
     "logistic": ("output", "objective"),
+    "least-squares": ("output", "moments"),
     "svm": ("rounded", "exact"),
     "quantile": ("rounded", "exact"),
 }
-"""By learner; the first is the default, but for logistic, whose default is the one of least noise."""
+"""By learner; the first is the default, but for logistic and least-squares, whose default is the one of least noise by
+forecast."""
 MOST_RELEASES = 1000
 MOST_FORECAST = 512
-"""Widest features whose moments are forecast."""
+"""Widest features whose moments are forecast, or released."""
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
@@ -135,10 +138,14 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
-        if self.method == "objective" and problem.points is not None:
-            raise UsageFault("--method objective goes with --release function")
-        if self.method == "objective" and (self.tuning or self.penalty or self.smoothness):
-            raise UsageFault("--method objective chooses its own lambda; leave out --lambda, --smoothness and --tune")
+        if self.only_noise is not None and problem.points is not None:
+            raise UsageFault(f"--method {self.method} goes with --release function")
+        if self.only_noise is not None and self._chooses:
+            raise UsageFault(
+                f"--method {self.method} chooses its own lambda; leave out --lambda, --smoothness and --tune"
+            )
+        if self.method == "moments" and self.features.width > MOST_FORECAST:
+            raise InfeasiblePlan(f"--method moments takes at most {MOST_FORECAST} features; use output")
         if self.ordered and problem.unit.neighbours is not Neighbours.REPLACE:
             raise InfeasiblePlan(
                 "--learner online: a record that comes or goes would move all later ones; "
@@ -173,7 +180,8 @@ class StableRecipe:
     @property
     def only_noise(self) -> Noise | None:
         """The one that the method allows, of a function; None: any."""
-        return "objective" if self.method == "objective" else None
+        only: dict[Method | None, Noise] = {"objective": "objective", "moments": "moments"}
+        return only.get(self.method)
 
     def perturbation(self, problem: PredictionProblem) -> Perturbation | None:
         """Of objective perturbation; None where it is not offered.
@@ -181,7 +189,7 @@ class StableRecipe:
         It chooses its own strength, so it goes with no option that chooses lambda.
         """
         loss = self._smooth_loss
-        if not isinstance(loss, Logistic) or self.method == "output" or self.tuning or self.penalty or self.smoothness:
+        if not isinstance(loss, Logistic) or self.method == "output" or self._chooses:
             return None
         learner = self.perturbed(problem, Fraction(1))
         return Perturbation(
@@ -198,9 +206,33 @@ class StableRecipe:
         """The learner of a perturbed objective."""
         return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
 
+    @property
+    def _chooses(self) -> bool:
+        """Whether an option chooses lambda."""
+        return not (self.tuning is None and self.penalty is None and self.smoothness is None)
+
+    def moments(self, problem: PredictionProblem) -> MomentsFigures | None:
+        """Of noisy moments; None where they are not offered."""
+        if self.name != "least-squares" or self.method == "output" or self._chooses:
+            return None
+        if self.features.width > MOST_FORECAST:
+            return None
+        learner = self.moments_learner(problem)
+        return MomentsFigures(
+            width=learner.width,
+            squared_sensitivity=learner.squared_sensitivity,
+            steps=Scale(unit=problem.unit, records=1).steps,
+            records=problem.records,
+            reach=REACH[self.name],
+        )
+
+    def moments_learner(self, problem: PredictionProblem) -> MomentsLearner:
+        """Integer moments of the rows."""
+        return MomentsLearner(examples=self._examples(problem), unit=problem.unit)
+
     def _uniform_moments(self, problem: PredictionProblem) -> tuple[float, ...]:
         """Eigenvalues of the mean of x x^T over rows that are uniform on the domain; public."""
-        if problem.records is None or self.features.width > MOST_FORECAST:
+        if self.features.width > MOST_FORECAST:
             return ()
         drawn, sizes = public_generator(0), problem.features.shape
         codes = np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in sizes], axis=1)

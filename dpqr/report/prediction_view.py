@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpqr.construction.sentences import FREE, NO_LEDGER, budget_words, rehearsal_words
 from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.forms import AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm
+from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm, RandomisedVotesForm, VotesForm
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
 from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
@@ -122,9 +122,9 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
 
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
-    if plan.noise == "objective":
-        strength = plan.perturbed().learner.strength
-        yield "Lambda", f"{float(strength) / 2:.3g} for the sum of all losses; the noise is in the objective"
+    if plan.noise in DIRECT:
+        where = "objective" if plan.noise == "objective" else "moments of the features and the target"
+        yield "Lambda", f"{float(plan.direct().penalty):.3g} for the sum of all losses; the noise is in the {where}"
     elif isinstance(plan.recipe, StableRecipe) and records is not None:
         learner = plan.learner(records)
         last = " at the last step" if plan.ordered else ""

@@ -6,7 +6,7 @@ python tests/benchmarks/predict.py --data adult-labels.csv [--runs 20] [--only f
 Income: function release at (eps, delta) with lambda chosen by the public default, and aggregation of 1,000 points under
 one total; bars beside the figures. Hours per week: quantile and least
 squares at eps 1, as a ratio to the loss of the same learner without noise and with little regularisation.
---n, where it is declared, is the number of training rows of a public research extract. CPU seconds are those of one run.
+--n, where declared, is the number of training rows of a public research extract. CPU seconds are those of one run.
 Sensitivity: the largest change between 50 times --runs random and adversarial neighbours, as a share of the certified
 bound. --peer: the Python of an environment with diffprivlib, whose logistic regression gets the same features, and its
 best C by the test file, which is not paid for.
