@@ -20,11 +20,12 @@ from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
+from dpqr.prediction.names import REGULARISED, Method, StableName
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, read_target
-from dpqr.prediction.recipes import REGULARISED, Method, StableName, StableRecipe
+from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stability import Stability
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING

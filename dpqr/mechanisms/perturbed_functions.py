@@ -114,6 +114,11 @@ class PerturbedWeights:
         """The step of the released weights."""
         return step(2 * self.wrong)
 
+    @property
+    def penalty(self) -> Fraction:
+        """lambda, of the sum of losses."""
+        return self.learner.strength / 2
+
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
         width = self.learner.width
         pull = SphericalLaplace(self.scale, width).sample(noise) * (float(self.learner.gradient) / FINENESS)

@@ -10,8 +10,9 @@ from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.forms import added_loss, mean_share
 from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.online_error import OnlineError
+from dpqr.prediction.penalties import REACH
 from dpqr.prediction.plan import PredictionPlan, deviation
-from dpqr.prediction.recipes import REACH, StableRecipe
+from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import LeastSquares
 
 

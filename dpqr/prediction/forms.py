@@ -14,6 +14,7 @@ from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
 from dpqr.noise.spherical_laplace import SphericalLaplace
 from dpqr.prediction.losses import Cornered, Loss
+from dpqr.prediction.moments import MomentsFigures
 from dpqr.prediction.perturbed import Perturbation
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (
@@ -26,7 +27,7 @@ from dpqr.privacy.events import (
     SphericalLaplaceEvent,
 )
 
-Noise = Literal["laplace", "spherical", "objective", "gaussian", "exponential", "permute-and-flip"]
+Noise = Literal["laplace", "spherical", "objective", "moments", "gaussian", "exponential", "permute-and-flip"]
 
 
 class Form(Protocol):
@@ -60,6 +61,7 @@ class FunctionForm:
     Attributes:
         width: number of weights.
         objective: of objective perturbation, where the learner allows it.
+        moments: of noisy moments, where the learner allows them.
         only: the one law to use; None: that of least noise.
 
     >>> FunctionForm(width=3).count
@@ -68,6 +70,7 @@ class FunctionForm:
 
     width: int
     objective: Perturbation | None = None
+    moments: MomentsFigures | None = None
     only: Noise | None = None
 
     @property
@@ -78,7 +81,9 @@ class FunctionForm:
     def noises(self) -> tuple[Noise, ...]:
         if self.only is not None:
             return (self.only,)
-        return ("spherical", "gaussian") if self.objective is None else ("spherical", "gaussian", "objective")
+        objective: tuple[Noise, ...] = () if self.objective is None else ("objective",)
+        moments: tuple[Noise, ...] = () if self.moments is None else ("moments",)
+        return ("spherical", "gaussian", *objective, *moments)
 
     def event(
         self, price: Price, noise: Noise
@@ -90,6 +95,10 @@ class FunctionForm:
             if bought is None:
                 raise InfeasiblePlan("--method objective: epsilon is too small for its determinant; use output")
             return bought
+        if noise == "moments":
+            assert self.moments is not None
+            squared = self.moments.squared_sensitivity
+            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
         moved = weights_sensitivity(self.width)
         if noise == "gaussian":
             squared = moved**2
@@ -100,6 +109,11 @@ class FunctionForm:
         if noise == "objective":
             assert self.objective is not None
             return self.objective.spread(price.pure)
+        if noise == "moments":
+            assert self.moments is not None
+            event = self.event(price, noise)
+            assert isinstance(event, RoundedGaussianEvent)
+            return self.moments.spread(event.variance)
         return noise_deviation(self.event(price, noise)) / FINENESS
 
 
@@ -249,6 +263,8 @@ def added_loss(loss: Loss | Cornered, slope: float, spread: float, share: float)
     return by_slope if isinstance(loss, Cornered) else min(by_slope, float(loss.smoothness) * spread**2 / 2)
 
 
+DIRECT: tuple[Noise, ...] = ("objective", "moments")
+"""Laws of functions that need no number of records, and no bound of a learner."""
 LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
 

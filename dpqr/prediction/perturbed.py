@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -14,7 +15,9 @@ from dpqr.data.histogram import Counts, occupied
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.mechanisms.learned_functions import FINENESS, weights_sensitivity
 from dpqr.mechanisms.perturbed_functions import SENSITIVITY
+from dpqr.noise.public import public_generator
 from dpqr.prediction.examples import BLOCK, Examples, Rows
+from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.losses import Loss
 from dpqr.prediction.solver import FEATURE_NORM, Objective, Solver
 from dpqr.privacy.accountants.losses import log_above
@@ -26,6 +29,7 @@ EXACTNESS = Fraction(1, 2**10)
 """The solver's tolerance in gradients of one row."""
 REACH = 10
 """Public guess at the norm of a good function: the strength balances it against the noise."""
+GUESSED_RECORDS = 1000
 FORECAST_ROWS = 2**10
 
 
@@ -149,7 +153,7 @@ class Perturbation:
         gradient, units: see `Perturbed`.
         lipschitz, smoothness: of the loss.
         moments: eigenvalues of the mean of x x^T over rows drawn uniformly from the domain, for the forecast.
-        records: declared; None: the forecast expects no curvature.
+        records: declared; None: the forecast takes GUESSED_RECORDS.
     """
 
     width: int
@@ -195,9 +199,22 @@ class Perturbation:
         if event is None:
             return math.inf
         noise = float(event.scale) * math.sqrt(self.width + 1) / FINENESS
-        if self.records is None or not self.moments:
+        if not self.moments:
             return noise
         strength = float(self.strength(epsilon))
         shares = np.array(self.moments)
-        kept = strength / (strength + self.records * float(self.smoothness) / 2 * shares)
+        records = GUESSED_RECORDS if self.records is None else self.records
+        kept = strength / (strength + records * float(self.smoothness) / 2 * shares)
         return noise * math.sqrt(float(shares @ kept**2) / float(shares.sum()))
+
+
+def uniform_moments(features: FeatureMap, sizes: Sequence[int]) -> tuple[float, ...]:
+    """Eigenvalues of the mean of x x^T over rows that are uniform on the domain; public.
+
+    Args:
+        sizes: cells of each column.
+    """
+    drawn = public_generator(0)
+    codes = np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in sizes], axis=1)
+    vectors = features.of(codes)
+    return tuple(np.maximum(np.linalg.eigvalsh(vectors.T @ vectors / FORECAST_ROWS), 0.0).tolist())

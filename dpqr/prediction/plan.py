@@ -17,6 +17,7 @@ from dpqr.mechanisms.learned_functions import (
     SphericalWeights,
     step,
 )
+from dpqr.mechanisms.noisy_moments import NoisyMoments
 from dpqr.mechanisms.perturbed_functions import PerturbedWeights
 from dpqr.mechanisms.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.prediction.ensemble import Aggregate
@@ -161,6 +162,15 @@ class PredictionPlan:
         learner = self.recipe.perturbed(self.problem, figures.strength(self.price.pure))
         return PerturbedWeights(learner=learner, scale=event.scale, closing=figures.scale_of_closing(event))
 
+    def direct(self) -> PerturbedWeights | NoisyMoments:
+        """The mechanism of a function release by one of the laws in DIRECT."""
+        if self.noise == "objective":
+            return self.perturbed()
+        event = self.form.event(self.price, self.noise)
+        assert isinstance(event, RoundedGaussianEvent)
+        assert isinstance(self.recipe, StableRecipe)
+        return NoisyMoments(learner=self.recipe.moments_learner(self.problem), variance=event.variance)
+
     def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
         """The mechanism of noisy predictions of a stable learner.
 
@@ -215,7 +225,7 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
     votes, of their mean.
 
     Returns:
-        None for other votes, and where the number of records is not known yet.
+        None for other votes, for noisy moments, and where the number of records is not known yet.
     """
     event = plan.form.event(plan.price, plan.noise)
     if not isinstance(event, NoiseEvent):
@@ -225,6 +235,8 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
         return drawn / (plan.parts or 1)
     if isinstance(plan.form, AveragesForm):
         return drawn / (FINENESS * (plan.parts or 1))
+    if plan.noise == "moments":
+        return None
     if plan.noise == "objective":
         mechanism = plan.perturbed()
         return drawn * float(mechanism.learner.gradient / mechanism.learner.strength) / FINENESS

@@ -10,6 +10,7 @@ from fractions import Fraction
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import (
+    DIRECT,
     AveragesForm,
     Form,
     FunctionForm,
@@ -81,7 +82,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
             reasons.append(refusal or unequal)
             continue
         for noise in form.noises:
-            if noise != "gaussian" or accountant.concentrated or isinstance(accountant, Analytic):
+            if noise not in ("gaussian", "moments") or accountant.concentrated or isinstance(accountant, Analytic):
                 plans.append(_planned(wanted, form, accountant, noise))
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))
@@ -94,7 +95,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
 def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
-    recipe, shares = wanted.recipe, {} if noise == "objective" else _extra_shares(wanted)
+    recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
     if noise == "objective" and math.isinf(form.spread(_alone(accountant, budget), noise)):
         return None
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
@@ -160,5 +161,10 @@ def _form(wanted: PlannerInput) -> Form:
         return VotesForm(count=problem.points, noises=(recipe.vote or better_selection(wanted.budget),))
     recipe.require(problem)
     if problem.points is None:
-        return FunctionForm(width=recipe.features.width, objective=recipe.perturbation(problem), only=recipe.only_noise)
+        return FunctionForm(
+            width=recipe.features.width,
+            objective=recipe.perturbation(problem),
+            moments=recipe.moments(problem),
+            only=recipe.only_noise,
+        )
     return PointsForm(count=problem.points * recipe.releases)

@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.noise.public import public_generator
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.forms import Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
+from dpqr.prediction.moments import MomentsFigures, MomentsLearner
+from dpqr.prediction.names import CLASSIFIERS, Method, StableName, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
-from dpqr.prediction.perturbed import FORECAST_ROWS, Perturbation, PerturbedLearner
+from dpqr.prediction.penalties import REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
+from dpqr.prediction.perturbed import Perturbation, PerturbedLearner, uniform_moments
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stability import USUAL_STABILITY, Stability
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 
-StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
-CLASSIFIERS = ("logistic", "svm")
-REGULARISED = ("logistic", "svm", "least-squares", "quantile")
-"""Learners with a lambda to choose."""
-Method = Literal["output", "objective", "moments", "rounded", "exact", "descent"]
-METHODS: dict[str, tuple[Method, ...]] = {
-    "logistic": ("output", "objective", "descent"),
-    "svm": ("rounded", "exact", "descent"),
-    "quantile": ("rounded", "exact", "descent"),
-    "least-squares": ("output", "descent"),
-}
-"""By learner, `descent` without a lambda; the first is the default, but for logistic, whose default is the one of least
-noise."""
 MOST_RELEASES = 1000
 MOST_FORECAST = 512
-"""Widest features whose moments are forecast."""
-REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
-"""Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
-only."""
-SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
+"""Widest features whose moments are forecast, or released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -88,24 +71,10 @@ class StableRecipe:
     slots: int | None = None
 
     def __post_init__(self) -> None:
-        if self.tuning is not None and not 0 < self.tuning < 1:
-            raise UsageFault("--tune is a share of the budget, between 0 and 1, for example 0.1")
-        if self.tuning is not None and (self.penalty or self.smoothness):
-            raise UsageFault("--tune chooses lambda, and so do --lambda and --smoothness; leave one out")
         if not 1 <= self.releases <= MOST_RELEASES:
             raise UsageFault(f"--releases must lie between 1 and {MOST_RELEASES:,}")
-        if self.penalty is not None and not SMALLEST_PENALTY <= self.penalty <= LARGEST_PENALTY:
-            raise UsageFault("--lambda must lie between 1e-9 and 100, for example --lambda 0.001")
-        if self.penalty is not None and self.smoothness is not None:
-            raise UsageFault("--lambda and --smoothness both choose lambda; leave one out")
-        if self.smoothness is not None and not self._smooth(self.smoothness):
-            raise UsageFault(
-                "--smoothness: r must lie above 0, and beta (of losses that are not squares) between 0 and 1"
-            )
-        if self.method is not None and self.method not in METHODS.get(self.name, ()):
-            known = " or ".join(METHODS.get(self.name, ()))
-            hint = f"has {known}" if known else "has one method only; leave it out"
-            raise UsageFault(f"--method {self.method}: --learner {self.name} {hint}")
+        require_penalty(self.penalty, self.smoothness, self.tuning, squares=self.loss is None)
+        require_method(self.name, self.method)
         penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
         self.stability.require(
             descends=self.descends,
@@ -156,12 +125,15 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
-        if self.method == "objective" and problem.points is not None:
-            raise UsageFault("--method objective goes with --release function")
-        if self.method == "objective" and (self.tuning or self.penalty or self.smoothness):
-            raise UsageFault("--method objective chooses its own lambda; leave out --lambda, --smoothness and --tune")
-        if self.method == "objective" and self.stability != USUAL_STABILITY:
-            raise UsageFault("--method objective chooses its own lambda; leave out --radius and --parts")
+        if self.only_noise is not None and problem.points is not None:
+            raise UsageFault(f"--method {self.method} goes with --release function")
+        if self.only_noise is not None and self._chooses:
+            raise UsageFault(
+                f"--method {self.method} chooses its own lambda; leave out --lambda, --smoothness, --tune, --radius "
+                "and --parts"
+            )
+        if self.method == "moments" and self.features.width > MOST_FORECAST:
+            raise InfeasiblePlan(f"--method moments takes at most {MOST_FORECAST} features; use output")
         if self.ordered and self.slots is None and problem.unit.neighbours is not Neighbours.REPLACE:
             raise InfeasiblePlan(
                 "--learner online: a record that comes or goes would move all later ones; name a column of public "
@@ -211,7 +183,8 @@ class StableRecipe:
     @property
     def only_noise(self) -> Noise | None:
         """The one that the method allows, of a function; None: any."""
-        return "objective" if self.method == "objective" else None
+        only: dict[Method | None, Noise] = {"objective": "objective", "moments": "moments"}
+        return only.get(self.method)
 
     def perturbation(self, problem: PredictionProblem) -> Perturbation | None:
         """Of objective perturbation; None where it is not offered.
@@ -219,17 +192,16 @@ class StableRecipe:
         It chooses its own strength, so it goes with no option that chooses lambda.
         """
         loss = self._smooth_loss
-        stated = self.tuning or self.penalty or self.smoothness or self.stability != USUAL_STABILITY
-        if not isinstance(loss, Logistic) or self.method in ("output", "descent") or stated:
+        if not isinstance(loss, Logistic) or self.method in ("output", "descent") or self._chooses:
             return None
-        learner = self.perturbed(problem, Fraction(1))
+        learner, few = self.perturbed(problem, Fraction(1)), self.features.width <= MOST_FORECAST
         return Perturbation(
             width=self.features.width,
             gradient=learner.gradient,
             units=learner.units,
             lipschitz=loss.lipschitz,
             smoothness=loss.smoothness,
-            moments=self._uniform_moments(problem),
+            moments=uniform_moments(self.features, problem.features.shape) if few else (),
             records=problem.records,
         )
 
@@ -237,14 +209,30 @@ class StableRecipe:
         """The learner of a perturbed objective."""
         return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
 
-    def _uniform_moments(self, problem: PredictionProblem) -> tuple[float, ...]:
-        """Eigenvalues of the mean of x x^T over rows that are uniform on the domain; public."""
-        if problem.records is None or self.features.width > MOST_FORECAST:
-            return ()
-        drawn, sizes = public_generator(0), problem.features.shape
-        codes = np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in sizes], axis=1)
-        vectors = self.features.of(codes)
-        return tuple(np.maximum(np.linalg.eigvalsh(vectors.T @ vectors / FORECAST_ROWS), 0.0).tolist())
+    @property
+    def _chooses(self) -> bool:
+        """Whether an option chooses lambda, or divides the table."""
+        stated = (self.tuning, self.penalty, self.smoothness) != (None, None, None)
+        return stated or self.stability != USUAL_STABILITY
+
+    def moments(self, problem: PredictionProblem) -> MomentsFigures | None:
+        """Of noisy moments; None where they are not offered."""
+        if self.name != "least-squares" or self.method in ("output", "descent") or self._chooses:
+            return None
+        if self.features.width > MOST_FORECAST:
+            return None
+        learner = self.moments_learner(problem)
+        return MomentsFigures(
+            width=learner.width,
+            squared_sensitivity=learner.squared_sensitivity,
+            steps=Scale(unit=problem.unit, records=1).steps,
+            records=problem.records,
+            reach=REACH[self.name],
+        )
+
+    def moments_learner(self, problem: PredictionProblem) -> MomentsLearner:
+        """Integer moments of the rows."""
+        return MomentsLearner(examples=self._examples(problem), unit=problem.unit)
 
     def exact(self, problem: PredictionProblem) -> bool:
         """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""
@@ -278,29 +266,15 @@ class StableRecipe:
         if self.penalty is not None:
             return self.penalty
         if self.smoothness is not None:
-            return _exact(scale.records ** -self.exponent(self.smoothness))
+            return on_grid(scale.records ** -self.exponent(self.smoothness))
         for_radius = self.stability.penalty(self.loss, scale, spread)
         if for_radius is not None:
-            return _exact(for_radius)
-        reach, steps = REACH[self.name], 2 if scale.replaced else scale.steps
-        noise = max(spread, 1e-9) * steps / scale.records
-        if self.loss is None:
-            return _exact(factor * (2 * (2 * noise / reach) ** 2) ** (1 / 3))
-        return _exact(factor * math.sqrt(float(self.loss.lipschitz) * noise / 2) / reach)
+            return on_grid(for_radius)
+        return on_grid(float(factor) * balanced_penalty(self.name, self.loss, scale, spread))
 
     def exponent(self, smoothness: Fraction) -> float:
-        """a in lambda = m^-a.
-
-        References:
-            Nie and Wang 2017, JAMP, Theorem 2: 2 / min(4, 3 + 2 r) for least squares; J. Inequal. Appl., Theorem 4:
-            1 / (2 beta + 1) for the others.
-        """
-        if self.name == "least-squares":
-            return 2 / min(4.0, 3 + 2 * float(smoothness))
-        return 1 / (2 * float(smoothness) + 1)
-
-    def _smooth(self, smoothness: Fraction) -> bool:
-        return smoothness > 0 and (self.loss is None or smoothness < 1)
+        """a in lambda = m^-a (`theory_exponent`)."""
+        return theory_exponent(self.name, smoothness)
 
     def _values(self, problem: PredictionProblem) -> FloatArray:
         if not self.classifies:
@@ -311,8 +285,3 @@ class StableRecipe:
                 "classes; choose least-squares, quantile or aggregate"
             )
         return problem.target.signs()
-
-
-def _exact(value: float) -> Fraction:
-    """Two significant digits, so that a plan can be read and repeated."""
-    return min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)

@@ -68,7 +68,7 @@ def test_a_perturbed_objective_is_taken_where_its_noise_is_forecast_to_be_least(
     assert plan.perturbed().event == plan.events[0][0]
     forced = least_spread(wanted(records=records, budget=BUDGET, method="objective"))
     assert forced.noise == "objective"
-    assert least_spread(wanted(points=3, budget=BUDGET, method=None)).noise == "gaussian"
+    assert least_spread(wanted(points=3, budget=BUDGET, method=None)).noise == "laplace"
     tuned = least_spread(wanted(tuning=Fraction(1, 5), budget=PrivacyBudget.parse("1"), method=None))
     assert tuned.noise == "spherical"
 

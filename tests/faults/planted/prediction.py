@@ -284,4 +284,51 @@ FAULTS = (
         ("mine = codes[:, -1] == part", "mine = codes[:, -1] >= part", "a row teaches many parts"),
         ("        if len(codes) < 2:\n            return USUAL\n", "", "an empty part is an error"),
     ),
+    *planted_in(
+        "prediction/corners.py",
+        ("return self.aim + summed + self.hidden", "return self.aim", "what rounding hides is not charged"),
+        ("gap <= needed and", "gap <= 100 * needed and", "a gap that shows a tenth of the tolerance is enough"),
+        ("gap + self.penalty * float(apart @ apart)", "gap", "a pair that is no pair is certified"),
+        ("STEPS_EACH = 40", "STEPS_EACH = 1", "a width is left before its minimiser is near"),
+    ),
+    *planted_in(
+        "prediction/examples.py",
+        ("share = 2 * largest if self.replaced", "share = largest if self.replaced", "one of two losses is forgotten"),
+    ),
+    *planted_in(
+        "prediction/perturbed.py",
+        (
+            "self.unit.rows * (2 if self.unit.neighbours is Neighbours.REPLACE else 1)",
+            "self.unit.rows",
+            "a replaced row is one gradient",
+        ),
+        ("return self.unit.rows\n", "return 1\n", "a person is one loss"),
+        ("left = epsilon - closing - self.units", "left = epsilon - closing - 0 * self.units", "a free determinant"),
+    ),
+    *planted_in(
+        "prediction/moments.py",
+        ("2 * steps**2 * STEPS**4", "steps**2 * STEPS**4", "the target's products are free"),
+        ("2 * steps**2 * STEPS**4", "2 * steps * STEPS**4", "a norm is not squared"),
+        ("<< place", "<< 0", "counts of many rows lose their upper digits"),
+    ),
+    *planted_in(
+        "mechanisms/perturbed_functions.py",
+        (
+            "closing=Fraction(weights_sensitivity(width)) / self.closing,",
+            "closing=Fraction(1) / self.closing,",
+            "closing noise costs nothing",
+        ),
+        ("units=self.learner.units", "units=1", "a person is one loss"),
+        ("return self.learner.tolerance + self.shift", "return self.shift", "the solver is exact"),
+        ("return step(2 * self.wrong)", "return step(self.wrong)", "two tables are as near as one"),
+    ),
+    *planted_in(
+        "mechanisms/noisy_moments.py",
+        ("np.trunc(values * STEPS)", "np.rint(values * STEPS)", "rounding makes a row longer"),
+        (
+            "RoundedGaussian(self.variance).sample(len(sums), noise)",
+            "RoundedGaussian(self.variance).sample(1, noise)",
+            "one draw is shared by all sums",
+        ),
+    ),
 )
