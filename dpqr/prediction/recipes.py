@@ -12,7 +12,6 @@ import numpy as np
 from dpqr.data.arrays import FloatArray
 from dpqr.data.unit import Neighbours
 from dpqr.errors import InfeasiblePlan, UsageFault
-from dpqr.noise.public import public_generator
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
@@ -21,7 +20,7 @@ from dpqr.prediction.kernels import LINEAR, Kernel
 from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
 from dpqr.prediction.moments import MomentsFigures, MomentsLearner
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
-from dpqr.prediction.perturbed import FORECAST_ROWS, Perturbation, PerturbedLearner
+from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner, uniform_moments
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 
@@ -39,8 +38,6 @@ METHODS: dict[str, tuple[Method, ...]] = {
 """By learner; the first is the default, but for logistic and least-squares, whose default is the one of least noise by
 forecast."""
 MOST_RELEASES = 1000
-MOST_FORECAST = 512
-"""Widest features whose moments are forecast, or released."""
 REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5}
 """Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
 only."""
@@ -198,7 +195,7 @@ class StableRecipe:
             units=learner.units,
             lipschitz=loss.lipschitz,
             smoothness=loss.smoothness,
-            moments=self._uniform_moments(problem),
+            moments=uniform_moments(self.features, problem.features.shape),
             records=problem.records,
         )
 
@@ -229,15 +226,6 @@ class StableRecipe:
     def moments_learner(self, problem: PredictionProblem) -> MomentsLearner:
         """Integer moments of the rows."""
         return MomentsLearner(examples=self._examples(problem), unit=problem.unit)
-
-    def _uniform_moments(self, problem: PredictionProblem) -> tuple[float, ...]:
-        """Eigenvalues of the mean of x x^T over rows that are uniform on the domain; public."""
-        if self.features.width > MOST_FORECAST:
-            return ()
-        drawn, sizes = public_generator(0), problem.features.shape
-        codes = np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in sizes], axis=1)
-        vectors = self.features.of(codes)
-        return tuple(np.maximum(np.linalg.eigvalsh(vectors.T @ vectors / FORECAST_ROWS), 0.0).tolist())
 
     def exact(self, problem: PredictionProblem) -> bool:
         """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""
