@@ -1,4 +1,14 @@
-"""Objective perturbation: a learned function whose objective, not its minimiser, gets the noise."""
+"""Objective perturbation: a learned function whose objective, not its minimiser, gets the noise.
+
+>>> class Fixed:
+...     width, units, gradient, strength = 1, 1, Fraction(1), Fraction(8)
+...     curvature, tolerance = Fraction(1, 32), Fraction(1, 2**13)
+...     def fit(self, counts, pull):
+...         return -pull / 8
+>>> weights = PerturbedWeights(learner=Fixed(), scale=Fraction(SENSITIVITY), closing=Fraction(2**26))
+>>> weights.event.units, weights.penalty
+(1, Fraction(4, 1))
+"""
 
 from __future__ import annotations
 

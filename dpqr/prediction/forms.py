@@ -88,7 +88,11 @@ class FunctionForm:
     def event(
         self, price: Price, noise: Noise
     ) -> SphericalLaplaceEvent | RoundedGaussianEvent | PerturbedObjectiveEvent:
-        """Raises: InfeasiblePlan, where epsilon is too small for objective perturbation."""
+        """The event of one draw at `price`.
+
+        Raises:
+            InfeasiblePlan: epsilon is too small for objective perturbation.
+        """
         if noise == "objective":
             assert self.objective is not None
             bought = self.objective.event(price.pure)

@@ -34,6 +34,16 @@ class MomentsLearner:
         sum of (x_i y)^2 <= ||x||^2 y^2, together at most 2 STEPS^4, as ||x|| <= 1 (`FEATURE_NORM`) and |y| <= 1 before
         rounding towards 0. k rows: k^2 times that; replace: two rows each, 4 times. Products and sums are exact:
         integers below 2^53 in every step (`DIGIT`), then 64 bits, for up to 2^38 rows.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> learner = MomentsLearner(examples=examples, unit=PrivacyUnit())
+    >>> len(learner.sums(DenseHistogram(np.array([[20, 0], [0, 20]]))))
+    9
     """
 
     examples: Examples

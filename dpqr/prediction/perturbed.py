@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -31,6 +30,8 @@ REACH = 10
 """Public guess at the norm of a good function: the strength balances it against the noise."""
 GUESSED_RECORDS = 1000
 FORECAST_ROWS = 2**10
+MOST_FORECAST = 512
+"""Widest features whose moments are forecast, or released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,6 +100,18 @@ class PerturbedLearner:
         it does not arrive, a number of gradient steps that is proved to, whose last point is checked by a gradient
         with its rounding. Where a table has so many rows that double precision cannot show it, gradients are summed
         in extended precision. Which it was is never reported.
+
+    >>> from dpqr.data.attribute import Attribute, Codes
+    >>> from dpqr.data.domain import Domain
+    >>> from dpqr.data.histogram import DenseHistogram
+    >>> from dpqr.prediction.features import CellFeatures
+    >>> features = CellFeatures(domain=Domain((Attribute(name="a", axis=Codes(2)),)))
+    >>> examples = Examples(features=features, axis=1, values=np.array([-1.0, 1.0]))
+    >>> from dpqr.prediction.losses import Logistic
+    >>> learner = PerturbedLearner(examples=examples, loss=Logistic(), strength=Fraction(2), unit=PrivacyUnit())
+    >>> weights = learner.fit(DenseHistogram(np.array([[20, 0], [0, 20]])), np.zeros(3))
+    >>> (features.of(np.array([[0], [1]])) @ weights > 0).tolist()
+    [False, True]
     """
 
     examples: Examples
@@ -208,13 +221,13 @@ class Perturbation:
         return noise * math.sqrt(float(shares @ kept**2) / float(shares.sum()))
 
 
-def uniform_moments(features: FeatureMap, sizes: Sequence[int]) -> tuple[float, ...]:
-    """Eigenvalues of the mean of x x^T over rows that are uniform on the domain; public.
+def uniform_moments(features: FeatureMap, shape: tuple[int, ...]) -> tuple[float, ...]:
+    """Eigenvalues of the mean of x x^T over rows that are uniform on a domain of this shape; public.
 
-    Args:
-        sizes: cells of each column.
+    Empty beyond MOST_FORECAST features.
     """
+    if features.width > MOST_FORECAST:
+        return ()
     drawn = public_generator(0)
-    codes = np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in sizes], axis=1)
-    vectors = features.of(codes)
+    vectors = features.of(np.stack([drawn.integers(size, size=FORECAST_ROWS) for size in shape], axis=1))
     return tuple(np.maximum(np.linalg.eigvalsh(vectors.T @ vectors / FORECAST_ROWS), 0.0).tolist())

@@ -20,14 +20,12 @@ from dpqr.prediction.moments import MomentsFigures, MomentsLearner
 from dpqr.prediction.names import CLASSIFIERS, Method, StableName, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
 from dpqr.prediction.penalties import REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
-from dpqr.prediction.perturbed import Perturbation, PerturbedLearner, uniform_moments
+from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner, uniform_moments
 from dpqr.prediction.problem import PredictionProblem
 from dpqr.prediction.stability import USUAL_STABILITY, Stability
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 
 MOST_RELEASES = 1000
-MOST_FORECAST = 512
-"""Widest features whose moments are forecast, or released."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -194,14 +192,14 @@ class StableRecipe:
         loss = self._smooth_loss
         if not isinstance(loss, Logistic) or self.method in ("output", "descent") or self._chooses:
             return None
-        learner, few = self.perturbed(problem, Fraction(1)), self.features.width <= MOST_FORECAST
+        learner = self.perturbed(problem, Fraction(1))
         return Perturbation(
             width=self.features.width,
             gradient=learner.gradient,
             units=learner.units,
             lipschitz=loss.lipschitz,
             smoothness=loss.smoothness,
-            moments=uniform_moments(self.features, problem.features.shape) if few else (),
+            moments=uniform_moments(self.features, problem.features.shape),
             records=problem.records,
         )
 

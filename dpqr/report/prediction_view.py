@@ -198,7 +198,7 @@ def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
     bought = ", ".join(f"{name} {_many(count)}" for name, count in outlook.bought.items())
     if isinstance(plan.recipe, Aggregate):
         yield "Buys", f"with so many parts and so little noise, predictions by accountant: {bought}"
-    else:
+    elif bought:
         yield "Buys", f"at this noise, predictions by accountant: {bought}"
     if outlook.function_from is not None:
         yield "Function", f"--release function has less noise from {counted(outlook.function_from, 'prediction')} on"

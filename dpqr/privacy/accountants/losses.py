@@ -128,8 +128,8 @@ def concentrated_rho(event: object) -> Fraction:
 
 
 @concentrated_rho.register
-def _laplace_rho(event: DiscreteLaplaceEvent) -> Fraction:
-    return _of_pure(_laplace_epsilon(event))
+def _noise_rho(event: DiscreteLaplaceEvent | SphericalLaplaceEvent | PerturbedObjectiveEvent) -> Fraction:
+    return _of_pure(_finite(event))
 
 
 @concentrated_rho.register
@@ -144,16 +144,6 @@ def _rounded_gaussian_rho(event: RoundedGaussianEvent) -> Fraction:
     """Squared L2 sensitivity / (2 variance) of the normal noise (Bun and Steinke 2016, Proposition 1.6); rounding the
     noise on integers is rounding the sum, which is post-processing."""
     return Fraction(event.squared_sensitivity) / (2 * event.variance)
-
-
-@concentrated_rho.register
-def _spherical_rho(event: SphericalLaplaceEvent) -> Fraction:
-    return _of_pure(_spherical_epsilon(event))
-
-
-@concentrated_rho.register
-def _objective_rho(event: PerturbedObjectiveEvent) -> Fraction:
-    return _of_pure(_objective_epsilon(event))
 
 
 @concentrated_rho.register
@@ -203,8 +193,8 @@ def squared_mu(event: object) -> Fraction | None:
 
 
 @squared_mu.register
-def _laplace_mu(event: DiscreteLaplaceEvent) -> Fraction:
-    return squared_mu_of_pure(_laplace_epsilon(event))
+def _noise_mu(event: DiscreteLaplaceEvent | SphericalLaplaceEvent | PerturbedObjectiveEvent) -> Fraction:
+    return squared_mu_of_pure(_finite(event))
 
 
 @squared_mu.register
@@ -217,16 +207,6 @@ def _rounded_gaussian_mu(event: RoundedGaussianEvent) -> Fraction:
     """Squared L2 sensitivity / variance of the normal noise (Dong, Roth and Su 2019, Theorem 2.7; by rotation all
     coordinates together are one, moved by the L2 distance). Rounding is post-processing, as for rho."""
     return Fraction(event.squared_sensitivity) / event.variance
-
-
-@squared_mu.register
-def _spherical_mu(event: SphericalLaplaceEvent) -> Fraction:
-    return squared_mu_of_pure(_spherical_epsilon(event))
-
-
-@squared_mu.register
-def _objective_mu(event: PerturbedObjectiveEvent) -> Fraction:
-    return squared_mu_of_pure(_objective_epsilon(event))
 
 
 @squared_mu.register
@@ -291,6 +271,12 @@ def pure_losses(events: Composition) -> Losses | None:
     losses = tuple((pure_epsilon(event), count) for event, count in events)
     known = tuple((epsilon, count) for epsilon, count in losses if epsilon is not None)
     return known if len(known) == len(losses) else None
+
+
+def _finite(event: object) -> Fraction:
+    epsilon = pure_epsilon(event)
+    assert epsilon is not None
+    return epsilon
 
 
 def _of_pure(epsilon: Fraction) -> Fraction:
