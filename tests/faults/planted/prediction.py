@@ -101,7 +101,7 @@ FAULTS = (
         ("1 / (2 * root_below(self.penalty))", "1 / (4 * root_below(self.penalty))", "half of the reach"),
         ("float(self.radius))", "float(2 * self.reach))", "the ball is not kept to"),
         (" + rounding / self.penalty", "", "the eigenvalues' rounding is forgotten"),
-        ("closeness * self.distance + 2 * rounding / modulus", "closeness * self.distance", "the gradient's rounding"),
+        ("tolerance=closeness + 2 * rounding / modulus", "tolerance=closeness", "the gradient's rounding"),
         (" / (2 * self.penalty))", " / (4 * self.penalty))", "half of the norm that a minimiser may have"),
         ("smoothness=heaviest * self.loss.smoothness", "smoothness=self.loss.smoothness", "a table's weight is 1"),
         ("start=heaviest * self.loss.start", "start=self.loss.start", "an objective at 0 weighs one loss"),
@@ -205,13 +205,16 @@ FAULTS = (
         ("rows=unit.rows,", "rows=1,", "a person moves a stream by one row"),
         ("if self.ordered and self.slots is None and problem", "if False and problem", "streams under add"),
         (" or not problem.unit.rows_public", "", "the private number of records decides for an exact kernel"),
+        ('"quantile": Pinball(tau=self.tau)', '"quantile": Pinball()', "another quantile"),
+    ),
+    *planted_in(
+        "prediction/penalties.py",
         (
             'min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)',
             'Fraction(f"{value:.1e}")',
             "lambda beyond its grid",
         ),
         ('Fraction(f"{value:.1e}")', "Fraction(value)", "lambda off its grid of two digits"),
-        ("Pinball(tau=self.tau)", "Pinball()", "another quantile"),
     ),
     *planted_in(
         "prediction/planner.py",
