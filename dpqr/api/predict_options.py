@@ -32,6 +32,7 @@ class PredictOptions(TypedDict, total=False):
     positive: str | None
     penalty: Figure | None
     method: str | None
+    slots: str | None
     radius: Figure | None
     smoothness: Figure | None
     tune: Figure | None
@@ -88,7 +89,7 @@ SHARED = ("delta", "neighbours", "n", "unit", "max_rows", "counts", "accountant"
 LEARNING: Mapping[str, Check] = {
     "learner": text,
     "form": partial(text, among=("predictions", "function")),
-    **dict.fromkeys(("positive", "method", "kernel", "base", "vote"), text),
+    **dict.fromkeys(("positive", "method", "slots", "kernel", "base", "vote"), text),
     **dict.fromkeys(("penalty", "radius", "smoothness", "tune", "tau", "theta", "bandwidth", "target_error"), figure),
     **dict.fromkeys(("t0", "releases", "degree", "features", "parts", "predictions"), whole),
     **{name: PLANNING[name] for name in SHARED},

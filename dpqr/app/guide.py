@@ -34,6 +34,7 @@ TOPICS = (
     "evaluate",
     "python",
     "audit",
+    "sources",
     "extending",
     "contributing",
 )

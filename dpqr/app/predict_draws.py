@@ -13,7 +13,7 @@ from dpqr.data.histogram import Counts
 from dpqr.mechanisms.learned_functions import FINENESS, step
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.ensemble import Aggregate
-from dpqr.prediction.forms import AveragesForm, FunctionForm
+from dpqr.prediction.forms import DIRECT, AveragesForm, FunctionForm
 from dpqr.prediction.plan import PredictionPlan, usable
 from dpqr.prediction.release import PredictionRelease
 from dpqr.prediction.tuning import FACTORS
@@ -35,6 +35,8 @@ def drawn(
     """All draws of a plan. codes: of the points; None: a function is released. spent: epsilon by accountant."""
     if isinstance(plan.recipe, Aggregate):
         return _aggregated(plan, counts, plan.recipe.features.of(_asked(codes)), guard, noise, spent)
+    if plan.noise in DIRECT:
+        return _direct(plan, counts, guard, noise, spent)
     counted = None
     if plan.counting is not None:
         found = measure(counts, plan.counter, accountant=guard, noise=noise)
@@ -54,6 +56,21 @@ def drawn(
         counted=counted,
         penalty=learner.penalty,
         bound=learner.bound,
+        spent=spent,
+        private=noise.private,
+    )
+
+
+def _direct(
+    plan: PredictionPlan, counts: Private[Counts], guard: PrivacyFilter, noise: NoiseSource, spent: Spent
+) -> PredictionRelease:
+    """Weights by objective perturbation, or from noisy moments; lambda is that of the sum of losses."""
+    mechanism = plan.direct()
+    return PredictionRelease(
+        plan=plan,
+        numbers=measure(counts, mechanism, accountant=guard, noise=noise).value,
+        step=mechanism.grid,
+        penalty=mechanism.penalty,
         spent=spent,
         private=noise.private,
     )

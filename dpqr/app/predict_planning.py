@@ -20,12 +20,13 @@ from dpqr.prediction.bases import BUILT_IN, read_base, refuse_idle_trust
 from dpqr.prediction.ensemble import TARGET_ERROR, Aggregate, read_vote
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.kernels import BANDWIDTH, DEGREE, Kernel, KernelName
-from dpqr.prediction.method import Method, read_method
+from dpqr.prediction.names import REGULARISED, Method, StableName
 from dpqr.prediction.online import THETA, Steps
 from dpqr.prediction.plan import PredictionPlan, Recipe
 from dpqr.prediction.planner import PlannerInput, least_spread
-from dpqr.prediction.problem import PredictionProblem, read_target
-from dpqr.prediction.recipes import REGULARISED, StableName, StableRecipe
+from dpqr.prediction.problem import PredictionProblem, Target, read_target
+from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.stability import Stability
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.accountants.known import ACCOUNTANTS, PREDICTING
 from dpqr.privacy.budget import PrivacyBudget, decimal
@@ -35,17 +36,18 @@ STABLE = get_args(StableName)
 OWN_OPTIONS = {
     "--lambda": ("penalty", REGULARISED),
     "--smoothness": ("smoothness", (*REGULARISED, "online")),
-    "--method": ("method", REGULARISED),
     "--radius": ("radius", (*REGULARISED, "online")),
     "--tune": ("tune", REGULARISED),
     "--theta": ("theta", ("online",)),
     "--t0": ("t0", ("online",)),
+    "--slots": ("slots", ("online",)),
     "--releases": ("releases", ("online",)),
     "--tau": ("tau", ("quantile",)),
     "--kernel": ("kernel", STABLE),
     "--bandwidth": ("bandwidth", STABLE),
     "--degree": ("degree", STABLE),
     "--features": ("features", STABLE),
+    "--method": ("method", STABLE),
     "--base": ("base", ("aggregate",)),
     "--parts": ("parts", ("aggregate", *REGULARISED)),
     "--target-error": ("target_error", ("aggregate",)),
@@ -74,18 +76,20 @@ def wanted_prediction(request: PredictionPlanRequest, points: int | None) -> Pla
     unit = unit_of(request.neighbours, request.unit, request.max_rows, request.counts, domain.unit)
     require_stated_rules(domain, unit)
     refuse_published_unit(domain, unit)
+    target = read_target(domain, request.target, request.positive)
+    slots = _slots(request, domain, target)
     problem = PredictionProblem(
         domain=domain,
-        target=read_target(domain, request.target, request.positive),
+        target=target,
         unit=unit,
-        records=_records(request, unit),
+        records=_records(request, unit) or (None if slots is None else domain.attributes[slots].axis.size),
         points=_asked_points(request, points),
         seed=request.seed,
     )
     return PlannerInput(
         problem=problem,
         budget=budget,
-        recipe=_recipe(request, problem),
+        recipe=_recipe(request, problem, slots),
         accountants=_accountants(request),
         asked=request.accountant is not None,
     )
@@ -121,7 +125,7 @@ def _records(request: PredictionPlanRequest, unit: PrivacyUnit) -> int | None:
     return request.n
 
 
-def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recipe:
+def _recipe(request: PredictionPlanRequest, problem: PredictionProblem, slots: int | None) -> Recipe:
     for option, (field, owners) in OWN_OPTIONS.items():
         if getattr(request, field) is not None and request.learner not in owners:
             raise UsageFault(f"{option} goes with --learner {', '.join(owners)}, not with {request.learner}")
@@ -147,10 +151,20 @@ def _recipe(request: PredictionPlanRequest, problem: PredictionProblem) -> Recip
         tau=_positive(request.tau, "--tau") or Fraction(1, 2),
         steps=Steps(theta=_theta(request), offset=request.t0),
         releases=request.releases or 1,
-        method=Method(
-            name=read_method(request.method), radius=_positive(request.radius, "--radius"), parts=request.parts
-        ),
+        slots=slots,
+        method=_method(request.method),
+        stability=Stability(radius=_positive(request.radius, "--radius"), parts=request.parts),
     )
+
+
+def _slots(request: PredictionPlanRequest, domain: Domain, target: Target) -> int | None:
+    """Axis of the column of slots."""
+    if request.slots is None:
+        return None
+    axis = domain.axis(request.slots)
+    if axis == target.axis:
+        raise UsageFault(f"--slots {request.slots!r} is the target; name another column of the domain")
+    return axis
 
 
 def _theta(request: PredictionPlanRequest) -> Fraction:
@@ -179,6 +193,16 @@ def _kernel(request: PredictionPlanRequest) -> Kernel:
                 seed=request.seed,
             )
     raise UsageFault(f"--kernel {name}: there is {', '.join(get_args(KernelName))}")
+
+
+def _method(name: str | None) -> Method | None:
+    if name is None:
+        return None
+    for known in get_args(Method):
+        if known == name:
+            found: Method = known
+            return found
+    raise UsageFault(f"--method {name}: there is {', '.join(get_args(Method))}")
 
 
 def _stable(name: str) -> StableName:

@@ -151,6 +151,7 @@ class PredictionPlanRequest:
     positive: str | None = None
     penalty: str | None = None
     method: str | None = None
+    slots: str | None = None
     radius: str | None = None
     smoothness: str | None = None
     tune: str | None = None

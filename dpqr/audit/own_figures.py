@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf
+from math import inf, log1p
 
 import numpy as np
 
@@ -23,9 +23,11 @@ from dpqr.privacy.events import (
     LeftOutEvent,
     MuSumEvent,
     PermuteAndFlipEvent,
+    PerturbedObjectiveEvent,
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
 )
 
 SLACK = 1e-9
@@ -126,8 +128,11 @@ PRICE_SLACK = 1e-6
 def epsilon_of(event: Draw) -> float:
     """Pure epsilon; infinite for Gaussian noise."""
     match event:
-        case DiscreteLaplaceEvent():
+        case DiscreteLaplaceEvent() | SphericalLaplaceEvent():
             return float(event.sensitivity / event.scale)
+        case PerturbedObjectiveEvent():
+            pull, factor = float(event.sensitivity / event.scale), float(event.curvature)
+            return pull + event.units * log1p(factor) + float(event.closing)
         case ExponentialEvent() | PermuteAndFlipEvent() | PureSumEvent():
             return float(event.epsilon)
         case AboveThresholdEvent():

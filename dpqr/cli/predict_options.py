@@ -28,18 +28,21 @@ _LEARNER = (
     ),
     _option("--lambda", "penalty", metavar="L", help="Regularisation. [default: by --n, noise and a public guess]"),
     _option(
-        "--method", metavar="NAME", help="regularised, or descent: gradient descent, no lambda. [default: regularised]"
+        "--smoothness",
+        metavar="R",
+        help="Lambda or theta by the theory: r (least-squares, online) or beta of the target.",
     ),
     _option(
         "--radius", metavar="R", help="Norm of the functions to compete with: lambda, or the end of descent, by it."
     ),
     _option(
-        "--smoothness",
-        metavar="R",
-        help="Lambda or theta by the theory: r (least-squares, online) or beta of the target.",
+        "--method",
+        metavar="NAME",
+        help="logistic: output, objective; svm, quantile: rounded, exact; or descent, without lambda.",
     ),
     _option("--tune", metavar="SHARE", help="Choose lambda with this share of the budget, for example 0.1."),
     _option("--tau", metavar="T", help="quantile: which. [default: 0.5]"),
+    _option("--slots", metavar="COLUMN", help="online: column whose cell is a row's step. [default: rows in order]"),
     _option("--theta", metavar="T", help="online: steps of size (t + t0)^-T. [default: 0.75]"),
     _option("--t0", metavar="N", type=_count, help="online: see --theta. [default: the smallest allowed]"),
     _option(
@@ -130,6 +133,7 @@ class Learner:
     positive: str | None
     penalty: str | None
     method: str | None
+    slots: str | None
     radius: str | None
     smoothness: str | None
     tune: str | None

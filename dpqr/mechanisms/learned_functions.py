@@ -6,8 +6,8 @@
 ...         return np.zeros(3)
 >>> GaussianWeights(learner=Fixed(), width=3, variance=Fraction(2**46)).event.squared_sensitivity
 1099517919241
->>> LaplaceWeights(learner=Fixed(), width=3, scale=Fraction(2**22)).event.sensitivity
-1816191
+>>> SphericalWeights(learner=Fixed(), width=3, scale=Fraction(2**22)).event.sensitivity
+1048579
 >>> asked = Asked(learner=Fixed(), points=np.eye(3), limit=1)
 >>> LaplacePredictions(asked=asked, scale=Fraction(2**22)).events
 ((DiscreteLaplaceEvent(sensitivity=1048578, scale=Fraction(4194304, 1), coordinates=1), 3),)
@@ -30,7 +30,9 @@ from dpqr.mechanisms.noisy_answers import refuse_noise
 from dpqr.noise.discrete_laplace import LARGEST_SCALE, DiscreteLaplace
 from dpqr.noise.rounded_gaussian import LARGEST_VARIANCE, SMALLEST_VARIANCE, RoundedGaussian
 from dpqr.noise.source import NoiseSource
-from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
+from dpqr.noise.spherical_laplace import LARGEST_SCALE as LARGEST_RADIAL_SCALE
+from dpqr.noise.spherical_laplace import SphericalLaplace
+from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent, SphericalLaplaceEvent
 
 FINENESS = 2**20
 """Grid steps in a learner's bound: rounding to the grid adds a millionth of it to the sensitivity."""
@@ -53,13 +55,13 @@ def step(bound: Fraction) -> float:
     return float(bound) / FINENESS
 
 
-def squared_sensitivity(width: int) -> int:
-    """Return the squared L2 sensitivity of `width` weights in grid steps.
+def weights_sensitivity(width: int) -> int:
+    """Return the L2 sensitivity of `width` weights in grid steps.
 
     It is FINENESS steps, half a step per coordinate at either end for the rounding, and one more for the grid's step,
     which is a double itself. The error of the division is in the learner's bound.
     """
-    return (FINENESS + isqrt(width) + 2) ** 2
+    return FINENESS + isqrt(width) + 2
 
 
 def rounded(values: FloatArray, grid: float) -> IntArray:
@@ -80,7 +82,7 @@ class GaussianWeights:
     Privacy:
         Neighbours: those that the learner's bound is proved for. The weights, as real numbers, move by at most `bound`
         in L2; on a grid of bound / 2^20 by at most 2^20 steps, and rounding moves each coordinate by half a step on
-        either side, sqrt(width) in L2 together. s^2 = `squared_sensitivity`. Integers plus rounded noise are the
+        either side, sqrt(width) in L2 together: s = `weights_sensitivity`. Integers plus rounded noise are the
         rounded sum (`RoundedGaussian`), so the draw is a function of one of the Gaussian mechanism:
         (epsilon, delta)-DP by its exact curve at mu^2 = s^2 / variance (Balle and Wang 2018, Theorem 8), and
         s^2 / (2 variance)-zCDP (Bun and Steinke 2016, Proposition 1.6). The function is then f + <noise, phi>, a path
@@ -98,7 +100,8 @@ class GaussianWeights:
 
     @property
     def event(self) -> RoundedGaussianEvent:
-        return RoundedGaussianEvent(squared_sensitivity=squared_sensitivity(self.width), variance=self.variance)
+        sensitivity = weights_sensitivity(self.width)
+        return RoundedGaussianEvent(squared_sensitivity=sensitivity**2, variance=self.variance)
 
     @property
     def law(self) -> RoundedGaussian:
@@ -111,13 +114,14 @@ class GaussianWeights:
 
 @final
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LaplaceWeights:
-    """A learner's `width` weights on its grid, each plus discrete Laplace noise, for pure privacy.
+class SphericalWeights:
+    """A learner's `width` weights on its grid, plus a vector of spherical Laplace noise, for pure privacy.
 
     Privacy:
-        Neighbours: those that the learner's bound is proved for. In L1 the weights move by at most sqrt(width) times as
-        much as in L2 (Cauchy and Schwarz), and rounding by one step per coordinate: `weights_sensitivity`.
-        (s / scale)-DP: Dwork and Roth 2014, Theorem 3.6.
+        Neighbours: those that the learner's bound is proved for. In L2 the weights move by at most
+        s = `weights_sensitivity` grid steps, as for `GaussianWeights`: (s / scale)-DP (`SphericalLaplace`). Laplace
+        noise in every coordinate would need sqrt(width) s, the L1 norm's bound, and so sqrt(2 width / (width + 1))
+        times the standard deviation.
     """
 
     learner: Fitted
@@ -125,27 +129,20 @@ class LaplaceWeights:
     scale: Fraction
 
     def __post_init__(self) -> None:
-        refuse_noise(self.scale, LARGEST_SCALE, "a scale of")
+        refuse_noise(self.scale, LARGEST_RADIAL_SCALE, "a scale of")
 
     @property
-    def event(self) -> DiscreteLaplaceEvent:
-        coordinates = 1 if self.width == 1 else None
-        return DiscreteLaplaceEvent(
-            sensitivity=weights_sensitivity(self.width), scale=self.scale, coordinates=coordinates
-        )
+    def event(self) -> SphericalLaplaceEvent:
+        sensitivity = weights_sensitivity(self.width)
+        return SphericalLaplaceEvent(sensitivity=sensitivity, scale=self.scale, coordinates=self.width)
 
     @property
-    def law(self) -> DiscreteLaplace:
-        return DiscreteLaplace(self.scale)
+    def law(self) -> SphericalLaplace:
+        return SphericalLaplace(self.scale, self.width)
 
     def sample(self, value: Counts, noise: NoiseSource) -> IntArray:
         weights = rounded(self.learner.fit(value), step(self.learner.bound))
-        return weights + self.law.sample(self.width, noise)
-
-
-def weights_sensitivity(width: int) -> int:
-    """Return the L1 sensitivity of `width` weights in grid steps."""
-    return isqrt(width * FINENESS**2) + 1 + width + 1
+        return weights + self.law.sample(noise)
 
 
 PREDICTION = FINENESS + 2

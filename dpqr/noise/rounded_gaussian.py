@@ -12,7 +12,7 @@ from typing import final
 import numpy as np
 
 from dpqr.data.arrays import FloatArray, IntArray, WordArray
-from dpqr.noise.bits import Bracket, LazyUniform, bernoulli_below, cells_below, kept_draws
+from dpqr.noise.bits import Bracket, LazyUniform, bernoulli_below, cells_below, kept_draws, random_bits
 from dpqr.noise.discrete_gaussian import MARGIN, REACH, SUMMED_VARIANCE, check_beta, normal_log_moment
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.exp_bounds import exp_bracket
@@ -211,3 +211,44 @@ def _cells(variance: Fraction) -> Cells:
         unit=1 / sqrt(2 * variance),
         rate=1 / scale,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealNormal:
+    """A normal variable of mean 0 and variance 1 whose bits are drawn as they are needed.
+
+    cell: the nearest integer to its absolute value. rest: its place in the cell, from the lower end on; in the cell of
+    0, its absolute value times 2.
+    """
+
+    negative: bool
+    cell: int
+    rest: LazyUniform
+
+    def size(self, bits: int) -> int:
+        """Return floor(2^bits |N|), bits at least 1."""
+        if self.cell == 0:
+            return self.rest.prefix(bits - 1)
+        return ((2 * self.cell - 1) << (bits - 1)) + self.rest.prefix(bits)
+
+
+def real_normals(count: int, noise: NoiseSource) -> list[RealNormal]:
+    """Draw `count` independent ones, exactly: the places that `RoundedGaussian.sample` keeps.
+
+    Whether a place is kept depends on the bits of its uniform number that were drawn for this, so the others stay
+    uniform.
+    """
+    found = list[RealNormal]()
+    while len(found) < count:
+        found += _kept_normals(2 * (count - len(found)) + 8, noise)
+    return found[:count]
+
+
+def _kept_normals(count: int, noise: NoiseSource) -> list[RealNormal]:
+    """Those of `count` proposals that are kept."""
+    cells = _cells(Fraction(1))
+    proposals, words = cells.law.sample(count, noise), noise.words(count)
+    sizes, signs = np.abs(proposals), random_bits(1, count, noise)
+    places = [LazyUniform(noise, int(word), WORD_BITS) for word in words]
+    kept = bernoulli_below(cells.of(sizes, words), lambda i: cells.share_kept(int(sizes[i]), places[i]), noise)
+    return [RealNormal(negative=bool(signs[i]), cell=int(sizes[i]), rest=places[i]) for i in kept.nonzero()[0].tolist()]

@@ -14,6 +14,7 @@ from dpqr.data.histogram import Counts, occupied
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import InfeasiblePlan
 from dpqr.prediction.features import FeatureMap
+from dpqr.privacy.budget import root_below
 
 BLOCK = 2**12
 """Rows whose gradients are summed together."""
@@ -177,6 +178,17 @@ class Scale:
         """
         moved = 2 * gradient if self.replaced else (1 + TAPER) * gradient * self.steps
         return moved / (modulus * self.records)
+
+    def bounded_distance(self, largest: Fraction, modulus: Fraction) -> Fraction:
+        """The same without a Lipschitz constant, for losses of 0 to `largest` at every minimiser and every record.
+
+        F and F', their minimisers f and f': strong convexity of both gives modulus ||f - f'||^2 <= (F' - F)(f) -
+        (F' - F)(f'). Replace: two losses over m change, each between 0 and `largest`, so that is at most 2 largest / m.
+        Add-remove: at most largest (1 + eta) / m0, by the bracket above; the root of it for each of `steps` records.
+        (Nie and Wang 2017, J. Inequal. Appl., Theorem 1, prints 16 in place of 2.)
+        """
+        share = 2 * largest if self.replaced else (1 + TAPER) * largest
+        return (1 if self.replaced else self.steps) / root_below(modulus * self.records / share)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

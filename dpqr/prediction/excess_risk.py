@@ -10,8 +10,9 @@ from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.forms import added_loss, mean_share
 from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.online_error import OnlineError
+from dpqr.prediction.penalties import REACH
 from dpqr.prediction.plan import PredictionPlan, deviation
-from dpqr.prediction.recipes import REACH, StableRecipe
+from dpqr.prediction.recipes import StableRecipe
 from dpqr.prediction.stable import LeastSquares
 
 
@@ -59,13 +60,13 @@ def excess_risk(plan: PredictionPlan, records: int) -> ExcessRisk | None:
     recipe, spread = plan.recipe, deviation(plan, records)
     if not isinstance(recipe, StableRecipe):
         return None
-    assumed = recipe.method.radius is None
-    radius = Fraction(REACH[recipe.name]) if recipe.method.radius is None else recipe.method.radius
+    assumed = recipe.stability.radius is None
+    radius = Fraction(REACH[recipe.name]) if recipe.stability.radius is None else recipe.stability.radius
     learner = plan.learner(records)
-    if isinstance(learner, OnlineLearner) and spread is not None:
+    if isinstance(learner, OnlineLearner) and learner.column is None and spread is not None:
         learned = OnlineError(steps=learner.steps, radius=float(radius)).after(learner.slots)
         return ExcessRisk(radius=radius, assumed=assumed, fitted=learned, sample=0.0, noise=spread**2)
-    if assumed and not recipe.method.descends:
+    if assumed and not recipe.descends:
         return None
     member = learner.learner if isinstance(learner, Averaged) else learner
     if spread is None or not isinstance(member, PartLearner) or isinstance(member, LeastSquares):

@@ -7,21 +7,27 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal, Protocol
 
-from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, squared_sensitivity, weights_sensitivity
+from dpqr.errors import InfeasiblePlan
+from dpqr.mechanisms.learned_functions import FINENESS, PREDICTION, weights_sensitivity
 from dpqr.mechanisms.votes import averages_sensitivity
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
-from dpqr.prediction.losses import Loss
+from dpqr.noise.spherical_laplace import SphericalLaplace
+from dpqr.prediction.losses import Cornered, Loss
+from dpqr.prediction.moments import MomentsFigures
+from dpqr.prediction.perturbed import Perturbation
 from dpqr.privacy.budget import Price, PrivacyBudget
 from dpqr.privacy.events import (
     DiscreteLaplaceEvent,
     ExponentialEvent,
     PermuteAndFlipEvent,
+    PerturbedObjectiveEvent,
     PrivacyEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
 )
 
-Noise = Literal["laplace", "gaussian", "exponential", "permute-and-flip"]
+Noise = Literal["laplace", "spherical", "objective", "moments", "gaussian", "exponential", "permute-and-flip"]
 
 
 class Form(Protocol):
@@ -54,12 +60,18 @@ class FunctionForm:
 
     Attributes:
         width: number of weights.
+        objective: of objective perturbation, where the learner allows it.
+        moments: of noisy moments, where the learner allows them.
+        only: the one law to use; None: that of least noise.
 
     >>> FunctionForm(width=3).count
     1
     """
 
     width: int
+    objective: Perturbation | None = None
+    moments: MomentsFigures | None = None
+    only: Noise | None = None
 
     @property
     def count(self) -> int:
@@ -67,17 +79,45 @@ class FunctionForm:
 
     @property
     def noises(self) -> tuple[Noise, ...]:
-        return ("laplace", "gaussian")
+        if self.only is not None:
+            return (self.only,)
+        objective: tuple[Noise, ...] = () if self.objective is None else ("objective",)
+        moments: tuple[Noise, ...] = () if self.moments is None else ("moments",)
+        return ("spherical", "gaussian", *objective, *moments)
 
-    def event(self, price: Price, noise: Noise) -> DiscreteLaplaceEvent | RoundedGaussianEvent:
-        if noise == "gaussian":
-            squared = squared_sensitivity(self.width)
+    def event(
+        self, price: Price, noise: Noise
+    ) -> SphericalLaplaceEvent | RoundedGaussianEvent | PerturbedObjectiveEvent:
+        """The event of one draw at `price`.
+
+        Raises:
+            InfeasiblePlan: epsilon is too small for objective perturbation.
+        """
+        if noise == "objective":
+            assert self.objective is not None
+            bought = self.objective.event(price.pure)
+            if bought is None:
+                raise InfeasiblePlan("--method objective: epsilon is too small for its determinant; use output")
+            return bought
+        if noise == "moments":
+            assert self.moments is not None
+            squared = self.moments.squared_sensitivity
             return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
         moved = weights_sensitivity(self.width)
-        coordinates = 1 if self.width == 1 else None
-        return DiscreteLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=coordinates)
+        if noise == "gaussian":
+            squared = moved**2
+            return RoundedGaussianEvent(squared_sensitivity=squared, variance=squared / (2 * price.concentrated))
+        return SphericalLaplaceEvent(sensitivity=moved, scale=moved / price.pure, coordinates=self.width)
 
     def spread(self, price: Price, noise: Noise) -> float:
+        if noise == "objective":
+            assert self.objective is not None
+            return self.objective.spread(price.pure)
+        if noise == "moments":
+            assert self.moments is not None
+            event = self.event(price, noise)
+            assert isinstance(event, RoundedGaussianEvent)
+            return self.moments.spread(event.variance)
         return noise_deviation(self.event(price, noise)) / FINENESS
 
 
@@ -204,32 +244,42 @@ class AveragesForm:
 def mean_share(noise: Noise) -> float:
     """Mean absolute noise over its standard deviation, at most.
 
-    Laplace: sqrt(2 q) / (1 + q) with q = exp(-1 / scale), below 1 / sqrt(2); normal: sqrt(2 / pi).
+    Laplace: sqrt(2 q) / (1 + q) with q = exp(-1 / scale), below 1 / sqrt(2); normal: sqrt(2 / pi), and as much for the
+    spherical law, which is a mixture of normal ones; others: 1 (Jensen).
     """
-    return math.sqrt(1 / 2) if noise == "laplace" else math.sqrt(2 / math.pi)
+    shares: dict[Noise, float] = {"laplace": math.sqrt(1 / 2)}
+    return shares.get(noise, 1.0 if noise == "objective" else math.sqrt(2 / math.pi))
 
 
 def tail_share(noise: Noise) -> float:
-    """Noise that one draw in 20 exceeds, over its standard deviation: log(20) scales of a Laplace law."""
-    return math.log(20) / math.sqrt(2) if noise == "laplace" else 1.96
+    """Noise that one draw in 20 exceeds, over its standard deviation: log(20) scales of a Laplace law, the widest."""
+    return 1.96 if noise == "gaussian" else math.log(20) / math.sqrt(2)
 
 
-def added_loss(loss: Loss, slope: float, spread: float, share: float) -> float:
+def added_loss(loss: Loss | Cornered, slope: float, spread: float, share: float) -> float:
     """What independent noise of mean 0 adds to a mean loss at most, of deviation `spread` and mean absolute size
     `share` of it: min(G e, smoothness d^2 / 2).
 
     References:
         Rana 2019, Theorem 4 (its smoothness gamma^2 / epsilon^2 is that of a mean square of 2 gamma^2 / epsilon^2).
     """
-    return min(slope * share * spread, float(loss.smoothness) * spread**2 / 2)
+    by_slope = slope * share * spread
+    return by_slope if isinstance(loss, Cornered) else min(by_slope, float(loss.smoothness) * spread**2 / 2)
 
 
+DIRECT: tuple[Noise, ...] = ("objective", "moments")
+"""Laws of functions that need no number of records, and no bound of a learner."""
 LabelsForm = VotesForm | RandomisedVotesForm
 EnsembleForm = LabelsForm | AveragesForm
 
 
-def noise_deviation(event: DiscreteLaplaceEvent | RoundedGaussianEvent) -> float:
-    """Standard deviation of one released number, in grid steps."""
+NoiseEvent = DiscreteLaplaceEvent | SphericalLaplaceEvent | RoundedGaussianEvent | PerturbedObjectiveEvent
+
+
+def noise_deviation(event: NoiseEvent) -> float:
+    """Standard deviation of one released number, or of one coordinate of a pull, in grid steps."""
+    if isinstance(event, SphericalLaplaceEvent | PerturbedObjectiveEvent):
+        return SphericalLaplace(event.scale, event.coordinates).deviation
     if isinstance(event, RoundedGaussianEvent):
         return RoundedGaussian(event.variance).deviation
     deviation = DiscreteLaplace(event.scale).deviation

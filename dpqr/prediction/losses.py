@@ -1,4 +1,4 @@
-"""Losses: convex, Lipschitz in the prediction, with a Lipschitz derivative.
+"""Losses: convex and Lipschitz in the prediction; most have a Lipschitz derivative, `Cornered` ones a corner.
 
 Predictions and targets lie on the scale of `Target`: signs, or numbers in [-1, 1].
 """
@@ -19,8 +19,22 @@ PINBALL_WIDTH = Fraction(1, 32)
 """Of the rounded corner of the quantile loss."""
 
 
-class Loss(Protocol):
+class Curved(Protocol):
     """L(f, y) for arrays of one shape, f the prediction."""
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray: ...
+
+    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        """L' in the prediction."""
+        ...
+
+    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        """L'' where it exists; a hint for the solver, no proof relies on it."""
+        ...
+
+
+class Loss(Curved, Protocol):
+    """A loss with a Lipschitz derivative."""
 
     @property
     def lipschitz(self) -> Fraction:
@@ -35,16 +49,6 @@ class Loss(Protocol):
     @property
     def start(self) -> Fraction:
         """An upper bound on L(0, y)."""
-        ...
-
-    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray: ...
-
-    def slope(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
-        """L' in the prediction."""
-        ...
-
-    def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
-        """L'' where it exists; a hint for the solver, no proof relies on it."""
         ...
 
 
@@ -188,6 +192,76 @@ class Square:
 
     def curvature(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
         return np.full(predicted.shape, 2.0)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactHinge:
+    """max(0, 1 - y f), y = +-1: C_L = 1.
+
+    >>> ExactHinge().value(np.array([0.5, 2.0]), np.array([1.0, 1.0]))
+    array([0.5, 0. ])
+    """
+
+    @property
+    def base(self) -> Fraction:
+        """Slope where u is below 0."""
+        return Fraction(0)
+
+    @property
+    def lipschitz(self) -> Fraction:
+        return Fraction(1)
+
+    @property
+    def start(self) -> Fraction:
+        return Fraction(1)
+
+    def shortfall(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        """u = 1 - y f."""
+        return 1 - target * predicted
+
+    def direction(self, target: FloatArray) -> FloatArray:
+        """Slope of u in the prediction."""
+        return -target
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        return np.maximum(self.shortfall(predicted, target), 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactPinball:
+    """max(tau u, (tau - 1) u), u = y - f: C_L = max(tau, 1 - tau).
+
+    >>> ExactPinball(tau=Fraction(3, 4)).value(np.array([0.0, 0.0]), np.array([1.0, -1.0]))
+    array([0.75, 0.25])
+    """
+
+    tau: Fraction = Fraction(1, 2)
+
+    @property
+    def base(self) -> Fraction:
+        return self.tau - 1
+
+    @property
+    def lipschitz(self) -> Fraction:
+        return max(self.tau, 1 - self.tau)
+
+    @property
+    def start(self) -> Fraction:
+        return self.lipschitz
+
+    def shortfall(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        return target - predicted
+
+    def direction(self, target: FloatArray) -> FloatArray:
+        return np.full(target.shape, -1.0)
+
+    def value(self, predicted: FloatArray, target: FloatArray) -> FloatArray:
+        apart = self.shortfall(predicted, target)
+        return float(self.base) * apart + np.maximum(apart, 0.0)
+
+
+Cornered = ExactHinge | ExactPinball
+"""Losses base u + max(0, u), u the shortfall of a prediction, linear in it with a slope of +-1."""
 
 
 def _expit(values: FloatArray) -> FloatArray:

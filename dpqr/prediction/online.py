@@ -8,10 +8,10 @@ from fractions import Fraction
 
 import numpy as np
 
-from dpqr.data.arrays import AnyArray, FloatArray
+from dpqr.data.arrays import AnyArray, FloatArray, IntArray
 from dpqr.data.histogram import Counts, occupied
 from dpqr.errors import UsageFault
-from dpqr.prediction.examples import BLOCK, Examples
+from dpqr.prediction.examples import BLOCK, Examples, summed
 from dpqr.prediction.features import FeatureMap
 from dpqr.prediction.solver import ULP, evaluation_error
 from dpqr.prediction.square_pulls import opposed_pulls
@@ -67,13 +67,15 @@ class OnlineLearner:
     Attributes:
         examples: how rows are read.
         steps: eta and lambda.
-        slots: number of steps. The last axis of the counts is a row's slot; an empty slot, or one whose row has no
-            target, only shrinks f.
+        slots: number of steps. An empty slot, or one whose rows have no target, only shrinks f.
         rows: K, how many slots one unit's rows fill.
+        column: axis of the domain whose cell is a row's slot, the step being the mean of its rows' steps; None: the
+            last axis of the counts is the slot, of one row each.
+        added: whether records come and go, or are replaced.
 
     Privacy:
-        Replace only: one more record would move all later ones. N = slots - 1 + t0. Let a neighbour have another row in
-        slot i, or none. Both runs share all other steps, whose operators shrink distances:
+        A slot per row: replace only, for one more record would move all later ones. N = slots - 1 + t0. Let a neighbour
+        have another row in slot i, or none. Both runs share all other steps, whose operators shrink distances:
         prod_{j > i} (1 - eta_j lambda_j) = prod (j + t0 - 1) / (j + t0) = (i + t0) / N. At step i they part by at most
         eta_i D(||f_i||), D(R) <= R + 2 what two records can pull differently (`opposed_pulls`), and
         ||f_i|| <= M / sqrt(2 lambda_i). So they end n^-theta D(n^((1 - theta) / 2) / sqrt(2)) n / N apart, n = i + t0,
@@ -81,6 +83,11 @@ class OnlineLearner:
         Wang 2017, JCC, Definition 2, lets the last record change only). Their own constant
         2 kappa (kappa^2 + 1) M N^(1 - 2 theta), by the same argument for every position, is used where it is smaller.
         K times that for K slots, one after the other.
+        A column of slots: a record comes to its slot or leaves it, and no other moves. A mean of steps from one f has
+        the norms and the contraction of each of them. One more record beside b others changes the step by the distance
+        of two pulls over b + 1, at most eta D(||f||) / 2, or by eta (||f|| + 1) where b = 0, which is more. So
+        N^-theta (N^((1 - theta) / 2) / sqrt(2) + 1), or half of the printed constant; twice that under replace, where
+        a record leaves one slot for another.
         Rounding of a step is shrunk like any other change; all of it together, N (width + 16) ulp of the largest norm,
         is charged at either end, and so is `evaluation_error`.
 
@@ -97,6 +104,8 @@ class OnlineLearner:
     steps: Steps
     slots: int
     rows: int = 1
+    column: int | None = None
+    added: bool = False
 
     @property
     def features(self) -> FeatureMap:
@@ -110,14 +119,18 @@ class OnlineLearner:
     @property
     def distance(self) -> Fraction:
         theta, last = float(self.steps.theta), float(self._last)
-        printed = 4 * last ** (1 - 2 * theta)
-        sharp = last**-theta * float(opposed_pulls(Fraction(last ** ((1 - theta) / 2) / math.sqrt(2))))
+        norm = last ** ((1 - theta) / 2) / math.sqrt(2)
+        if self.column is not None:
+            moved = min(2 * last ** (1 - 2 * theta), last**-theta * (norm + 1))
+            return (1 if self.added else 2) * self.rows * Fraction(moved) * ROUNDED_UP
+        printed, sharp = 4 * last ** (1 - 2 * theta), last**-theta * float(opposed_pulls(Fraction(norm)))
         return self.rows * Fraction(min(printed, sharp)) * ROUNDED_UP
 
     @property
     def bound(self) -> Fraction:
         norm = Fraction(self._last ** ((1 - float(self.steps.theta)) / 2)) + 1
-        rounding = ULP * self._last * (self.features.width + 16) * norm
+        summed_rows = 0 if self.column is None else BLOCK + 64
+        rounding = ULP * self._last * (self.features.width + 16 + summed_rows) * norm
         return self.distance + 2 * (rounding + evaluation_error(self.features.width, norm))
 
     @property
@@ -125,7 +138,9 @@ class OnlineLearner:
         return self.slots - 1 + self.steps.start
 
     def fit(self, counts: Counts) -> FloatArray:
-        codes, _ = occupied(counts)
+        codes, records = occupied(counts)
+        if self.column is not None:
+            return self._by_column(codes, records, self.column)
         codes = codes[self.examples.labelled(codes)]
         codes = codes[np.argsort(codes[:, -1], kind="stable")]
         weights, done = np.zeros(self.features.width), 0
@@ -133,6 +148,22 @@ class OnlineLearner:
             block = codes[at : at + BLOCK]
             block = block[block[:, -1] < self.slots]
             weights, done = self._block(weights, done, block)
+        return weights * self._shrunk(done, self.slots)
+
+    def _by_column(self, codes: AnyArray, records: IntArray, column: int) -> FloatArray:
+        """One step per slot, the mean of the steps of its rows."""
+        mine = self.examples.labelled(codes) & (codes[:, column] < self.slots)
+        codes, records = codes[mine], records[mine]
+        order = np.argsort(codes[:, column], kind="stable")
+        found, starts = np.unique(codes[order, column], return_index=True)
+        weights, done = np.zeros(self.features.width), 0
+        for slot, rows in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+            weights = weights * self._shrunk(done, slot)
+            read = self.examples.rows(codes[rows], records[rows] / records[rows].sum())
+            pull = summed((b.weights * (b.vectors @ weights - b.targets)) @ b.vectors for b in read.blocks())
+            start = slot + self.steps.start
+            weights = weights * (1 - 1 / start) - start ** -float(self.steps.theta) * pull
+            done = slot + 1
         return weights * self._shrunk(done, self.slots)
 
     def _block(self, weights: FloatArray, done: int, block: AnyArray) -> tuple[FloatArray, int]:

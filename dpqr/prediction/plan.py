@@ -14,9 +14,11 @@ from dpqr.mechanisms.learned_functions import (
     GaussianPredictions,
     GaussianWeights,
     LaplacePredictions,
-    LaplaceWeights,
+    SphericalWeights,
     step,
 )
+from dpqr.mechanisms.noisy_moments import NoisyMoments
+from dpqr.mechanisms.perturbed_functions import PerturbedWeights
 from dpqr.mechanisms.votes import Ensemble, ExponentialVotes, LaplaceAverages, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.exact_kernel import ExactKernel
@@ -26,6 +28,7 @@ from dpqr.prediction.forms import (
     Form,
     FunctionForm,
     Noise,
+    NoiseEvent,
     RandomisedVotesForm,
     better_selection,
     noise_deviation,
@@ -37,7 +40,13 @@ from dpqr.prediction.stable import BatchLearner, StableLearner
 from dpqr.prediction.tuning import FACTORS, Candidate, TuningVotes
 from dpqr.privacy.accountant import Accountant
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import Composition, DiscreteLaplaceEvent, RoundedGaussianEvent
+from dpqr.privacy.events import (
+    Composition,
+    DiscreteLaplaceEvent,
+    PerturbedObjectiveEvent,
+    RoundedGaussianEvent,
+    SphericalLaplaceEvent,
+)
 from dpqr.privacy.gate import Batch, Mechanism
 from dpqr.strategies.checks import Gaussian, Laplace
 from dpqr.workload.block import QueryBlock
@@ -99,7 +108,7 @@ class PredictionPlan:
     @property
     def ordered(self) -> bool:
         """Whether the order of the records matters."""
-        return isinstance(self.recipe, StableRecipe) and self.recipe.ordered
+        return isinstance(self.recipe, StableRecipe) and self.recipe.ordered and self.recipe.slots is None
 
     def learner(self, records: int, release: int | None = None) -> StableLearner:
         """The stable learner for a declared or bought number of records, which is brought within bounds.
@@ -134,13 +143,33 @@ class PredictionPlan:
 
         return Candidate(learner=learner, deviation=deviation(tried, records) or 0.0)
 
-    def weights(self, learner: StableLearner) -> GaussianWeights | LaplaceWeights:
+    def weights(self, learner: StableLearner) -> GaussianWeights | SphericalWeights:
         """The mechanism of a function release."""
         event, width = self.form.event(self.price, self.noise), learner.features.width
         if isinstance(event, RoundedGaussianEvent):
             return GaussianWeights(learner=learner, width=width, variance=event.variance)
-        assert isinstance(event, DiscreteLaplaceEvent)
-        return LaplaceWeights(learner=learner, width=width, scale=event.scale)
+        assert isinstance(event, SphericalLaplaceEvent)
+        return SphericalWeights(learner=learner, width=width, scale=event.scale)
+
+    def perturbed(self) -> PerturbedWeights:
+        """The mechanism of a function release by objective perturbation."""
+        event = self.form.event(self.price, self.noise)
+        assert isinstance(event, PerturbedObjectiveEvent)
+        assert isinstance(self.recipe, StableRecipe)
+        assert isinstance(self.form, FunctionForm)
+        assert self.form.objective is not None
+        figures = self.form.objective
+        learner = self.recipe.perturbed(self.problem, figures.strength(self.price.pure))
+        return PerturbedWeights(learner=learner, scale=event.scale, closing=figures.scale_of_closing(event))
+
+    def direct(self) -> PerturbedWeights | NoisyMoments:
+        """The mechanism of a function release by one of the laws in DIRECT."""
+        if self.noise == "objective":
+            return self.perturbed()
+        event = self.form.event(self.price, self.noise)
+        assert isinstance(event, RoundedGaussianEvent)
+        assert isinstance(self.recipe, StableRecipe)
+        return NoisyMoments(learner=self.recipe.moments_learner(self.problem), variance=event.variance)
 
     def predictions(self, learner: StableLearner, codes: AnyArray) -> LaplacePredictions | GaussianPredictions:
         """The mechanism of noisy predictions of a stable learner.
@@ -196,16 +225,21 @@ def deviation(plan: PredictionPlan, records: int | None) -> float | None:
     votes, of their mean.
 
     Returns:
-        None for other votes, and where the number of records is not known yet.
+        None for other votes, for noisy moments, and where the number of records is not known yet.
     """
     event = plan.form.event(plan.price, plan.noise)
-    if not isinstance(event, DiscreteLaplaceEvent | RoundedGaussianEvent):
+    if not isinstance(event, NoiseEvent):
         return None
     drawn = noise_deviation(event)
     if isinstance(plan.form, RandomisedVotesForm):
         return drawn / (plan.parts or 1)
     if isinstance(plan.form, AveragesForm):
         return drawn / (FINENESS * (plan.parts or 1))
+    if plan.noise == "moments":
+        return None
+    if plan.noise == "objective":
+        mechanism = plan.perturbed()
+        return drawn * float(mechanism.learner.gradient / mechanism.learner.strength) / FINENESS
     if records is None:
         return None
     learner = plan.learner(records)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -9,6 +10,7 @@ from fractions import Fraction
 from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.forms import (
+    DIRECT,
     AveragesForm,
     Form,
     FunctionForm,
@@ -69,7 +71,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
     >>> budget = PrivacyBudget(epsilon=Fraction(1), delta=Fraction(0))
     >>> plan = least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
     >>> plan.noise, plan.epsilon
-    ('laplace', Fraction(1, 1))
+    ('spherical', Fraction(1, 1))
     """
     form = _form(wanted)
     plans, reasons = [], []
@@ -80,7 +82,7 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
             reasons.append(refusal or unequal)
             continue
         for noise in form.noises:
-            if noise != "gaussian" or accountant.concentrated or isinstance(accountant, Analytic):
+            if noise not in ("gaussian", "moments") or accountant.concentrated or isinstance(accountant, Analytic):
                 plans.append(_planned(wanted, form, accountant, noise))
     if not plans:
         raise UsageFault("; ".join(dict.fromkeys(reasons)))
@@ -93,7 +95,9 @@ def least_spread(wanted: PlannerInput) -> PredictionPlan:
 def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: Noise) -> PredictionPlan | None:
     """None where the accountant's theorem does not cover the draws: that is no price of 0."""
     problem, budget = wanted.problem, wanted.budget
-    recipe, shares = wanted.recipe, _extra_shares(wanted)
+    recipe, shares = wanted.recipe, {} if noise in DIRECT else _extra_shares(wanted)
+    if noise == "objective" and math.isinf(form.spread(_alone(accountant, budget), noise)):
+        return None
     share = (1 - sum(shares.values(), Fraction(0))) / form.count
     portions = [Portion(share=share, count=form.count, event=lambda price: form.event(price, noise))]
     prices = accountant.cut(budget, [*portions, *(Portion(share=each, count=1) for each in shares.values())])
@@ -123,6 +127,11 @@ def _planned(wanted: PlannerInput, form: Form, accountant: Accountant, noise: No
     )
 
 
+def _alone(accountant: Accountant, budget: PrivacyBudget) -> Price:
+    """What one draw may cost that has the whole budget."""
+    return accountant.cut(budget, [Portion(share=Fraction(1), count=1)])[0]
+
+
 def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
     """What is bought before the form's own draws, by name."""
     recipe = wanted.recipe
@@ -136,7 +145,7 @@ def _extra_shares(wanted: PlannerInput) -> dict[str, Fraction]:
 def _parts(wanted: PlannerInput, price: Price, noise: Noise, tuning: Price | None) -> int | None:
     if isinstance(wanted.recipe, Aggregate):
         return wanted.recipe.chosen_parts(wanted.problem, selection_epsilon(price, noise), noise)
-    return wanted.recipe.method.parts if tuning is None else tuning_parts(tuning.bounded_range)
+    return wanted.recipe.stability.parts if tuning is None else tuning_parts(tuning.bounded_range)
 
 
 def _form(wanted: PlannerInput) -> Form:
@@ -152,5 +161,10 @@ def _form(wanted: PlannerInput) -> Form:
         return VotesForm(count=problem.points, noises=(recipe.vote or better_selection(wanted.budget),))
     recipe.require(problem)
     if problem.points is None:
-        return FunctionForm(width=recipe.features.width)
+        return FunctionForm(
+            width=recipe.features.width,
+            objective=recipe.perturbation(problem),
+            moments=recipe.moments(problem),
+            only=recipe.only_noise,
+        )
     return PointsForm(count=problem.points * recipe.releases)

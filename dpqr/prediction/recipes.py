@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal
 
 import numpy as np
 
@@ -15,22 +13,19 @@ from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.exact_kernel import ExactKernel
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import FeatureMap
+from dpqr.prediction.forms import Noise
 from dpqr.prediction.kernels import LINEAR, Kernel
-from dpqr.prediction.losses import Hinge, Logistic, Loss, Pinball, Square
-from dpqr.prediction.method import USUAL_METHOD, Method
+from dpqr.prediction.losses import Cornered, ExactHinge, ExactPinball, Hinge, Logistic, Loss, Pinball, Square
+from dpqr.prediction.moments import MomentsFigures, MomentsLearner
+from dpqr.prediction.names import CLASSIFIERS, Method, StableName, require_method
 from dpqr.prediction.online import USUAL_STEPS, OnlineLearner, Steps
+from dpqr.prediction.penalties import REACH, balanced_penalty, on_grid, require_penalty, theory_exponent
+from dpqr.prediction.perturbed import MOST_FORECAST, Perturbation, PerturbedLearner, uniform_moments
 from dpqr.prediction.problem import PredictionProblem
+from dpqr.prediction.stability import USUAL_STABILITY, Stability
 from dpqr.prediction.stable import BatchLearner, LeastSquares, LipschitzLearner, StableLearner
 
-StableName = Literal["logistic", "svm", "least-squares", "quantile", "online"]
-CLASSIFIERS = ("logistic", "svm")
-REGULARISED = ("logistic", "svm", "least-squares", "quantile")
-"""Learners with a lambda to choose."""
 MOST_RELEASES = 1000
-REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
-"""Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
-only."""
-SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,8 +39,10 @@ class StableRecipe:
             approximation error falls as lambda^beta).
         tau: of the quantile.
         steps, releases: of online, whose function is released this many times, after equal numbers of slots.
+        method: of METHODS; None: the default.
         tuning: share of the budget that chooses lambda; None: nothing is paid for it.
-        method: by what it is stable.
+        stability: a radius that lambda follows from, and parts whose functions are averaged.
+        slots: of online, axis of the domain whose cell is a row's slot; None: rows have slots in their order.
 
     Raises:
         UsageFault: a figure outside its range, or two that choose lambda.
@@ -67,32 +64,33 @@ class StableRecipe:
     steps: Steps = USUAL_STEPS
     releases: int = 1
     tuning: Fraction | None = None
-    method: Method = USUAL_METHOD
+    method: Method | None = None
+    stability: Stability = USUAL_STABILITY
+    slots: int | None = None
 
     def __post_init__(self) -> None:
-        if self.tuning is not None and not 0 < self.tuning < 1:
-            raise UsageFault("--tune is a share of the budget, between 0 and 1, for example 0.1")
-        if self.tuning is not None and (self.penalty or self.smoothness):
-            raise UsageFault("--tune chooses lambda, and so do --lambda and --smoothness; leave one out")
         if not 1 <= self.releases <= MOST_RELEASES:
             raise UsageFault(f"--releases must lie between 1 and {MOST_RELEASES:,}")
-        if self.penalty is not None and not SMALLEST_PENALTY <= self.penalty <= LARGEST_PENALTY:
-            raise UsageFault("--lambda must lie between 1e-9 and 100, for example --lambda 0.001")
-        if self.penalty is not None and self.smoothness is not None:
-            raise UsageFault("--lambda and --smoothness both choose lambda; leave one out")
-        if self.smoothness is not None and not self._smooth(self.smoothness):
-            raise UsageFault(
-                "--smoothness: r must lie above 0, and beta (of losses that are not squares) between 0 and 1"
-            )
+        require_penalty(self.penalty, self.smoothness, self.tuning, squares=self.loss is None)
+        require_method(self.name, self.method)
         penalised = (self.penalty is not None or self.smoothness is not None) and not self.ordered
-        ball = self.name == "least-squares"
-        self.method.require(penalised=penalised, tuned=self.tuning is not None, ball=ball)
+        self.stability.require(
+            descends=self.descends,
+            penalised=penalised,
+            tuned=self.tuning is not None,
+            ball=self.name == "least-squares",
+        )
         if not 0 < self.tau < 1:
             raise UsageFault("--tau must lie between 0 and 1, for example --tau 0.9")
 
     @property
     def classifies(self) -> bool:
         return self.name in CLASSIFIERS
+
+    @property
+    def descends(self) -> bool:
+        """Whether it has no lambda, but stops early."""
+        return self.method == "descent"
 
     @property
     def ordered(self) -> bool:
@@ -106,8 +104,14 @@ class StableRecipe:
         return None if self.classifies else 1
 
     @property
-    def loss(self) -> Loss | None:
+    def loss(self) -> Loss | Cornered | None:
         """None for the square, whose learner is `LeastSquares`."""
+        if self.method == "exact":
+            return ExactHinge() if self.classifies else ExactPinball(tau=self.tau)
+        return self._smooth_loss
+
+    @property
+    def _smooth_loss(self) -> Loss | None:
         losses: dict[StableName, Loss] = {"logistic": Logistic(), "svm": Hinge(), "quantile": Pinball(tau=self.tau)}
         return losses.get(self.name)
 
@@ -119,10 +123,19 @@ class StableRecipe:
             UsageFault: several releases of a function.
         """
         self._values(problem)
-        if self.ordered and problem.unit.neighbours is not Neighbours.REPLACE:
+        if self.only_noise is not None and problem.points is not None:
+            raise UsageFault(f"--method {self.method} goes with --release function")
+        if self.only_noise is not None and self._chooses:
+            raise UsageFault(
+                f"--method {self.method} chooses its own lambda; leave out --lambda, --smoothness, --tune, --radius "
+                "and --parts"
+            )
+        if self.method == "moments" and self.features.width > MOST_FORECAST:
+            raise InfeasiblePlan(f"--method moments takes at most {MOST_FORECAST} features; use output")
+        if self.ordered and self.slots is None and problem.unit.neighbours is not Neighbours.REPLACE:
             raise InfeasiblePlan(
-                "--learner online: a record that comes or goes would move all later ones; "
-                "add --neighbours replace and --n N, or choose least-squares"
+                "--learner online: a record that comes or goes would move all later ones; name a column of public "
+                "slots with --slots COLUMN, add --neighbours replace and --n N, or choose least-squares"
             )
         if self.releases > 1 and problem.points is None:
             raise UsageFault("--releases goes with --release predictions; a function is released once, at the end")
@@ -138,29 +151,92 @@ class StableRecipe:
             factor: of a tuned lambda over the default.
         """
         if self.ordered:
-            slots = records * problem.unit.rows * (release + 1) // self.releases
-            examples, rows = self._examples(problem), problem.unit.rows
-            return OnlineLearner(examples=examples, steps=self.steps, slots=max(1, slots), rows=rows)
+            return self._online(problem, records, release)
         scale = Scale(unit=problem.unit, records=records)
-        if self.method.descends:
-            reach, loss = Fraction(REACH[self.name]), self.loss or Square()
-            return self.method.descent(self._examples(problem), loss, reach, scale, spread)
+        if self.descends:
+            reach, loss = Fraction(REACH[self.name]), self._smooth_loss or Square()
+            return self.stability.descent(self._examples(problem), loss, reach, scale, spread)
         penalty = self.chosen_penalty(scale, spread, factor)
-        if self.method.parts is not None:
-            return self.method.penalised(self.batch_learner(problem, self.method.of_part(scale), penalty))
+        if self.stability.parts is not None:
+            return self.stability.penalised(self.batch_learner(problem, self.stability.of_part(scale), penalty))
         if self.exact(problem):
             examples = replace(self._examples(problem), features=LINEAR.of(problem.features))
             return ExactKernel(
-                examples=examples, kernel=self.kernel, loss=self.loss or Square(), penalty=penalty, scale=scale
+                examples=examples, kernel=self.kernel, loss=self._smooth_loss or Square(), penalty=penalty, scale=scale
             )
         return self.batch_learner(problem, scale, penalty)
 
+    def _online(self, problem: PredictionProblem, records: int, release: int) -> OnlineLearner:
+        unit, column = problem.unit, self.slots
+        steps = records * unit.rows if column is None else problem.domain.attributes[column].axis.size
+        return OnlineLearner(
+            examples=self._examples(problem),
+            steps=self.steps,
+            slots=max(1, steps * (release + 1) // self.releases),
+            rows=unit.rows,
+            column=column,
+            added=unit.neighbours is not Neighbours.REPLACE,
+        )
+
+    @property
+    def only_noise(self) -> Noise | None:
+        """The one that the method allows, of a function; None: any."""
+        only: dict[Method | None, Noise] = {"objective": "objective", "moments": "moments"}
+        return only.get(self.method)
+
+    def perturbation(self, problem: PredictionProblem) -> Perturbation | None:
+        """Of objective perturbation; None where it is not offered.
+
+        It chooses its own strength, so it goes with no option that chooses lambda.
+        """
+        loss = self._smooth_loss
+        if not isinstance(loss, Logistic) or self.method in ("output", "descent") or self._chooses:
+            return None
+        learner = self.perturbed(problem, Fraction(1))
+        return Perturbation(
+            width=self.features.width,
+            gradient=learner.gradient,
+            units=learner.units,
+            lipschitz=loss.lipschitz,
+            smoothness=loss.smoothness,
+            moments=uniform_moments(self.features, problem.features.shape),
+            records=problem.records,
+        )
+
+    def perturbed(self, problem: PredictionProblem, strength: Fraction) -> PerturbedLearner:
+        """The learner of a perturbed objective."""
+        return PerturbedLearner(examples=self._examples(problem), loss=Logistic(), strength=strength, unit=problem.unit)
+
+    @property
+    def _chooses(self) -> bool:
+        """Whether an option chooses lambda, or divides the table."""
+        stated = (self.tuning, self.penalty, self.smoothness) != (None, None, None)
+        return stated or self.stability != USUAL_STABILITY
+
+    def moments(self, problem: PredictionProblem) -> MomentsFigures | None:
+        """Of noisy moments; None where they are not offered."""
+        if self.name != "least-squares" or self.method in ("output", "descent") or self._chooses:
+            return None
+        if self.features.width > MOST_FORECAST:
+            return None
+        learner = self.moments_learner(problem)
+        return MomentsFigures(
+            width=learner.width,
+            squared_sensitivity=learner.squared_sensitivity,
+            steps=Scale(unit=problem.unit, records=1).steps,
+            records=problem.records,
+            reach=REACH[self.name],
+        )
+
+    def moments_learner(self, problem: PredictionProblem) -> MomentsLearner:
+        """Integer moments of the rows."""
+        return MomentsLearner(examples=self._examples(problem), unit=problem.unit)
+
     def exact(self, problem: PredictionProblem) -> bool:
-        """Whether the kernel itself is used, without features."""
+        """Whether the kernel itself is used, without features; a loss with a corner is minimised on features only."""
         points, records = problem.points, problem.records
-        if not self.method.usual:
-            return False
-        if self.ordered or points is None or records is None or not problem.unit.rows_public:
+        plain = self.method != "exact" and not self.descends and self.stability.parts is None
+        if not plain or self.ordered or points is None or records is None or not problem.unit.rows_public:
             return False
         return self.kernel.exact_for(self.features, records, points)
 
@@ -188,29 +264,15 @@ class StableRecipe:
         if self.penalty is not None:
             return self.penalty
         if self.smoothness is not None:
-            return _exact(scale.records ** -self.exponent(self.smoothness))
-        for_radius = self.method.penalty(self.loss, scale, spread)
+            return on_grid(scale.records ** -self.exponent(self.smoothness))
+        for_radius = self.stability.penalty(self.loss, scale, spread)
         if for_radius is not None:
-            return _exact(for_radius)
-        reach, steps = REACH[self.name], 2 if scale.replaced else scale.steps
-        noise = max(spread, 1e-9) * steps / scale.records
-        if self.loss is None:
-            return _exact(factor * (2 * (2 * noise / reach) ** 2) ** (1 / 3))
-        return _exact(factor * math.sqrt(float(self.loss.lipschitz) * noise / 2) / reach)
+            return on_grid(for_radius)
+        return on_grid(float(factor) * balanced_penalty(self.name, self.loss, scale, spread))
 
     def exponent(self, smoothness: Fraction) -> float:
-        """a in lambda = m^-a.
-
-        References:
-            Nie and Wang 2017, JAMP, Theorem 2: 2 / min(4, 3 + 2 r) for least squares; J. Inequal. Appl., Theorem 4:
-            1 / (2 beta + 1) for the others.
-        """
-        if self.name == "least-squares":
-            return 2 / min(4.0, 3 + 2 * float(smoothness))
-        return 1 / (2 * float(smoothness) + 1)
-
-    def _smooth(self, smoothness: Fraction) -> bool:
-        return smoothness > 0 and (self.loss is None or smoothness < 1)
+        """a in lambda = m^-a (`theory_exponent`)."""
+        return theory_exponent(self.name, smoothness)
 
     def _values(self, problem: PredictionProblem) -> FloatArray:
         if not self.classifies:
@@ -221,8 +283,3 @@ class StableRecipe:
                 "classes; choose least-squares, quantile or aggregate"
             )
         return problem.target.signs()
-
-
-def _exact(value: float) -> Fraction:
-    """Two significant digits, so that a plan can be read and repeated."""
-    return min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)

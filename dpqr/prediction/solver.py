@@ -11,7 +11,7 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.prediction.examples import BLOCK, Rows, summed
-from dpqr.prediction.losses import Loss
+from dpqr.prediction.losses import Curved, Loss
 from dpqr.privacy.budget import root_below
 
 UNIT = Fraction(1, 2**53)
@@ -78,7 +78,7 @@ class Objective:
     """F(f) = sum_i weight_i L(<f, x_i>, y_i) + lambda ||f||^2. Private."""
 
     rows: Rows
-    loss: Loss
+    loss: Curved
     penalty: float
 
     @property
@@ -106,7 +106,16 @@ class Objective:
             curved = block.weights * self.loss.curvature(block.vectors @ point, block.targets)
             hessian += (block.vectors.T * curved) @ block.vectors
         hessian[np.diag_indices_from(hessian)] += 2 * self.penalty
+        return _solved(hessian, gradient, 2 * self.penalty)
+
+
+def _solved(hessian: FloatArray, gradient: FloatArray, least: float) -> FloatArray:
+    """hessian^(-1) gradient, for a matrix whose eigenvalues are at least `least` but for rounding: never an error."""
+    try:
         return np.asarray(np.linalg.solve(hessian, gradient), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        values, axes = np.linalg.eigh(hessian)
+        return np.asarray(axes @ ((axes.T @ gradient) / np.maximum(values, least)), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

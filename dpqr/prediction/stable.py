@@ -10,9 +10,10 @@ import numpy as np
 
 from dpqr.data.arrays import FloatArray
 from dpqr.data.histogram import Counts
+from dpqr.prediction.corners import CornerSolver
 from dpqr.prediction.examples import BLOCK, Examples, Rows, Scale, summed
 from dpqr.prediction.features import FeatureMap
-from dpqr.prediction.losses import Loss
+from dpqr.prediction.losses import Cornered, Loss
 from dpqr.prediction.solver import ULP, Objective, Solver, evaluation_error, gradient_error
 from dpqr.prediction.square_pulls import opposed_pulls
 from dpqr.privacy.budget import root_below
@@ -71,7 +72,9 @@ class LipschitzLearner:
         replace: kappa C_L / (lambda m) (Nie and Wang 2017, J. Inequal. Appl., Proposition 1's sensitivity
         2 kappa C_L / (lambda gamma m) with gamma = 2; the noise scale printed there is half of what it needs);
         add-remove: (1 + eta) kappa C_L / (2 lambda m0), K times that for persons of K rows, 2K times where one person
-        replaces another. The solver adds its public tolerance at both ends.
+        replaces another. The solver adds its public tolerance at both ends. Where lambda m0 is below the largest loss
+        of a minimiser, start + C_L ||f||, the bound without a Lipschitz constant is smaller and taken
+        (`Scale.bounded_distance`).
 
     >>> from dpqr.data.attribute import Attribute, Codes
     >>> from dpqr.data.domain import Domain
@@ -89,11 +92,11 @@ class LipschitzLearner:
     """
 
     examples: Examples
-    loss: Loss
+    loss: Loss | Cornered
     penalty: Fraction
     scale: Scale
     closeness: Fraction = CLOSENESS
-    solver: Solver = field(init=False, repr=False)
+    solver: Solver | CornerSolver = field(init=False, repr=False)
     bound: Fraction = field(init=False)
 
     def __post_init__(self) -> None:
@@ -108,7 +111,9 @@ class LipschitzLearner:
 
     @property
     def distance(self) -> Fraction:
-        return self.scale.distance(self.loss.lipschitz, 2 * self.penalty)
+        largest = self.loss.start + self.loss.lipschitz * self.norm
+        lipschitz = self.scale.distance(self.loss.lipschitz, 2 * self.penalty)
+        return min(lipschitz, self.scale.bounded_distance(largest, 2 * self.penalty))
 
     @property
     def norm(self) -> Fraction:
@@ -117,14 +122,19 @@ class LipschitzLearner:
         by_value = 1 / root_below(self.penalty / (heaviest * self.loss.start))
         return min(by_value, heaviest * self.loss.lipschitz / (2 * self.penalty))
 
-    def _solver(self) -> Solver:
+    def _solver(self) -> Solver | CornerSolver:
         heaviest, modulus, width = self.scale.heaviest, 2 * self.penalty, self.features.width
+        closeness = self.closeness * self.distance
+        if isinstance(self.loss, Cornered):
+            return CornerSolver(
+                penalty=self.penalty, heaviest=heaviest, loss=self.loss, features=width, closeness=closeness
+            )
         rounding = gradient_error(heaviest=heaviest, loss=self.loss, penalty=self.penalty, width=width)
         return Solver(
             modulus=modulus,
             smoothness=heaviest * self.loss.smoothness + modulus,
             start=heaviest * self.loss.start,
-            tolerance=self.closeness * self.distance + 2 * rounding / modulus,
+            tolerance=closeness + 2 * rounding / modulus,
         )
 
     def fit(self, counts: Counts) -> FloatArray:
@@ -132,6 +142,9 @@ class LipschitzLearner:
 
     def learn(self, rows: Rows) -> FloatArray:
         """w from weighted rows. Private."""
+        if isinstance(self.solver, CornerSolver):
+            return self.solver.minimise(rows)
+        assert not isinstance(self.loss, Cornered)
         return self.solver.minimise(Objective(rows=rows, loss=self.loss, penalty=float(self.penalty)))
 
 

@@ -71,6 +71,57 @@ class RoundedGaussianEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SphericalLaplaceEvent:
+    """A vector of integers of L2 sensitivity `sensitivity` plus noise of density proportional to exp(-||z||_2 / scale),
+    rounded to the nearest integers.
+
+    coordinates: of the vector.
+
+    >>> SphericalLaplaceEvent(sensitivity=1, scale=Fraction(2), coordinates=3).scale
+    Fraction(2, 1)
+    """
+
+    sensitivity: int
+    scale: Fraction
+    coordinates: int
+
+    def __post_init__(self) -> None:
+        _require(self.coordinates, int, positive=True, name="the coordinates of a spherical Laplace event")
+        _require(self.sensitivity, int, positive=False, name="the sensitivity of a spherical Laplace event")
+        _require(self.scale, Fraction, positive=True, name="the scale of a spherical Laplace event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerturbedObjectiveEvent:
+    """The minimiser of a sum of losses plus (strength / 2) ||f||^2 plus <pull, f>.
+
+    The pull has the density of `SphericalLaplaceEvent`'s noise, with `scale` and `coordinates`; the gradient of the sum
+    moves by `sensitivity` in L2. units: losses that come, or are replaced. curvature: an upper bound on x^T H x /
+    strength, H the second derivative of one loss. closing: epsilon of noise that covers the solver and rounding.
+
+    >>> PerturbedObjectiveEvent(
+    ...     sensitivity=1, scale=Fraction(2), coordinates=3, units=1, curvature=Fraction(1, 9), closing=Fraction(1, 64)
+    ... ).units
+    1
+    """
+
+    sensitivity: int
+    scale: Fraction
+    coordinates: int
+    units: int
+    curvature: Fraction
+    closing: Fraction
+
+    def __post_init__(self) -> None:
+        _require(self.coordinates, int, positive=True, name="the coordinates of an objective event")
+        _require(self.units, int, positive=True, name="the units of an objective event")
+        _require(self.sensitivity, int, positive=False, name="the sensitivity of an objective event")
+        _require(self.scale, Fraction, positive=True, name="the scale of an objective event")
+        _require(self.curvature, Fraction, positive=False, name="the curvature of an objective event")
+        _require(self.closing, Fraction, positive=True, name="the closing epsilon of an objective event")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ExponentialEvent:
     """A draw with Pr[i] proportional to exp(epsilon score_i / (2 sensitivity)): eps-DP and eps-bounded range.
 
@@ -173,6 +224,8 @@ Draw = (
     DiscreteLaplaceEvent
     | DiscreteGaussianEvent
     | RoundedGaussianEvent
+    | SphericalLaplaceEvent
+    | PerturbedObjectiveEvent
     | ExponentialEvent
     | PermuteAndFlipEvent
     | AboveThresholdEvent

@@ -11,6 +11,7 @@ from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.excess_risk import ExcessRisk
 from dpqr.prediction.forms import (
+    DIRECT,
     AveragesForm,
     FunctionForm,
     RandomisedVotesForm,
@@ -21,6 +22,7 @@ from dpqr.prediction.forms import (
     tail_share,
 )
 from dpqr.prediction.kernels import FourierFeatures, RandomPolynomialFeatures
+from dpqr.prediction.online import OnlineLearner
 from dpqr.prediction.outlook import MOST, Outlook, Theory
 from dpqr.prediction.plan import PredictionPlan, deviation
 from dpqr.prediction.recipes import StableRecipe
@@ -98,7 +100,10 @@ def _learner(plan: PredictionPlan) -> str:
         vote = ", randomised vote" if recipe.vote == "randomised" else ""
         return f"aggregate: {counted(plan.parts or 0, 'disjoint part')}{chosen}, base {plain(recipe.base.name)}{vote}"
     steps = f" with theta {float(recipe.steps.theta):g} and t0 {recipe.steps.start}" if recipe.ordered else ""
-    return f"{recipe.name}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
+    if recipe.slots is not None:
+        steps += f", slots by {plain(plan.problem.domain.names[recipe.slots])!r}"
+    method = "" if recipe.method is None else f" ({recipe.method})"
+    return f"{recipe.name}{method}{steps}, {recipe.kernel.words}, {_features(plan, recipe)}"
 
 
 def _features(plan: PredictionPlan, recipe: StableRecipe) -> str:
@@ -134,14 +139,19 @@ def _voted(plan: PredictionPlan, recipe: Aggregate) -> Iterator[Fact]:
 
 def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
     spread = deviation(plan, records)
-    if isinstance(plan.recipe, StableRecipe) and records is not None:
-        yield from _stability(plan, plan.learner(records))
+    if plan.noise in DIRECT:
+        where = "objective" if plan.noise == "objective" else "moments of the features and the target"
+        yield "Lambda", f"{float(plan.direct().penalty):.3g} for the sum of all losses; the noise is in the {where}"
+    elif isinstance(plan.recipe, StableRecipe) and records is not None:
+        yield from _stability(plan.learner(records))
     if spread is None:
         return
     tail = tail_share(plan.noise) * spread
     if _classifies(plan):
-        yield "Noise", f"{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
-        yield "", f"19 of 20 within {tail:.3g}; it adds at most {_added(plan, spread, 1.0):.3g} to the mean loss"
+        most = "at most " if plan.noise == "objective" else ""
+        yield "Noise", f"{most}{spread:.3g} on a score, whose sign is the prediction (standard deviation)"
+        if plan.noise not in DIRECT:
+            yield "", f"19 of 20 within {tail:.3g}; it adds at most {_added(plan, spread, 1.0):.3g} to the mean loss"
         return
     if isinstance(plan.form, RandomisedVotesForm):
         second = plain(plan.problem.target.attribute.titles()[1])
@@ -159,14 +169,14 @@ def _noise(plan: PredictionPlan, records: int | None) -> Iterator[Fact]:
         yield "", f"{within}; it adds at most {added:.3g} to the mean {'square error' if square else 'loss'}"
 
 
-def _stability(plan: PredictionPlan, learner: StableLearner) -> Iterator[Fact]:
+def _stability(learner: StableLearner) -> Iterator[Fact]:
     """What the sensitivity follows from."""
     certified = f"sensitivity {float(learner.bound):.3g}, certified"
     member = learner.learner if isinstance(learner, Averaged) else learner
     if isinstance(member, GradientDescent):
         yield "Descent", f"{counted(member.steps, 'step')}, in a ball of radius {float(member.radius):g}; {certified}"
     else:
-        last = " at the last step" if plan.ordered else ""
+        last = " at the last step" if isinstance(learner, OnlineLearner) else ""
         yield "Lambda", f"{float(learner.penalty):.3g}{last}; {certified}"
     if isinstance(learner, Averaged):
         yield (
@@ -188,7 +198,7 @@ def _otherwise(plan: PredictionPlan, outlook: Outlook) -> Iterator[Fact]:
     bought = ", ".join(f"{name} {_many(count)}" for name, count in outlook.bought.items())
     if isinstance(plan.recipe, Aggregate):
         yield "Buys", f"with so many parts and so little noise, predictions by accountant: {bought}"
-    else:
+    elif bought:
         yield "Buys", f"at this noise, predictions by accountant: {bought}"
     if outlook.function_from is not None:
         yield "Function", f"--release function has less noise from {counted(outlook.function_from, 'prediction')} on"

@@ -21,6 +21,7 @@ from dpqr.privacy.events import (
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
 )
 
 
@@ -86,6 +87,7 @@ ROUNDED = RoundedGaussianEvent(squared_sensitivity=4, variance=Fraction(8))
     ("event", "epsilon", "rho"),
     [
         (LAPLACE, 1 / 2, 1 / 8),
+        (SphericalLaplaceEvent(sensitivity=3, scale=Fraction(6), coordinates=9), 1 / 2, 1 / 8),
         (GAUSSIAN, inf, 1 / 4),
         (ROUNDED, inf, 1 / 4),
         (ExponentialEvent(epsilon=Fraction(2)), 2, 1 / 2),

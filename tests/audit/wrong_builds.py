@@ -15,6 +15,7 @@ from dpqr.mechanisms.scores import BlockScores, QueryScores
 from dpqr.noise.discrete_gaussian import DiscreteGaussian
 from dpqr.noise.discrete_laplace import DiscreteLaplace
 from dpqr.noise.rounded_gaussian import RoundedGaussian
+from dpqr.noise.spherical_laplace import SphericalLaplace
 from dpqr.workload.contrasts import Contrasts
 
 DRAWS = (
@@ -50,6 +51,11 @@ def wrong_builds(width: Fraction) -> Iterator[Wrong]:
         f"rounded Gaussian noise x {float(width):g}",
         lambda: narrower(RoundedGaussian, "variance", squared),
         ("predict-function-*",),
+    )
+    yield Wrong(
+        f"spherical Laplace noise x {float(width):g}",
+        lambda: narrower(SphericalLaplace, "scale", width),
+        ("predict-pure-function-*", "predict-objective-*"),
     )
     yield Wrong(
         f"Laplace predictions x {float(width):g}",
@@ -93,8 +99,8 @@ def narrower(law: Any, parameter: str, factor: Fraction) -> Iterator[None]:
     """Draws come from the law with a smaller parameter; what is charged and published stays."""
     sound = law.sample
 
-    def sample(self: Any, count: int, noise: Any) -> Any:
-        return sound(replace(self, **{parameter: getattr(self, parameter) * factor}), count, noise)
+    def sample(self: Any, *rest: Any) -> Any:
+        return sound(replace(self, **{parameter: getattr(self, parameter) * factor}), *rest)
 
     with patch.object(law, "sample", sample):
         yield

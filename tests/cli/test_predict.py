@@ -382,6 +382,22 @@ def test_a_streams_plan_says_how_well_it_will_learn(shop):
     assert online(shop, "--smoothness", "1", "--theta", "0.7").code == 2
 
 
+def test_a_column_of_slots_lets_records_come_and_go(shop):
+    fields = [*NUMBERS, {"name": "day", "type": "integer", "constraints": {"minimum": 0, "maximum": 9}}]
+    fields = [
+        field | {"dpqr": field.get("dpqr", {"width": 1}) | {"null": "drop", "otherwise": "drop"}} for field in fields
+    ]
+    rows = "".join(f"{x},{y},{number % 10}\n" for number in range(40) for x, y in ((0.5, 2), (2.5, 9)))
+    shop.write(d__json={"malformed": "drop", "fields": fields}, train__csv="x,y,day\n" + rows, new__csv="x,day\n1,9\n")
+    stream = ("--learner", "online", "--slots", "day", "--points", "new.csv")
+    for more in ((), ("--releases", "2"), ("--neighbours", "replace", "--n", "80")):
+        done = predict(shop, *stream, *more, target="y")
+        assert done.code == 0, done.err
+        assert "slots by 'day'" in done.err
+    assert predict(shop, *stream[:2], "--slots", "y", "--points", "new.csv", target="y").code == 2
+    assert predict(shop, "--slots", "day", "--points", "new.csv", target="y").code == 2
+
+
 def test_what_no_stream_covers_is_refused(shop):
     done = online(shop, "--neighbours", "add-remove")
     assert (done.code, "move all later ones" in done.err) == (3, True)

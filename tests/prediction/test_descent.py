@@ -9,6 +9,8 @@ from support.prediction_tables import UNITS, VECTORS, counts, descent, measured_
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.descent import MOST_STEPS
 from dpqr.prediction.losses import Logistic
+from dpqr.prediction.solver import evaluation_error
+from dpqr.prediction.stable import ARITHMETIC
 
 AXIS = [[1.0, 0.0], [-1.0, 0.0]]
 REPLACE, ADDED = UNITS[Neighbours.REPLACE], UNITS[Neighbours.ADD_REMOVE]
@@ -93,6 +95,7 @@ def test_rounding_of_every_step_is_charged():
     """s (heaviest (G (BLOCK + 64) + smoothness (width R + 8))) + (width + 8) (steps R + s heaviest G) ulp."""
     stable = descent("logistic", AXIS, radius=2, horizon=Fraction(100), unit=REPLACE, records=5)
     assert float(stable.tolerance) == pytest.approx(
-        2.0**-52 * (100 * (4096 + 64 + (4 + 8) / 4) + 10 * (stable.steps * 2 + 100)), rel=1e-12
+        2.0**-52 * (100 * (4096 + 64 + (4 + 8) / 4) + 10 * (stable.steps * 2 + 100)), rel=1e-12, abs=0
     )
-    assert stable.bound > stable.distance + 2 * stable.tolerance
+    wrong = stable.tolerance + evaluation_error(2, stable.norm + stable.tolerance)
+    assert stable.bound == (stable.distance + 2 * wrong) * ARITHMETIC

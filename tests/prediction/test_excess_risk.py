@@ -14,10 +14,10 @@ from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.excess_risk import excess_risk
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.losses import Logistic
-from dpqr.prediction.method import Method
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target, without
 from dpqr.prediction.recipes import StableRecipe
+from dpqr.prediction.stability import Stability
 from dpqr.privacy.accountants.basic import Basic
 from dpqr.privacy.budget import PrivacyBudget
 
@@ -32,8 +32,8 @@ def planned(recipe, relation=Neighbours.REPLACE, records=400):
     return least_spread(PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=[Basic()]))
 
 
-def stable(name="svm", method=None, **given):
-    return StableRecipe(name=name, features=FEATURES, method=method or Method(radius=Fraction(2)), **given)
+def stable(name="svm", stability=None, **given):
+    return StableRecipe(name=name, features=FEATURES, stability=stability or Stability(radius=Fraction(2)), **given)
 
 
 def test_a_penaltys_parts_by_hand():
@@ -50,7 +50,7 @@ def test_a_penaltys_parts_by_hand():
 
 
 def test_a_descents_parts_by_hand():
-    plan = planned(stable("logistic", Method(name="descent")))
+    plan = planned(stable("logistic", Stability(), method="descent"))
     found, learner = excess_risk(plan, 400), plan.learner(400)
     reached, deviation = float(learner.reached), math.sqrt(2) * float(learner.bound)
     assert found.fitted == pytest.approx(20**2 / (2 * reached))
@@ -61,11 +61,11 @@ def test_a_descents_parts_by_hand():
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("parts", [None, 5])
-@pytest.mark.parametrize("name", ["regularised", "descent"])
+@pytest.mark.parametrize("name", ["output", "descent"])
 def test_measured_risks_stay_below_it(name, parts, relation):
     """A population of 3 x 2 cells; the mean over 40 samples of the risk, with the noise's own part added exactly."""
     drawn, shares = np.random.default_rng(6), np.array([[0.3, 0.1], [0.05, 0.25], [0.2, 0.1]])
-    plan = planned(stable("logistic", Method(name=name, radius=Fraction(3), parts=parts)), relation)
+    plan = planned(stable("logistic", Stability(radius=Fraction(3), parts=parts), method=name), relation)
     learner, loss, cells = plan.learner(400), Logistic(), FEATURES.of(np.arange(3)[:, None])
 
     def risk(weights):
@@ -91,5 +91,5 @@ def test_measured_risks_stay_below_it(name, parts, relation):
 
 def test_there_is_none_for_ensembles_defaults_and_balls():
     assert excess_risk(planned(Aggregate(features=FEATURES, base=RidgeBase(), parts=3)), 400) is None
-    assert excess_risk(planned(stable(method=Method())), 400) is None
-    assert excess_risk(planned(stable(method=Method(parts=4))), 400) is None
+    assert excess_risk(planned(stable(stability=Stability())), 400) is None
+    assert excess_risk(planned(stable(stability=Stability(parts=4))), 400) is None

@@ -9,7 +9,7 @@ import pytest
 from support.prediction_tables import UNITS, VALUES, Given
 
 from dpqr.data.unit import Neighbours
-from dpqr.mechanisms.learned_functions import GaussianWeights, LaplaceWeights
+from dpqr.mechanisms.learned_functions import GaussianWeights, SphericalWeights
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.forms import (
     AveragesForm,
@@ -26,7 +26,13 @@ from dpqr.prediction.forms import (
 from dpqr.prediction.losses import Hinge, Logistic
 from dpqr.prediction.stable import LipschitzLearner
 from dpqr.privacy.budget import Price, PrivacyBudget
-from dpqr.privacy.events import DiscreteLaplaceEvent, ExponentialEvent, PermuteAndFlipEvent, RoundedGaussianEvent
+from dpqr.privacy.events import (
+    DiscreteLaplaceEvent,
+    ExponentialEvent,
+    PermuteAndFlipEvent,
+    RoundedGaussianEvent,
+    SphericalLaplaceEvent,
+)
 
 PURE, RHO = Price(epsilon=Fraction(1, 3)), Price(rho=Fraction(1, 50))
 STEPS = 2**20
@@ -35,17 +41,20 @@ STEPS = 2**20
 
 @pytest.mark.parametrize("width", [1, 2, 10, 257])
 def test_all_weights_of_a_function_move_together(width):
-    """In L2 by the bound, half a step a weight at either end, and one for the grid's step; in L1 sqrt(width) times."""
+    """In L2 by the bound, half a step a weight at either end, and one for the grid's step."""
     form = FunctionForm(width=width)
     gaussian = form.event(RHO, "gaussian")
     moved = STEPS + math.sqrt(width) + 1
     assert moved**2 <= gaussian.squared_sensitivity <= (moved + 1) ** 2
     assert gaussian.variance == gaussian.squared_sensitivity * 25
-    laplace = form.event(PURE, "laplace")
-    moved = math.sqrt(width) * STEPS + width + 1
-    assert moved <= laplace.sensitivity <= moved + 1
-    assert laplace.scale == laplace.sensitivity * 3
-    assert laplace.coordinates == (1 if width == 1 else None)
+    spherical = form.event(PURE, "spherical")
+    assert spherical.sensitivity**2 == gaussian.squared_sensitivity
+    assert spherical == SphericalLaplaceEvent(
+        sensitivity=spherical.sensitivity, scale=3 * Fraction(spherical.sensitivity), coordinates=width
+    )
+    in_every_coordinate = math.sqrt(2 * width) * 3
+    assert form.spread(PURE, "spherical") == pytest.approx(3 * math.sqrt(width + 1), rel=1e-4)
+    assert form.spread(PURE, "spherical") < in_every_coordinate * (1 + 1e-4)
 
 
 def test_one_prediction_moves_by_the_bound_and_its_rounding():
@@ -87,8 +96,8 @@ def test_what_a_form_is_charged_is_what_its_mechanism_draws(width):
     scale = Scale(unit=UNITS[Neighbours.ADD_REMOVE], records=9)
     learner = LipschitzLearner(examples=given, loss=Hinge(), penalty=Fraction(1, 5), scale=scale)
     form = FunctionForm(width=width)
-    laplace, gaussian = form.event(PURE, "laplace"), form.event(RHO, "gaussian")
-    assert LaplaceWeights(learner=learner, width=width, scale=laplace.scale).event == laplace
+    spherical, gaussian = form.event(PURE, "spherical"), form.event(RHO, "gaussian")
+    assert SphericalWeights(learner=learner, width=width, scale=spherical.scale).event == spherical
     assert GaussianWeights(learner=learner, width=width, variance=gaussian.variance).event == gaussian
 
 

@@ -5,11 +5,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from support.prediction_tables import EMPTY, STREAM_VALUES, measured_online_shares, online, streamed
+from support.prediction_tables import EMPTY, STREAM_VALUES, Given, counts, measured_online_shares, online, streamed
 from support.rounding_error import summed
 
 from dpqr.errors import UsageFault
-from dpqr.prediction.online import Steps
+from dpqr.prediction.examples import Examples
+from dpqr.prediction.online import OnlineLearner, Steps
 
 
 def printed(vectors, stream, theta, start):
@@ -86,6 +87,8 @@ def test_the_bound_is_the_proofs_own_figure_in_exact_powers_and_never_below_it(t
             assert sharp <= last**-power * (norm + 2)
             proved = 3 * Fraction(min(4 * last ** (1 - 2 * power), sharp))
             assert proved <= stable.distance <= proved * (1 + Fraction(1, 10**10))
+            come = Fraction(min(2 * last ** (1 - 2 * power), last**-power * (norm + 1)))
+            assert come <= column_stream(slots, theta=theta).distance <= come * (1 + Fraction(1, 10**10))
 
 
 def test_rounding_of_every_step_is_charged_at_both_ends():
@@ -120,3 +123,64 @@ def test_steps_outside_the_theorem_are_refused(wrong):
 
 def test_the_smallest_offset_that_is_allowed():
     assert [Steps(theta=Fraction(theta)).start for theta in ("0.51", "0.63", "0.64", "0.99")] == [4, 4, 3, 3]
+
+
+def column_stream(slots, relation="added", theta="3/4", rows=1, start=None):
+    """Columns: which vector, target, slot."""
+    steps = Steps(theta=Fraction(theta), offset=start)
+    given = Examples(features=Given(AXIS), axis=1, values=STREAM_VALUES, columns=3)
+    return OnlineLearner(examples=given, steps=steps, slots=slots, rows=rows, column=2, added=relation == "added")
+
+
+AXIS = [[1.0, 0.0], [-1.0, 0.0], [0.6, 0.8]]
+
+
+def learned(stable, rows):
+    return stable.fit(counts(np.array(rows, dtype=int).reshape(len(rows), 3), (1000, 1000, 1000)))
+
+
+def test_a_column_of_slots_is_the_stream_of_its_rows_and_shares_a_step_among_them():
+    rows = [(0, 1, 0), (2, 0, 2), (1, 2, 3)]
+    assert learned(column_stream(5), rows) == pytest.approx(
+        streamed(online(AXIS, 5), [(0, 1), EMPTY, (2, 0), (1, 2), EMPTY])
+    )
+    shared = learned(column_stream(1), [(0, 1, 0), (0, 1, 0), (2, 0, 0)])
+    expected = 3**-0.75 * (2 * np.array(AXIS[0]) - np.array(AXIS[2])) / 3  # targets 1, 1 and -1, from f = 0
+    assert shared == pytest.approx(expected)
+    late = [*rows, (0, 0, 7), (1, 1, 900)]  # beyond the last slot
+    assert learned(column_stream(5), late).tolist() == learned(column_stream(5), rows).tolist()
+
+
+@pytest.mark.parametrize("relation", ["added", "replaced"])
+@pytest.mark.parametrize("theta", ["51/100", "3/4", "99/100"])
+def test_no_record_that_comes_to_a_slot_or_leaves_it_exceeds_the_bound(theta, relation):
+    drawn = np.random.default_rng(9)
+    for _ in range(40):
+        slots = int(drawn.integers(1, 12))
+        stable = column_stream(slots, relation, theta, start=4)
+        rows = [(*drawn.integers(3, size=2), int(drawn.integers(slots))) for _ in range(int(drawn.integers(1, 20)))]
+        if drawn.random() < 0.5:
+            rows = [(0, 1, slot) for slot in range(slots)]
+        comes = (int(drawn.integers(3)), int(drawn.integers(2)), slots - 1 - int(drawn.integers(slots)) // 3)
+        other = [*rows, comes] if relation == "added" else [*rows[1:], comes]
+        assert np.linalg.norm(learned(stable, rows) - learned(stable, other)) <= float(stable.bound)
+
+
+def test_the_last_record_comes_within_15_percent_of_either_bound():
+    """theta near 1, where f can be nearly as long as its bound: all pull it along the first axis. The last record comes
+    against f; or it lies at some 65 degrees to f, and then on the other side of it."""
+    aside = [[0.42, (1 - 0.42**2) ** 0.5], [0.42, -((1 - 0.42**2) ** 0.5)]]
+    stable, rows = column_stream(60, theta="99/100"), [(0, 1, slot) for slot in range(59)]
+    moved = np.linalg.norm(learned(stable, rows) - learned(stable, [*rows, (1, 1, 59)]))
+    assert 0.85 * float(stable.bound) <= moved <= float(stable.bound)
+    replaced, stream = online([AXIS[0], *aside], 60, "99/100"), [(0, 1)] * 59
+    moved = np.linalg.norm(streamed(replaced, [*stream, (1, 0)]) - streamed(replaced, [*stream, (2, 0)]))
+    assert 0.85 * float(replaced.bound) <= moved <= float(replaced.bound)
+
+
+def test_the_bound_of_a_column_of_slots_by_hand():
+    """min(2 N^(1 - 2 theta), N^-theta (R + 1)), R = N^((1 - theta) / 2) / sqrt(2); K times, under replace 2K times."""
+    last = 10**4 - 1 + 3
+    expected = min(2 * last**-0.5, last**-0.75 * (last**0.125 / 2**0.5 + 1))
+    for relation, rows, times in (("added", 1, 1), ("added", 3, 3), ("replaced", 3, 6)):
+        assert float(column_stream(10**4, relation, rows=rows).distance) == pytest.approx(times * expected, rel=1e-9)

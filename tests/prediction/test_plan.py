@@ -25,7 +25,7 @@ from dpqr.privacy.budget import PrivacyBudget
 FEATURES = CellFeatures(domain=domain(3))
 LABELS = domain(3, 2)
 NUMBERS = Domain((LABELS.attributes[0], Attribute(name="y", axis=Bins(edges=(Fraction(0), Fraction(9))))))
-LOGISTIC = StableRecipe(name="logistic", features=FEATURES)
+LOGISTIC = StableRecipe(name="logistic", features=FEATURES, method="output")
 REPLACED = PrivacyUnit(neighbours=Neighbours.REPLACE)
 
 

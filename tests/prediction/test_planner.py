@@ -9,7 +9,7 @@ from support.prediction_tables import domain
 from dpqr.data.attribute import Attribute, Bins
 from dpqr.data.domain import Domain
 from dpqr.data.unit import Neighbours, PrivacyUnit
-from dpqr.errors import InfeasiblePlan
+from dpqr.errors import InfeasiblePlan, UsageFault
 from dpqr.prediction.features import CellFeatures
 from dpqr.prediction.planner import PlannerInput, least_spread
 from dpqr.prediction.problem import PredictionProblem, Target
@@ -25,7 +25,7 @@ BUDGET = PrivacyBudget.parse("1", "1e-6")
 OFFERED = [one for name, one in PREDICTING.items() if name != "pld"]
 
 
-def wanted(points=None, records=1000, tuning=None, accountants=OFFERED, budget=BUDGET):
+def wanted(points=None, records=1000, tuning=None, accountants=OFFERED, budget=BUDGET, method="output"):
     problem = PredictionProblem(
         domain=TABLE,
         target=Target(attribute=TABLE.attributes[1], axis=1, positive=1),
@@ -33,7 +33,7 @@ def wanted(points=None, records=1000, tuning=None, accountants=OFFERED, budget=B
         records=records,
         points=points,
     )
-    recipe = StableRecipe(name="logistic", features=CellFeatures(domain=domain(30)), tuning=tuning)
+    recipe = StableRecipe(name="logistic", features=CellFeatures(domain=domain(30)), tuning=tuning, method=method)
     return PlannerInput(problem=problem, budget=budget, recipe=recipe, accountants=accountants)
 
 
@@ -60,9 +60,28 @@ def test_plans_of_the_analytic_accountant_stay_within_the_budget(points, records
             guard.charge(event)
 
 
+@pytest.mark.parametrize("records", [1000, None])
+def test_a_perturbed_objective_is_taken_where_its_noise_is_forecast_to_be_least(records):
+    """At delta 0 always; it buys no count of records and costs the whole budget."""
+    plan = least_spread(wanted(records=records, budget=PrivacyBudget.parse("1"), method=None))
+    assert (plan.noise, plan.epsilon, plan.counting) == ("objective", 1, None)
+    assert plan.perturbed().event == plan.events[0][0]
+    forced = least_spread(wanted(records=records, budget=BUDGET, method="objective"))
+    assert forced.noise == "objective"
+    assert least_spread(wanted(points=3, budget=BUDGET, method=None)).noise == "laplace"
+    tuned = least_spread(wanted(tuning=Fraction(1, 5), budget=PrivacyBudget.parse("1"), method=None))
+    assert tuned.noise == "spherical"
+
+
+def test_a_perturbed_objective_goes_with_no_other_choice_of_lambda():
+    for points, tuning in ((3, None), (None, Fraction(1, 5))):
+        with pytest.raises(UsageFault, match="--method objective"):
+            least_spread(wanted(points=points, tuning=tuning, method="objective"))
+
+
 def test_without_a_delta_no_normal_noise_is_drawn():
     plan = least_spread(wanted(budget=PrivacyBudget.parse("1")))
-    assert (plan.accountant.name, plan.noise) == ("basic", "laplace")
+    assert (plan.accountant.name, plan.noise) == ("basic", "spherical")
 
 
 @dataclass(frozen=True)

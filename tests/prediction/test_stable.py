@@ -16,14 +16,15 @@ from dpqr.prediction.stable import LipschitzLearner
 
 PAIRS = 125
 """For each learner and relation, 1,000 together; `tests/benchmarks/predict.py --only sensitivity` has more."""
-ATTAINED = ("hinge", "pinball", "least squares")
+ATTAINED = ("hinge", "exact hinge", "pinball", "exact pinball", "least squares")
 
 
 @pytest.mark.parametrize("relation", Neighbours)
 @pytest.mark.parametrize("name", LOSSES)
 def test_random_neighbours_stay_within_the_bound(name, relation):
     drawn = np.random.default_rng(5)
-    assert max(measured_shares(drawn, name, relation, PAIRS)) <= 1
+    pairs = PAIRS // 8 if name.startswith("exact") else PAIRS
+    assert max(measured_shares(drawn, name, relation, pairs)) <= 1
 
 
 @pytest.mark.parametrize("relation", Neighbours)
@@ -99,6 +100,17 @@ def test_distances_of_least_squares_by_hand():
         replaced = learner("least squares", VECTORS, Fraction(penalty), UNITS[Neighbours.REPLACE], 100)
         assert float(replaced.radius) == pytest.approx(radius)
         assert replaced.distance == opposed_pulls(replaced.radius) / (Fraction(penalty) * 100)
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_logistic_loss_comes_within_15_percent_of_its_bound(relation):
+    """Most rows pull f far along the first axis; the others are badly wrong there, with the full slope, and pull along
+    the second axis, up and then down."""
+    vectors, many = [[1.0, 0.0], [-0.3, 0.91**0.5], [-0.3, -(0.91**0.5)]], 10**7
+    stable = learner("logistic", vectors, Fraction(1, 10**6), UNITS[relation], many)
+    goes, comes = ((), ((1, 1),)) if relation is Neighbours.ADD_REMOVE else (((1, 1),), ((2, 1),))
+    fits = [stable.fit(counts([(0, 1), *rows], often=[many - 1, *[1] * len(rows)])) for rows in (goes, comes)]
+    assert 0.85 * float(stable.bound) <= np.linalg.norm(fits[0] - fits[1]) <= float(stable.bound)
 
 
 SHORT = 0.01
@@ -187,3 +199,18 @@ def test_a_low_quantile_has_the_slope_of_its_longer_side():
     )
     moved = np.linalg.norm(low.fit(counts([(0, 0)])) - low.fit(counts([(0, 0), (0, 0)])))
     assert 0.8 * float(low.bound) <= moved <= float(low.bound)
+
+
+@pytest.mark.parametrize("relation", Neighbours)
+def test_where_lambda_is_tiny_the_bound_without_a_lipschitz_constant_is_smaller(relation):
+    """Hinge, 2 records, lambda 1/100: sqrt(2 B / (2 lambda m)) with B = 1 + ||f||, against 1 / (lambda m) = 50."""
+    stable = learner("exact hinge", VECTORS, Fraction(1, 100), UNITS[relation], 2)
+    heaviest = 1 if relation is Neighbours.REPLACE else float(HEAVIEST)
+    share = 2 if relation is Neighbours.REPLACE else float(1 + ETA)
+    largest = 1 + min(math.sqrt(heaviest * 100), heaviest * 50)
+    lipschitz = stable.scale.distance(Fraction(1), Fraction(2, 100))
+    without = stable.scale.bounded_distance(Fraction(largest), Fraction(2, 100))
+    assert float(without) == pytest.approx(math.sqrt(share * largest / (2 * 0.01 * 2)), rel=1e-6)
+    assert float(stable.distance) == pytest.approx(float(min(lipschitz, without)), rel=1e-6)
+    assert (without < lipschitz) == (relation is Neighbours.REPLACE)
+    assert learner("exact hinge", VECTORS, Fraction(1), UNITS[relation], 100).distance < stable.distance

@@ -13,11 +13,13 @@ from dpqr.privacy.events import (
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
     of_any_blocks,
 )
 
 SOUND = [
     DiscreteLaplaceEvent(sensitivity=2, scale=Fraction(3, 7)),
+    SphericalLaplaceEvent(sensitivity=2, scale=Fraction(3, 7), coordinates=5),
     DiscreteGaussianEvent(squared_sensitivity=2, variance=Fraction(3, 7)),
     ExponentialEvent(epsilon=Fraction(1, 9)),
     PermuteAndFlipEvent(epsilon=Fraction(1, 9)),

@@ -10,7 +10,7 @@ from dpqr.data.histogram import SparseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.examples import Examples, Scale
-from dpqr.prediction.losses import Hinge, Logistic, Pinball, Square
+from dpqr.prediction.losses import ExactHinge, ExactPinball, Hinge, Logistic, Pinball, Square
 from dpqr.prediction.online import OnlineLearner, Steps
 from dpqr.prediction.stable import LeastSquares, LipschitzLearner
 
@@ -50,7 +50,14 @@ def domain(*sizes):
 UNITS = {each: PrivacyUnit(neighbours=each) for each in Neighbours}
 VECTORS = 12
 VALUES = np.array([-1.0, 1.0, 0.0, 0.3])
-LOSSES = {"logistic": Logistic(), "hinge": Hinge(), "pinball": Pinball(tau=Fraction(4, 5)), "least squares": None}
+LOSSES = {
+    "logistic": Logistic(),
+    "hinge": Hinge(),
+    "exact hinge": ExactHinge(),
+    "pinball": Pinball(tau=Fraction(4, 5)),
+    "exact pinball": ExactPinball(tau=Fraction(4, 5)),
+    "least squares": None,
+}
 
 
 def learner(name, vectors, penalty, unit, records):
@@ -79,7 +86,7 @@ def measured_descent_shares(drawn, name, relation, pairs):
 
 def pair(drawn, name, relation, size):
     """Two tables of rows (vector, value), neighbours; classifiers see signs only."""
-    kinds = 2 if name in ("logistic", "hinge") else len(VALUES)
+    kinds = 2 if name in ("logistic", "hinge", "exact hinge") else len(VALUES)
     rows = [(int(drawn.integers(VECTORS)), int(drawn.integers(kinds))) for _ in range(size)]
     if drawn.random() < 0.5:  # everybody alike but for one
         rows = [rows[0]] * (size - 1) + [(rows[0][0], 1 - rows[0][1] % 2)]

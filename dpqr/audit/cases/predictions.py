@@ -21,16 +21,19 @@ from dpqr.mechanisms.learned_functions import (
     Asked,
     GaussianWeights,
     LaplacePredictions,
-    squared_sensitivity,
+    SphericalWeights,
     step,
+    weights_sensitivity,
 )
+from dpqr.mechanisms.perturbed_functions import SENSITIVITY, PerturbedWeights
 from dpqr.mechanisms.votes import ExponentialVotes, PermuteAndFlipVotes, RandomisedVotes
 from dpqr.noise.source import NoiseSource
 from dpqr.prediction.bases import RidgeBase
 from dpqr.prediction.ensemble import PartsEnsemble
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.features import CellFeatures
-from dpqr.prediction.losses import Hinge
+from dpqr.prediction.losses import Hinge, Logistic
+from dpqr.prediction.perturbed import PerturbedLearner
 from dpqr.prediction.stable import LipschitzLearner
 from dpqr.privacy.accountants.analytic import Analytic
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
@@ -60,11 +63,13 @@ class Once:
     """A mechanism whose one outcome is a list of integers.
 
     events: of a batch. view: what an attacker makes of the outcome beside it, such as a function's values at points.
+    joint: whether the numbers' noise is not independent, so that they are looked at together only.
     delta: of normal noise, whose exact curve is claimed there, and its rho beside it; 0: of pure draws.
     """
 
     batch: Batch[Counts, IntArray]
     view: FloatArray | None = None
+    joint: bool = False
     delta: Fraction = Fraction(0)
 
     @property
@@ -80,14 +85,15 @@ class Once:
         guard = SumFilter(limit=limit, cost=cost, unit="rho" if self.delta else "epsilon")
         drawn = measure_together(database, self.batch, accountant=guard, noise=noise).value
         seen = () if self.view is None else tuple(np.rint(self.view @ drawn).astype(np.int64).tolist())
-        return (), tuple(drawn.tolist()), seen
+        numbers = tuple(drawn.tolist())
+        return ((), (), (*numbers, *seen)) if self.joint else ((), numbers, seen)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Function:
     """A function release as a batch of one draw."""
 
-    weights: GaussianWeights
+    weights: GaussianWeights | SphericalWeights | PerturbedWeights
 
     @property
     def events(self) -> Composition:
@@ -105,6 +111,8 @@ def predict_cases() -> Iterator[Case]:
         yield randomised_case(relation)
         yield prediction_case(relation, unit)
         yield function_case(relation, unit)
+        yield pure_function_case(relation, unit)
+        yield objective_case(relation, unit)
 
 
 def votes_case(relation: str) -> Case:
@@ -174,7 +182,7 @@ def function_case(relation: str, unit: PrivacyUnit) -> Case:
     """A released function at three points."""
     learner = hinge(unit)
     width = learner.features.width
-    weights = GaussianWeights(learner=learner, width=width, variance=Fraction(squared_sensitivity(width)))
+    weights = GaussianWeights(learner=learner, width=width, variance=Fraction(weights_sensitivity(width) ** 2))
     trial = Once(batch=Function(weights=weights), view=POINTS, delta=DELTA)
     direction = learner.features.of(np.zeros((1, 1), dtype=np.int64))[0]
     moved = np.rint(direction * hinge_shift(unit) / step(learner.bound)).astype(np.int64)
@@ -184,6 +192,34 @@ def function_case(relation: str, unit: PrivacyUnit) -> Case:
     )
     what, pair = "a released function, at three points", hinge_pair(relation)
     return Case(name=f"predict-function-{relation}", what=what, pair=pair, trial=trial, laws=(one, two))
+
+
+def pure_function_case(relation: str, unit: PrivacyUnit) -> Case:
+    """The same at delta 0. The noise of one weight depends on that of the other, so no law of single numbers exists."""
+    learner = hinge(unit)
+    width = learner.features.width
+    weights = SphericalWeights(learner=learner, width=width, scale=Fraction(weights_sensitivity(width)))
+    place = learner.features.of(np.zeros((1, 1), dtype=np.int64))
+    trial, pair = Once(batch=Function(weights=weights), view=place, joint=True), hinge_pair(relation)
+    what = "a released function at delta 0, at the place of the record"
+    return Case(name=f"predict-pure-function-{relation}", what=what, pair=pair, trial=trial)
+
+
+def objective_case(relation: str, unit: PrivacyUnit) -> Case:
+    """A function by objective perturbation, from nobody or from records of one class, whose gradients nearly add up.
+
+    The curvature is small, so the pull pays for most of epsilon.
+    """
+    examples = Examples(features=CellFeatures(domain=PLACES), axis=1, values=np.array([-1.0, 1.0]))
+    learner = PerturbedLearner(examples=examples, loss=Logistic(), strength=Fraction(8), unit=unit)
+    closing = Fraction(weights_sensitivity(learner.width)) * 64
+    weights = PerturbedWeights(learner=learner, scale=Fraction(SENSITIVITY), closing=closing)
+    place = examples.features.of(np.zeros((1, 1), dtype=np.int64))
+    trial = Once(batch=Function(weights=weights), view=place, joint=True)
+    one: Cells = {} if relation == Neighbours.ADD_REMOVE.value else {(0, 0): 1}
+    pair = records(SHAPE, one), records(SHAPE, {(0, 1): 1})
+    what = "a released function by objective perturbation, at the place of the record"
+    return Case(name=f"predict-objective-{relation}", what=what, pair=pair, trial=trial, work=2)
 
 
 def hinge(unit: PrivacyUnit) -> LipschitzLearner:

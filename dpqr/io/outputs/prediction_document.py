@@ -20,7 +20,6 @@ from dpqr.io.outputs.document_parts import (
 )
 from dpqr.prediction.ensemble import Aggregate
 from dpqr.prediction.kernels import Kernel
-from dpqr.prediction.method import Method
 from dpqr.prediction.outlook import Outlook
 from dpqr.prediction.plan import PredictionPlan, Recipe, deviation
 from dpqr.prediction.recipes import StableRecipe
@@ -136,13 +135,10 @@ def _learner(recipe: Recipe) -> dict[str, Any]:
     tau = str(recipe.tau) if recipe.name == "quantile" else None
     stated = {"name": recipe.name, "lambda": _exact(recipe.penalty), "smoothness": smoothness, "tau": tau}
     steps = {"theta": str(recipe.steps.theta), "t0": recipe.steps.start, "releases": recipe.releases}
-    return stated | _method(recipe.method) | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
-
-
-def _method(method: Method) -> dict[str, Any]:
-    """Nothing of the usual one, so that records of earlier versions stay as they are."""
-    radius = {} if method.radius is None else {"radius": str(method.radius)}
-    return radius | ({"method": method.name} if method.descends else {})
+    steps |= {} if recipe.slots is None else {"slots": recipe.slots}
+    stated |= {} if recipe.method is None else {"method": recipe.method}
+    stated |= {} if recipe.stability.radius is None else {"radius": str(recipe.stability.radius)}
+    return stated | {"kernel": _kernel(recipe.kernel)} | (steps if recipe.ordered else {})
 
 
 def _kernel(kernel: Kernel) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from dpqr.io.outputs.record import document_text
 from dpqr.io.outputs.table_files import TableFormat, write_table
 from dpqr.io.outputs.tidy import Column, Texts, Tidy
 from dpqr.prediction.kernels import Kernel, KernelName
+from dpqr.prediction.names import CLASSIFIERS
 from dpqr.prediction.problem import read_target, without
-from dpqr.prediction.recipes import CLASSIFIERS
 from dpqr.prediction.release import Model
 
 FORMS: dict[str, TableFormat] = {".csv": "csv", ".parquet": "parquet", ".json": "json"}

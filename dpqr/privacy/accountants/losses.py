@@ -20,9 +20,11 @@ from dpqr.privacy.events import (
     ExponentialEvent,
     MuSumEvent,
     PermuteAndFlipEvent,
+    PerturbedObjectiveEvent,
     PureSumEvent,
     RhoSumEvent,
     RoundedGaussianEvent,
+    SphericalLaplaceEvent,
     in_parallel,
 )
 
@@ -58,6 +60,31 @@ def _gaussian_epsilon(event: DiscreteGaussianEvent) -> None:
 @pure_epsilon.register
 def _rounded_gaussian_epsilon(event: RoundedGaussianEvent) -> None:
     """Nor does rounding bound it."""
+
+
+@pure_epsilon.register
+def _spherical_epsilon(event: SphericalLaplaceEvent) -> Fraction:
+    """exp(-||y - a||_2 / scale) / exp(-||y - b||_2 / scale) <= exp(||a - b||_2 / scale) (Chaudhuri, Monteleoni and
+    Sarwate 2011, Theorem 6); rounding the noise on integers is rounding the sum, which is post-processing."""
+    return Fraction(event.sensitivity) / event.scale
+
+
+@pure_epsilon.register
+def _objective_epsilon(event: PerturbedObjectiveEvent) -> Fraction:
+    """The pull, the determinant of the change of variables, and the closing noise (Chaudhuri, Monteleoni and Sarwate
+    2011, Theorem 9; the proof for a private number of rows is in `PerturbedWeights`)."""
+    pull = Fraction(event.sensitivity) / event.scale
+    return pull + event.units * log_above(event.curvature) + event.closing
+
+
+def log_above(share: Fraction) -> Fraction:
+    """Return x (6 + x) / (6 + 4 x) >= log(1 + x), x >= 0: equal at 0, and its derivative exceeds 1 / (1 + x) by
+    4 x^3 / ((1 + x) (6 + 4 x)^2).
+
+    >>> log_above(Fraction(0)), float(log_above(Fraction(1)))
+    (Fraction(0, 1), 0.7)
+    """
+    return share * (6 + share) / (6 + 4 * share)
 
 
 @pure_epsilon.register
@@ -109,8 +136,8 @@ def concentrated_rho(event: object) -> Fraction:
 
 
 @concentrated_rho.register
-def _laplace_rho(event: DiscreteLaplaceEvent) -> Fraction:
-    return _of_pure(_laplace_epsilon(event))
+def _noise_rho(event: DiscreteLaplaceEvent | SphericalLaplaceEvent | PerturbedObjectiveEvent) -> Fraction:
+    return _of_pure(_finite(event))
 
 
 @concentrated_rho.register
@@ -183,8 +210,8 @@ def squared_mu(event: object) -> Fraction | None:
 
 
 @squared_mu.register
-def _laplace_mu(event: DiscreteLaplaceEvent) -> Fraction:
-    return squared_mu_of_pure(_laplace_epsilon(event))
+def _noise_mu(event: DiscreteLaplaceEvent | SphericalLaplaceEvent | PerturbedObjectiveEvent) -> Fraction:
+    return squared_mu_of_pure(_finite(event))
 
 
 @squared_mu.register
@@ -273,6 +300,12 @@ def pure_losses(events: Composition) -> Losses | None:
 def _threshold_range(event: AboveThresholdEvent) -> Fraction:
     """Length of the interval of losses, where all answers move in one direction (`AboveThreshold`)."""
     return event.sensitivity * (1 / event.threshold_scale + 2 / event.answer_scale)
+
+
+def _finite(event: object) -> Fraction:
+    epsilon = pure_epsilon(event)
+    assert epsilon is not None
+    return epsilon
 
 
 def _of_pure(epsilon: Fraction) -> Fraction:

@@ -16,6 +16,7 @@ from dpqr.audit.cases.predictions import (
     hinge,
     predict_cases,
     prediction_case,
+    pure_function_case,
     randomised_case,
     votes_case,
 )
@@ -132,6 +133,20 @@ class OneScalar:
         learner = self.weights.learner
         values = POINTS @ rounded(learner.fit(value), step(learner.bound))
         return np.rint(values).astype(np.int64) + self.weights.law.sample(1, noise)
+
+
+@pytest.mark.slow
+def test_pure_noise_at_half_its_sensitivity_is_refuted():
+    """Laplace noise in every coordinate by the L2 bound, without the factor sqrt(width)."""
+    case = pure_function_case(RELATION, UNITS[RELATION])
+    assert not breach(case, case.trial, 5 * RUNS)
+    batch = case.trial.batch
+
+    class Half:
+        events = batch.events
+        sample = replace(batch.weights, scale=batch.weights.scale / 2).sample
+
+    assert breach(case, replace(case.trial, batch=Half()), 5 * RUNS)
 
 
 def test_one_scalar_of_noise_for_a_whole_function_is_refuted():

@@ -5,17 +5,9 @@ from faults.fault import planted_in
 FAULTS = (
     *planted_in(
         "mechanisms/learned_functions.py",
-        (
-            "(FINENESS + isqrt(width) + 2) ** 2",
-            "(FINENESS + isqrt(width) + 1) ** 2",
-            "the division's rounding is not counted",
-        ),
-        ("(FINENESS + isqrt(width) + 2) ** 2", "FINENESS + isqrt(width) + 2", "a norm is not squared"),
-        (
-            "(FINENESS + isqrt(width) + 2) ** 2",
-            "(FINENESS + 3) ** 2",
-            "every coordinate's rounding but one is forgotten",
-        ),
+        ("FINENESS + isqrt(width) + 2", "FINENESS + isqrt(width) + 1", "the division's rounding is not counted"),
+        ("squared_sensitivity=sensitivity**2", "squared_sensitivity=sensitivity", "a norm is not squared"),
+        ("FINENESS + isqrt(width) + 2", "FINENESS + 3", "every coordinate's rounding but one is forgotten"),
         (
             "return float(bound) / FINENESS",
             "return float(bound) / (FINENESS + FINENESS // 4)",
@@ -31,37 +23,20 @@ FAULTS = (
             "one normal draw is shared by all coordinates",
         ),
         (
-            "self.law.sample(self.width, noise)\n\n\ndef",
-            "self.law.sample(1, noise)\n\n\ndef",
-            "one Laplace draw is shared by all coordinates",
-        ),
-        (
             "return RoundedGaussian(self.variance)",
             "return RoundedGaussian(self.variance * Fraction(9, 10))",
             "0.9 of the stated variance is drawn",
         ),
         (
-            "return DiscreteLaplace(self.scale)",
-            "return DiscreteLaplace(self.scale * Fraction(4, 5))",
+            "return SphericalLaplace(self.scale, self.width)",
+            "return SphericalLaplace(self.scale * Fraction(4, 5), self.width)",
             "0.8 of the stated scale is drawn",
         ),
         (
-            "squared_sensitivity=squared_sensitivity(self.width)",
-            "squared_sensitivity=squared_sensitivity(1)",
-            "the event forgets the width",
+            "sensitivity = weights_sensitivity(self.width)",
+            "sensitivity = weights_sensitivity(1)",
+            "an event forgets the width",
         ),
-        ("isqrt(width * FINENESS**2) + 1 + width + 1", "FINENESS + 1 + width + 1", "L1 as small as L2"),
-        (
-            "isqrt(width * FINENESS**2) + 1 + width + 1",
-            "isqrt(width * FINENESS**2) + 2",
-            "the rounding of every coordinate is forgotten",
-        ),
-        (
-            "isqrt(width * FINENESS**2) + 1 + width + 1",
-            "isqrt(width * FINENESS**2) + width",
-            "the root is rounded down and the division not counted",
-        ),
-        ("coordinates = 1 if self.width == 1 else None", "coordinates = 1", "many coordinates are charged as one"),
     ),
     *planted_in(
         "mechanisms/learned_functions.py",

@@ -4,6 +4,21 @@ from faults.fault import planted_in
 
 FAULTS = (
     *planted_in(
+        "noise/spherical_laplace.py",
+        (
+            "range(self.width)]\n        first",
+            "range(self.width - 1 or 1)]\n        first",
+            "one too few",
+        ),
+        ("self.rest.prefix(bits)\n\n\ndef", "0\n\n\ndef", "an exponential without its fraction"),
+        ("-near if normal.negative else near", "near", "no draw is negative"),
+        (
+            "low = self.scale * radius / (most << bits)\n        high = self.scale",
+            "low = self.scale / 2 * radius / (most << bits)\n        high = self.scale / 2",
+            "half of the stated scale is drawn",
+        ),
+    ),
+    *planted_in(
         "noise/law.py",
         ("price = -log(beta)", "price = -log(2 * beta)", "the bound is missed twice as often as it says"),
         (

@@ -1,20 +1,18 @@
-"""Methods: by what a minimiser of empirical risk is stable, as Rana 2019 has it for convex losses."""
+"""Stability: lambda, or the end of gradient descent, by a stated radius, and means of parts, as Rana 2019 has them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Literal, get_args
 
 from dpqr.errors import UsageFault
 from dpqr.prediction.averaged import Averaged, PartLearner
 from dpqr.prediction.descent import GradientDescent
 from dpqr.prediction.examples import Examples, Scale
 from dpqr.prediction.forms import added_loss, mean_share
-from dpqr.prediction.losses import Loss
+from dpqr.prediction.losses import Cornered, Loss
 from dpqr.prediction.stable import CLOSENESS, BatchLearner, StableLearner
 
-MethodName = Literal["regularised", "descent"]
 MOST_AVERAGED = 2**12
 LENGTHS = tuple(10 ** (place / 20) for place in range(-60, 181))
 """Among which a penalty or a descent is chosen."""
@@ -22,22 +20,21 @@ SMALLEST_RADIUS, LARGEST_RADIUS = Fraction(1, 100), Fraction(1000)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Method:
-    """How a stable learner of the whole table, or of parts of it, comes by its stability.
+class Stability:
+    """What makes a learner of the whole table, or of parts of it, as stable as its noise deserves.
 
     Attributes:
-        name: a penalty lambda ||f||^2, or gradient descent that stops early.
         radius: R, norm of the functions that are competed with; lambda, or the end of descent, follows from it.
         parts: of the table, whose functions are averaged; None: there is one.
 
     Raises:
         UsageFault: a figure outside its range.
 
-    >>> Method(name="descent").descends
-    True
+    >>> from dpqr.data.unit import PrivacyUnit
+    >>> Stability(parts=4).of_part(Scale(unit=PrivacyUnit(), records=100)).records
+    25
     """
 
-    name: MethodName = "regularised"
     radius: Fraction | None = None
     parts: int | None = None
 
@@ -47,35 +44,27 @@ class Method:
         if self.parts is not None and not 1 <= self.parts <= MOST_AVERAGED:
             raise UsageFault(f"--parts must lie between 1 and {MOST_AVERAGED:,} for a learner whose parts are averaged")
 
-    @property
-    def descends(self) -> bool:
-        return self.name == "descent"
-
-    @property
-    def usual(self) -> bool:
-        """One penalised minimiser of the whole table."""
-        return self.parts is None and not self.descends
-
-    def require(self, *, penalised: bool, tuned: bool, ball: bool) -> None:
+    def require(self, *, descends: bool, penalised: bool, tuned: bool, ball: bool) -> None:
         """Check what else chooses lambda, or divides the table.
 
         Args:
+            descends: whether the learner has no penalty, but stops early.
             penalised: whether lambda, or a smoothness that it follows from, is stated.
             ball: whether the learner has a ball of its own.
 
         Raises:
             UsageFault: two do.
         """
-        if self.descends and (penalised or tuned):
+        if descends and (penalised or tuned):
             raise UsageFault("--method descent has no lambda; leave --lambda, --smoothness and --tune out")
         if self.radius is not None and (penalised or tuned):
             raise UsageFault("--radius chooses lambda, and so do --lambda, --smoothness and --tune; leave one out")
-        if self.radius is not None and ball and not self.descends:
+        if self.radius is not None and ball and not descends:
             raise UsageFault("--radius: least-squares has a ball of its own; add --method descent, or state --lambda")
         if self.parts is not None and tuned:
             raise UsageFault("--tune and --parts each divide the table; leave one out")
 
-    def penalty(self, loss: Loss | None, scale: Scale, spread: float) -> float | None:
+    def penalty(self, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float | None:
         """lambda of a stated radius, 1 / `best_length`; None: none is stated."""
         if self.radius is None or loss is None:
             return None
@@ -104,26 +93,10 @@ class Method:
         return self.averaged(replace(member, closeness=CLOSENESS / (self.parts or 1)))
 
 
-USUAL_METHOD = Method()
+USUAL_STABILITY = Stability()
 
 
-def read_method(name: str | None) -> MethodName:
-    """The method called `name`.
-
-    Raises:
-        UsageFault: an unknown name.
-
-    >>> read_method("descent")
-    'descent'
-    """
-    for known in get_args(MethodName):
-        if known == (name or USUAL_METHOD.name):
-            found: MethodName = known
-            return found
-    raise UsageFault(f"--method {name}: there is {', '.join(get_args(MethodName))}")
-
-
-def best_length(*, radius: Fraction, slope: Fraction, loss: Loss, scale: Scale, spread: float) -> float:
+def best_length(*, radius: Fraction, slope: Fraction, loss: Loss | Cornered, scale: Scale, spread: float) -> float:
     """The t = 1 / lambda, or twice the length of descent, for which the bound on the excess risk is least.
 
     With G the slope, one replaced record moves a prediction by G t / m, and the bound (`excess_risk`) is

@@ -11,7 +11,7 @@ from dpqr.errors import UsageFault
 from dpqr.prediction.averaged import Averaged
 from dpqr.prediction.examples import Scale
 from dpqr.prediction.losses import Hinge, Logistic, Pinball
-from dpqr.prediction.method import Method, best_length, read_method
+from dpqr.prediction.stability import Stability, best_length
 
 REPLACE = UNITS[Neighbours.REPLACE]
 NEAR = 10 ** (1 / 40) - 1
@@ -39,10 +39,10 @@ def test_without_noise_a_descent_is_as_long_as_corollary_4_prints():
     length = best_length(radius=Fraction(2), slope=Fraction(1), loss=Logistic(), scale=scale, spread=0.0)
     assert length / 2 == pytest.approx(2 * 100 / 2, rel=NEAR)
     given = examples([[1.0]], VALUES)
-    stable = Method(name="descent", radius=Fraction(2)).descent(given, Logistic(), Fraction(9), scale, 0.0)
+    stable = Stability(radius=Fraction(2)).descent(given, Logistic(), Fraction(9), scale, 0.0)
     assert float(stable.distance) == pytest.approx(2 / math.sqrt(10**4), rel=0.07)
     assert stable.radius == 2
-    assert Method(name="descent").descent(given, Logistic(), Fraction(9), scale, 0.0).radius == 9
+    assert Stability().descent(given, Logistic(), Fraction(9), scale, 0.0).radius == 9
 
 
 def test_noise_on_a_smooth_loss_counts_by_its_square():
@@ -56,35 +56,30 @@ def test_noise_on_a_smooth_loss_counts_by_its_square():
 
 
 def test_parts_have_their_share_of_the_records_and_one_needs_at_least_one():
-    scale, method = Scale(unit=REPLACE, records=10), Method(name="descent", parts=4)
-    assert method.of_part(scale) == Scale(unit=REPLACE, records=2, part=True)
-    assert Method(parts=40).of_part(scale).records == 1
-    assert Method().of_part(scale) is scale
-    stable = method.descent(examples([[1.0]], VALUES), Logistic(), Fraction(1), scale, 1.0)
+    scale, stability = Scale(unit=REPLACE, records=10), Stability(parts=4)
+    assert stability.of_part(scale) == Scale(unit=REPLACE, records=2, part=True)
+    assert Stability(parts=40).of_part(scale).records == 1
+    assert Stability().of_part(scale) is scale
+    stable = stability.descent(examples([[1.0]], VALUES), Logistic(), Fraction(1), scale, 1.0)
     assert isinstance(stable, Averaged)
-    assert not method.usual
-    assert Method().usual
 
 
 def test_what_cannot_be_is_refused():
     for wrong in ({"radius": Fraction(1, 1000)}, {"radius": Fraction(1001)}, {"parts": 0}, {"parts": 2**12 + 1}):
         with pytest.raises(UsageFault, match=r"--radius|--parts"):
-            Method(**wrong)
-    with pytest.raises(UsageFault, match="there is regularised, descent"):
-        read_method("newton")
-    assert read_method(None) == "regularised"
+            Stability(**wrong)
 
 
 @pytest.mark.parametrize(
-    ("method", "given", "said"),
+    ("stability", "given", "said"),
     [
-        (Method(name="descent"), {"penalised": True}, "no lambda"),
-        (Method(name="descent"), {"tuned": True}, "no lambda"),
-        (Method(radius=Fraction(2)), {"penalised": True}, "--radius"),
-        (Method(radius=Fraction(2)), {"ball": True}, "--method descent"),
-        (Method(parts=4), {"tuned": True}, "each divide"),
+        (Stability(), {"descends": True, "penalised": True}, "no lambda"),
+        (Stability(), {"descends": True, "tuned": True}, "no lambda"),
+        (Stability(radius=Fraction(2)), {"penalised": True}, "--radius"),
+        (Stability(radius=Fraction(2)), {"ball": True}, "--method descent"),
+        (Stability(parts=4), {"tuned": True}, "each divide"),
     ],
 )
-def test_two_ways_to_choose_lambda_are_refused(method, given, said):
+def test_two_ways_to_choose_lambda_are_refused(stability, given, said):
     with pytest.raises(UsageFault, match=said):
-        method.require(**{"penalised": False, "tuned": False, "ball": False, **given})
+        stability.require(**{"descends": False, "penalised": False, "tuned": False, "ball": False, **given})

@@ -1,0 +1,73 @@
+"""Penalties: a lambda by a public guess or by the theory, on a grid of two digits."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from dpqr.errors import UsageFault
+from dpqr.prediction.examples import Scale
+from dpqr.prediction.losses import Cornered, Loss
+
+REACH = {"logistic": 20.0, "svm": 10.0, "quantile": 2.0, "least-squares": 0.5, "online": 0.5}
+"""Public guess at the norm of a good function, from which lambda follows by default: a wrong one costs accuracy
+only."""
+SMALLEST_PENALTY, LARGEST_PENALTY = Fraction(1, 10**9), Fraction(100)
+
+
+def on_grid(value: float) -> Fraction:
+    """Two significant digits, so that a plan can be read and repeated.
+
+    >>> on_grid(0.01234)
+    Fraction(3, 250)
+    """
+    return min(max(Fraction(f"{value:.1e}"), SMALLEST_PENALTY), LARGEST_PENALTY)
+
+
+def balanced_penalty(name: str, loss: Loss | Cornered | None, scale: Scale, spread: float) -> float:
+    """What balances lambda REACH^2 against the noise.
+
+    Args:
+        loss: None for squares.
+        spread: the noise, in units of the learner's bound.
+    """
+    reach, steps = REACH[name], 2 if scale.replaced else scale.steps
+    noise = max(spread, 1e-9) * steps / scale.records
+    if loss is None:
+        return float((2 * (2 * noise / reach) ** 2) ** (1 / 3))
+    return math.sqrt(float(loss.lipschitz) * noise / 2) / reach
+
+
+def theory_exponent(name: str, smoothness: Fraction) -> float:
+    """a in lambda = m^-a.
+
+    References:
+        Nie and Wang 2017, JAMP, Theorem 2: 2 / min(4, 3 + 2 r) for least squares; J. Inequal. Appl., Theorem 4:
+        1 / (2 beta + 1) for the others.
+    """
+    if name == "least-squares":
+        return 2 / min(4.0, 3 + 2 * float(smoothness))
+    return 1 / (2 * float(smoothness) + 1)
+
+
+def require_penalty(
+    penalty: Fraction | None, smoothness: Fraction | None, tuning: Fraction | None, *, squares: bool
+) -> None:
+    """Check the figures that choose lambda.
+
+    Args:
+        squares: whether the loss is a square, whose smoothness r may be any.
+
+    Raises:
+        UsageFault: one is outside its range, or there are two.
+    """
+    if tuning is not None and not 0 < tuning < 1:
+        raise UsageFault("--tune is a share of the budget, between 0 and 1, for example 0.1")
+    if tuning is not None and (penalty or smoothness):
+        raise UsageFault("--tune chooses lambda, and so do --lambda and --smoothness; leave one out")
+    if penalty is not None and not SMALLEST_PENALTY <= penalty <= LARGEST_PENALTY:
+        raise UsageFault("--lambda must lie between 1e-9 and 100, for example --lambda 0.001")
+    if penalty is not None and smoothness is not None:
+        raise UsageFault("--lambda and --smoothness both choose lambda; leave one out")
+    if smoothness is not None and not (smoothness > 0 and (squares or smoothness < 1)):
+        raise UsageFault("--smoothness: r must lie above 0, and beta (of losses that are not squares) between 0 and 1")

@@ -1,0 +1,64 @@
+"""The guide's topic `sources`: every result has a row, and every file, test and command that a row names exists."""
+
+from __future__ import annotations
+
+import re
+
+import click
+import pytest
+from support.guide_pages import ROOT, topic
+
+from dpqr.cli.main import main
+
+PAGE = topic("sources")
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in PAGE.text.splitlines()
+    if line.startswith("|") and not line.startswith("|---")
+]
+NUMBERED = {
+    "S1": ("Section 4.2", "Definition 5.3", "Definition 5.4", "Definition 5.5", "5.4", "5.6", "Theorem 5.7"),
+    "S2": ("Lemma 1", "Lemma 2", "Proposition 1", "Theorem 1", "Theorem 2", "Theorem 3"),
+    "S3": ("Lemma 1", "Theorem 1", "Proposition 1", "Section 5", "Theorem 4"),
+    "S4": ("Definition 2", "Lemma 1", "Lemma 2", "Equations 12 and 17", "Theorem 2"),
+    "S5": (
+        *("Section 3.1", "Section 3.2", "Lemma 2", "Theorem 1", "Theorem 2", "Theorem 4"),
+        *("Corollary 1", "Corollary 3", "Corollary 4"),
+    ),
+}
+ERRATA = {f"E{number}" for number in range(1, 16)}
+
+
+def results(heading: str) -> list[str]:
+    """First cells of the rows below a heading that starts with these words."""
+    part = PAGE.text.partition(f"\n## {heading}")[2].partition("\n## ")[0]
+    return [line.strip("|").split("|")[0].strip() for line in part.splitlines() if line.startswith("|")]
+
+
+@pytest.mark.parametrize("source", NUMBERED)
+def test_every_numbered_result_has_a_row(source):
+    found = results(source)
+    missing = [wanted for wanted in NUMBERED[source] if not any(wanted in cell for cell in found)]
+    assert not missing
+
+
+def test_every_erratum_has_a_row():
+    assert {name for cell in results("What the sources print") for name in re.findall(r"E\d+", cell)} == ERRATA
+
+
+def test_every_file_and_test_that_is_named_exists():
+    for place in re.findall(r"`((?:dpqr|tests)/[^`]+)`", PAGE.text):
+        path, _, name = place.partition("::")
+        assert (ROOT / path).is_file(), place
+        assert not name or f"\ndef {name}(" in (ROOT / path).read_text(encoding="utf-8"), place
+
+
+def test_every_row_names_a_test_or_says_why_it_is_not_built():
+    for row in ROWS:
+        if row[0] not in ("short", "result") and not re.fullmatch(r"S\d", row[0]):
+            assert "`tests/" in row[-1] or any("not built" in cell for cell in row), row
+
+
+def test_every_command_that_is_named_exists():
+    for command in re.findall(r"`dpqr (\w+)", PAGE.text):
+        assert command in main.list_commands(click.Context(main)), command
