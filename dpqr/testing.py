@@ -8,9 +8,10 @@ def test_hedge():
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from dpqr.conformance.engines import engine_faults
 from dpqr.conformance.mechanisms import check_faults, distinguisher_faults
 from dpqr.conformance.schedules import schedule_faults
 from dpqr.conformance.update_rules import update_rule_faults
@@ -69,6 +70,24 @@ def check_schedule(schedule: Any) -> None:
         AssertionError: one line for each fault, with the first universe that shows it.
     """
     _require_none(schedule_faults(schedule))
+
+
+def check_engine(made: Callable[[Any], Any], *, rows: int = 1000) -> None:
+    """Compare an engine's counts with the core's on an awkward table: equal integers, or a fault.
+
+    Nulls, NaN, infinities, -0.0, values at bin edges and one step beside them, decimals, Unicode normal forms, time
+    zones, leap seconds, texts that are no numbers or dates, own cells and every other rule, counts of records, persons
+    and the bound on their rows; of no row, of one, and of `rows`. That the rows kept of a person are a uniform choice,
+    and that nothing is executed before `count`, is not tested.
+
+    Args:
+        made: given an Arrow table, loads it where the engine counts, and returns the engine.
+        rows: of the table.
+
+    Raises:
+        AssertionError: one line for each fault.
+    """
+    _require_none(engine_faults(made, rows))
 
 
 def _require_none(faults: Iterable[str]) -> None:

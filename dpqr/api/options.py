@@ -166,20 +166,29 @@ def plan_request(queries: object, epsilon: Figure | None, domain: object, given:
 
 
 def table_source(table: object, given: Mapping[str, object]) -> TableSource:
-    """The private table: paths, or what is in memory; nothing is opened. None: a run that opens none."""
+    """The private table: paths, an engine's address, or what is in memory; nothing is opened. None: a run that opens
+    none."""
     texts = {name: given.get(name) for name in ("delimiter", "encoding")}
-    told: dict[str, Any] = {**texts, "count_column": given.get("counts")}
+    found = _table(table, {**texts, "count_column": given.get("counts")})
+    idle = [name for name, value in texts.items() if value is not None]
+    if idle and not found.paths:
+        raise UsageFault(f"{idle[0]}: is about CSV files, and the table is in memory; leave it out")
+    if idle and found.engine is not None:
+        raise UsageFault(f"{idle[0]}: is about CSV files, and {found.engine.name} is none; leave it out")
+    return found
+
+
+def _table(table: object, told: Mapping[str, Any]) -> TableSource:
     if table is None:
         return TableSource(paths=(STDIN,), **told)
     if isinstance(table, str | os.PathLike):
         return TableSource(paths=(os.fspath(table),), **told)
     if isinstance(table, list | tuple) and all(isinstance(each, str | os.PathLike) for each in table):
         return TableSource(paths=tuple(map(os.fspath, table)), **told)
+    from dpqr.io.engines.engine import is_engine
     from dpqr.io.tables.frames import in_memory
 
-    if idle := [name for name, value in texts.items() if value is not None]:
-        raise UsageFault(f"{idle[0]}: is about CSV files, and the table is in memory; leave it out")
-    return TableSource(frame=in_memory(table), **told)
+    return TableSource(engine=table, **told) if is_engine(table) else TableSource(frame=in_memory(table), **told)
 
 
 def output(directory: Path | None, given: Mapping[str, object]) -> OutputRequest:

@@ -105,6 +105,7 @@ def plan(
     queries: Document,
     eps: Figure,
     domain: Document | None = None,
+    source: str | None = None,
     dataset: str | None = None,
     ledger: Path | Ledger | None = None,
     anchor: Path | None = None,
@@ -112,12 +113,15 @@ def plan(
 ) -> Plan:
     """Plan a release; no table is needed. The options are those of `release`.
 
+    Args:
+        source: the address of the engine's table that the release will read, which a plan names; it is not opened.
+
     Raises:
         DpqrError: UsageFault, DocumentError or InfeasiblePlan; BudgetRefused where the dataset's policy forbids it.
     """
     from dpqr.app.release import dry_run
 
     request = release_request(
-        None, queries=queries, eps=eps, domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options
+        source, queries=queries, eps=eps, domain=domain, dataset=dataset, ledger=ledger, anchor=anchor, **options
     )
     return Plan(*withheld(lambda: dry_run(request)))

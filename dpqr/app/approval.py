@@ -37,7 +37,7 @@ def approve(payer: LedgerRequest, path: str, reason: Reason) -> Approved:
         Public: no table is named, and none is opened.
     """
     asked = ReleaseRequest(source=TableSource(paths=(STDIN,)), plan=PlanRequest(), payer=payer)
-    plan, _ = checked_plan(following(asked, path))
+    plan, _ = checked_plan(following(asked, path, opened=False))
     digest = plan_hash(plan)
     configured_ledger(payer.ledger, payer.anchor).approve(payer.dataset, digest, reason)
     return Approved(dataset=payer.dataset, plan=plan, sha256=digest, reason=reason)

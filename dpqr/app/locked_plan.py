@@ -88,10 +88,11 @@ def read_plan(path: str) -> LockedPlan:
     return LockedPlan(name=path, document=document)
 
 
-def following(request: ReleaseRequest, path: str) -> ReleaseRequest:
+def following(request: ReleaseRequest, path: str, *, opened: bool = True) -> ReleaseRequest:
     """A request with all that the locked plan in `path` states; what it states itself stays, and is compared.
 
-    How the table is read is the policy's to say where a ledger pays. Raises: UsageFault, DocumentError.
+    opened: the request names the table that will be read; an approval names none, and takes the plan's word. How the
+    table is read is the policy's to say where a ledger pays. Raises: UsageFault, DocumentError.
     """
     locked = read_plan(path)
     base = stated_request(locked.document["request"], request.source, Path(path).parent)
@@ -99,6 +100,7 @@ def following(request: ReleaseRequest, path: str) -> ReleaseRequest:
     if "queries" in given and "domain" not in given and states_domain(given["queries"]):
         given["domain"] = None
     read = {} if request.payer else _stated(base.source, TableSource(paths=(STDIN,)), READ)
+    read |= {} if opened else {"public": base.source.public}
     limits = _stated(base.limits, Limits(), POLICY if request.payer else None)
     return replace(
         request,

@@ -48,7 +48,8 @@ def public_inputs(request: ReleaseRequest, held: Reading, document: QueriesDocum
         "queries": found.queries,
         "domain": found.domain,
         "options": options,
-        "reading": {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits},
+        "reading": {"delimiter": held.source.delimiter, "encoding": held.source.encoding, "limits": limits}
+        | ({} if held.source.public is None else {"table": held.source.public}),
         "notes": list(request.notes),
     }
     return PublicInputs(request=stated, files=found.files)
@@ -68,6 +69,7 @@ class _Reading(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     delimiter: str | None
     encoding: str | None
     limits: Limits
+    table: str | None = None
 
 
 class _Request(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -98,10 +100,11 @@ def stated_request(document: Any, table: TableSource, folder: Path) -> ReleaseRe
         plan = msgspec.convert(found.options | documents, PlanRequest)
     except msgspec.ValidationError as error:
         raise DocumentError(f"is no request that this version of dpqr can read ({error})") from None
+    read = found.reading
     source = replace(
-        table, delimiter=found.reading.delimiter, encoding=found.reading.encoding, count_column=plan.counts
+        table, delimiter=read.delimiter, encoding=read.encoding, count_column=plan.counts, public=read.table
     )
-    return ReleaseRequest(source=source, plan=plan, limits=found.reading.limits, notes=found.notes)
+    return ReleaseRequest(source=source, plan=plan, limits=read.limits, notes=found.notes)
 
 
 def _placed(queries: Mapping[str, Any], folder: Path) -> dict[str, Any]:

@@ -8,6 +8,8 @@ from dpqr.app.budget import configured_ledger
 from dpqr.app.requests import LedgerRequest, PlanRequest
 from dpqr.data.attribute import Rule
 from dpqr.data.domain import Domain, failing_attributes
+from dpqr.errors import BudgetRefused
+from dpqr.io.engines.address import is_query
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.source import TableSource
 from dpqr.privacy.budget import PrivacyBudget
@@ -45,9 +47,10 @@ def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRe
     """
     if payer is None:
         free = _stated(replace(source, count_column=None), limits, domain)  # which may have any name
-        return Reading(source=source, limits=limits, bits=_bits(free))
+        return Reading(source=source, limits=limits, bits=(*_bits(free), *_of_query(source)))
     stated = _stated(source, limits, domain)
     policy = _policy(payer)
+    _refuse_query(source, policy)
     held = resolved(policy, stated)
     return Reading(
         source=replace(source, delimiter=held.delimiter, encoding=held.encoding, count_column=held.counts),
@@ -58,7 +61,31 @@ def reading(source: TableSource, limits: Limits, domain: Domain, payer: LedgerRe
             memory=held.memory or _DEFAULTS.memory,
         ),
         policy=policy,
-        bits=_bits(held),
+        bits=(*_bits(held), *_of_query(source)),
+    )
+
+
+def _refuse_query(source: TableSource, policy: Policy) -> None:
+    """BudgetRefused for a query that nobody but the requester has seen.
+
+    Privacy:
+        A query may repeat one person's rows as often as it likes, or end with an error where a row is there. No budget
+        covers that, so the owner must have approved the text, which is part of the plan.
+    """
+    if is_query(source.public) and not policy.approval:
+        raise BudgetRefused(
+            "?query=: a query says what a row of the table is, and so whom the budget protects; its owner must decide "
+            "that\nname a table or a view with ?table=, or have the owner approve plans: dpqr budget policy NAME "
+            "--require-approval"
+        )
+
+
+def _of_query(source: TableSource) -> tuple[str, ...]:
+    if not is_query(source.public):
+        return ()
+    return (
+        "warning: the table is the result of a query: the guarantee protects rows of that result, and who is in the "
+        "tables behind it only if each of their rows makes at most one row of it",
     )
 
 

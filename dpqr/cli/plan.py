@@ -75,6 +75,7 @@ def forecasting(command: Callable[..., Any]) -> Callable[..., Any]:
 @groups.payer
 @groups.display
 @options.under("Review")("--out", metavar="FILE", callback=options.named, help="Write the plan, to be reviewed.")
+@options.under("Review")("--source", metavar="ADDRESS", help="The engine's table that the plan is for; not opened.")
 def command(
     *,
     documents: groups.Asked,
@@ -87,6 +88,7 @@ def command(
     payer: groups.Payer,
     display: groups.Display,
     out: str | None,
+    source: str | None,
 ) -> None:
     """Plan a release, and forecast its error. No private table is named, and none is opened.
 
@@ -105,7 +107,7 @@ def command(
 
     stated = groups.keywords(documents, guarantee, bought, strategies, table, payer)
     request = forecast_request(
-        release_request(None, eps="1", notes=settings_notes(), **stated),
+        release_request(source, eps="1", notes=settings_notes(), **stated),
         eps=None if eps is None else eps.split(","),
         goal=goal_request(wanted.error, wanted.relative, wanted.confidence, wanted.names),
         proxy=proxy_table(wanted.proxy, groups.keywords(table)),

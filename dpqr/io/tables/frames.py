@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from dpqr.errors import DataError, UsageFault
 from dpqr.io.tables.arrow_arrays import is_text
@@ -22,7 +22,9 @@ from dpqr.io.tables.limits import Limits, discreetly
 from dpqr.io.tables.pandas_columns import column_reader
 from dpqr.io.tables.parquet.table import Accepts, check_columns, sifted
 from dpqr.io.tables.row_encoder import Records
-from dpqr.io.tables.source import TableFile
+
+if TYPE_CHECKING:
+    from dpqr.io.engines.engine import Engine
 
 
 class Frame(Protocol):
@@ -67,15 +69,14 @@ def in_memory(table: object, name: str = "the table") -> Frame:
     )
 
 
-def check_frame(file: TableFile, frame: Frame, columns: Mapping[str, Accepts], limits: Limits) -> None:
+def check_frame(frame: Frame | Engine, columns: Mapping[str, Accepts], limits: Limits) -> None:
     """Names and types of the columns that will be read. Raises: DataError."""
     if len(frame.names) > limits.columns:
-        raise DataError(f"{file.path} has more columns than the declared limit of {limits.columns}")
-    check_columns(file, frame.names, frame.kind, {name: _lenient(accepts) for name, accepts in columns.items()})
+        raise DataError(f"{frame.name} has more columns than the declared limit of {limits.columns}")
+    check_columns(frame.name, frame.names, frame.kind, {name: lenient(accepts) for name, accepts in columns.items()})
 
 
 def frame_batches(
-    file: TableFile,
     frame: Frame,
     columns: Mapping[str, Accepts],
     limits: Limits,
@@ -88,17 +89,19 @@ def frame_batches(
     spelt: the column that says whose row it is; of it no text may be longer than a CSV row.
     progress: is given a part of the frame's bytes with each batch.
     """
-    check_frame(file, frame, columns, limits)
+    check_frame(frame, columns, limits)
     left = frame.size or 0
     for batch in frame.batches(tuple(columns), limits.batch_rows):
         share = min(left, int(batch.nbytes))
         progress(share)
         left -= share
-        yield sifted(_fitting(batch, columns), spelt, limits.row_bytes)
+        yield sifted(fitting(batch, columns), spelt, limits.row_bytes)
     progress(left)
 
 
-def _lenient(accepts: Accepts) -> Accepts:
+def lenient(accepts: Accepts) -> Accepts:
+    """Also lets texts and floating-point numbers pass, which `fitting` makes of them."""
+
     def refused(kind: Any) -> str | None:
         from pyarrow import types
 
@@ -108,7 +111,7 @@ def _lenient(accepts: Accepts) -> Accepts:
     return refused
 
 
-def _fitting(batch: Any, columns: Mapping[str, Accepts]) -> Any:
+def fitting(batch: Any, columns: Mapping[str, Accepts]) -> Any:
     """The batch with every column in a form that its encoder takes."""
     import pyarrow as pa
 

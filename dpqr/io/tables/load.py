@@ -7,10 +7,10 @@ must fit together.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,22 +21,24 @@ from dpqr.data.histogram import Counts, DenseHistogram
 from dpqr.data.packing import Packing
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError
+from dpqr.io.tables.counting import Counted, Counting
 from dpqr.io.tables.foreign import unpacked_bytes
 from dpqr.io.tables.frames import frame_batches
-from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
+from dpqr.io.tables.intake import LastAxis
 from dpqr.io.tables.last_axis import Parts, Slots
 from dpqr.io.tables.limits import Limits, Percent, discreetly
 from dpqr.io.tables.parquet.table import Accepts, parquet_batches
 from dpqr.io.tables.persons.bounding import PEAK
-from dpqr.io.tables.persons.person import Splitter
 from dpqr.io.tables.row_encoder import Records, RowEncoder
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.structure import require_single_rows, wanted_columns
-from dpqr.io.tables.tallies import Tally, tally
 from dpqr.io.tables.text.csv_table import csv_batches
 from dpqr.mechanisms.noisy_answers import RECORDS
 from dpqr.noise.source import NoiseSource, SystemNoise
 from dpqr.privacy.sealed import Private
+
+if TYPE_CHECKING:
+    from dpqr.io.engines.engine import Engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +53,7 @@ class Batches:
 
     def walk(self) -> Iterator[tuple[Records, RowEncoder]]:
         """Every batch of every file, with what encodes it: the domain's columns, then the count or unit column."""
-        wanted = wanted_columns(self.source, self.domain, self.unit)
+        wanted = wanted_columns(self.domain, self.unit, self.source.count_column)
         cap = None if self.source.count_column is None else RECORDS
         for file in self.source.files():
             rows = RowEncoder.of(self.domain, text=file.kind != "parquet", count_cap=cap)
@@ -63,7 +65,7 @@ class Batches:
         if file.kind == "foreign":
             self._require_sane(file)
         if file.frame is not None:
-            return frame_batches(file, file.frame, wanted, self.limits, self.progress, spelt=self.unit.column)
+            return frame_batches(file.frame, wanted, self.limits, self.progress, spelt=self.unit.column)
         if file.kind == "csv":
             return csv_batches(file, tuple(wanted), self.limits, self.progress)
         return parquet_batches(file, wanted, self.limits, self.progress, spelt=self.unit.column)
@@ -156,22 +158,17 @@ def load_table(
     """Count the table's rows by cell of `domain` and seal the result.
 
     A malformed row, and one with a cell whose rule is `drop`, is left out; all others count once (or as the count
-    column says). Rows in any order, cut into batches and files in any way, give the same histogram, in memory free of
-    their number (`tally`). Where the unit has a column, rows without a person are left out, and of each person's other
-    rows K are kept by a uniform choice; order, batches and files do not change its law. Memory then grows with the
-    persons, up to `limits.memory`; files that could need more are read once for each of several groups of persons.
+    column says), whatever order, batches and files they come in. Where the unit has a column, rows without a person
+    are left out, and of each person's other rows K are kept by a uniform choice.
 
     noise: what that choice is drawn from. declared: the public number of records of the table (of persons, where the
-    unit has a column), those included that a rule drops, for that depends on their cells; None: it is private.
-    parts: the number of parts of which every record, or person, draws one (`Parts`), as a last axis of the counts.
-    slots: whether that axis holds the order of the records instead (`Slots`); they are `declared` then.
-    asked: columns that are looked at together, where all are known: their joint counts may then be all that is kept.
-    progress: receives how much was read, in percent (`Percent`).
+    unit has a column), those included that a rule drops; None: it is private. parts: the number of parts of which every
+    record, or person, draws one (`Parts`), as a last axis of the counts. slots: whether that axis holds the order of
+    the records instead (`Slots`); they are `declared` then. asked: columns that are looked at together, where all are
+    known: their joint counts may then be all that is kept. progress: receives how much was read (`Percent`).
 
-    Raises: UsageFault for parts of a table of counts, whose records cannot draw one by one. DataError on a structural
-    fault, on a broken `fail` rule, on more than `limits.records` records or `limits.bytes` bytes, on persons beyond
-    `limits.memory`, or on another number than `declared`. The words are constant: they do not depend on the fault's
-    row or value, and no other error keeps them company.
+    Raises: UsageFault for parts of a table of counts. DataError, in constant words, on a structural fault, on a broken
+    `fail` rule, beyond a limit, or on another number than `declared`.
 
     **Privacy**: rows count apart from each other, so one more row changes one cell by 1 (or by its count), or else
     `dropped`; for persons see `Bounding`, and `dropped` counts at most K rows of each. A table is the list of its
@@ -183,8 +180,11 @@ def load_table(
     last = _last_axis(parts, declared if slots else None, unit, noise)
     if last is not None:
         require_single_rows(source)
-    table = Batches(source=source, domain=domain, unit=unit, limits=limits)
-    return discreetly(lambda: _watched(table, noise, declared, last, asked, progress), _unexpected)
+    counts = source.count_column
+    question = Counting(
+        domain=domain, asked=asked, unit=unit, count_column=counts, limits=limits, noise=noise, last=last
+    )
+    return discreetly(lambda: _sealed(_watched(source, question, progress), question, declared), _unexpected)
 
 
 def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: NoiseSource) -> LastAxis | None:
@@ -193,74 +193,49 @@ def _last_axis(parts: int | None, slots: int | None, unit: PrivacyUnit, noise: N
     return None if parts is None else Parts(count=parts, noise=noise)
 
 
-def _watched(
-    table: Batches,
-    noise: NoiseSource,
-    declared: int | None,
-    last: LastAxis | None,
-    asked: Sequence[Axes] | None,
-    progress: Progress,
-) -> LoadedTable:
-    files, limits = table.source.files(), table.limits
-    groups = 1 if table.unit.column is None else group_count(files, table.domain, limits)
-    size = bytes_on_disk(files)
+def _watched(source: TableSource, asked: Counting, progress: Progress) -> Counted:
+    files, limits = source.files(), asked.limits
+    groups = 1 if asked.unit.column is None else group_count(files, asked.domain, limits)
+    size = None if source.engine else bytes_on_disk(files)
     watch = Percent(total=None if size is None else groups * size, tell=progress)
     watch.begin()
     try:
+        if source.engine is not None:
+            return counted_by(source.engine, asked)
         limits.require_bytes(size or 0)
-        return _load(replace(table, progress=watch.read), groups, noise, declared, last, asked)
+        table = Batches(source=source, domain=asked.domain, unit=asked.unit, limits=limits, progress=watch.read)
+        return asked.of_records(table.walk, groups=groups, cells=dense_cells(files, asked.domain, limits))
     finally:
         watch.end()
 
 
-def _load(
-    table: Batches,
-    groups: int,
-    noise: NoiseSource,
-    declared: int | None,
-    last: LastAxis | None,
-    asked: Sequence[Axes] | None,
-) -> LoadedTable:
-    domain, limits = table.domain, table.limits
-    shape = domain.shape if last is None else (*domain.shape, last.count)
-    cells = tally(shape, dense_cells(table.source.files(), domain, limits), asked if last is None else None)
-    by_row = table.unit.column is None
-    intake = RowIntake(cells=cells, last=last) if by_row else _of_persons(cells, table, groups, noise, last)
-    failed: set[str] = set()
-    for _ in range(intake.passes):
-        for batch, rows in table.walk():
-            failed |= intake.take(batch, rows)
-            limits.require_records(intake.read)
-        intake.close()
-    _refuse_failed(failed, domain, malformed=intake.malformed)
-    _refuse_miscounted(intake, table.unit, declared)
+def counted_by(engine: Engine, asked: Counting) -> Counted:
+    """What an engine counts. Raises: DataError in constant words with the class of the engine's error."""
+
+    def words(error: Exception) -> str:
+        return (
+            f"{engine.name}: the engine ended with {type(error).__name__}; its words may quote rows and are not shown"
+        )
+
+    return discreetly(lambda: engine.count(asked), words)
+
+
+def _sealed(counted: Counted, asked: Counting, declared: int | None) -> LoadedTable:
+    _refuse_failed(counted.failed, asked.domain, malformed=counted.malformed)
+    _refuse_miscounted(counted.units, asked.unit, declared)
     return LoadedTable(
-        counts=Private(cells.histogram()),
-        dropped=Private(DenseHistogram(np.array(intake.dropped, dtype=np.int64))),
+        counts=Private(counted.counts),
+        dropped=Private(DenseHistogram(np.array(counted.dropped, dtype=np.int64))),
     )
 
 
-def _of_persons(cells: Tally, table: Batches, groups: int, noise: NoiseSource, last: LastAxis | None) -> PersonIntake:
-    packing, columns = Packing(table.domain.shape), len(table.domain.attributes)
-    return PersonIntake(
-        cells=cells,
-        packing=packing,
-        place=columns,
-        splitter=Splitter.draw(groups, noise),
-        most=table.unit.rows,
-        memory=table.limits.memory,
-        noise=noise,
-        last=last,
-    )
-
-
-def _refuse_miscounted(intake: Intake, unit: PrivacyUnit, declared: int | None) -> None:
-    if declared is not None and intake.units != declared:
+def _refuse_miscounted(units: int, unit: PrivacyUnit, declared: int | None) -> None:
+    if declared is not None and units != declared:
         what = "records" if unit.column is None else f"persons in column {unit.column!r}"
         raise DataError(f"the table does not hold the declared number of {what}, {declared}; correct --n or the table")
 
 
-def _refuse_failed(failed: set[str], domain: Domain, *, malformed: bool) -> None:
+def _refuse_failed(failed: Collection[str], domain: Domain, *, malformed: bool) -> None:
     for name, faults in failing_attributes(domain).items():
         if name in failed:
             raise DataError(

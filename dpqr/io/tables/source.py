@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines.address import engine_at
 from dpqr.privacy.policy import UTF_8, require_delimiter, require_encoding
 
 if TYPE_CHECKING:
+    from dpqr.io.engines.engine import Engine
     from dpqr.io.tables.frames import Frame
 
 MOST_FILES = 2**17
@@ -138,7 +140,8 @@ class TableSource:
     delimiter: one character between the cells of a CSV row; None: a tab in .tsv files, a comma elsewhere.
     encoding: of the text of CSV files; None: UTF-8.
     count_column: where the table is a histogram already, the column that says how many records a row stands for.
-    frame: a table in memory, in the place of paths.
+    frame: a table in memory, in the place of paths. engine: what counts the table in place of this program, given or
+    named by the only path; it has no files. public: what the plan says of the table; None: nothing.
     """
 
     paths: tuple[str, ...] = ()
@@ -146,15 +149,21 @@ class TableSource:
     encoding: str | None = None
     count_column: str | None = None
     frame: Frame | None = field(default=None, repr=False)
+    engine: Engine | None = field(default=None, repr=False)
+    public: str | None = None
     stdin: StandardInput = field(default_factory=StandardInput, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not self.paths and self.frame is None:
+        if not self.paths and self.frame is None and self.engine is None:
             raise UsageFault("name the table: a CSV or Parquet file, a directory of them, or - for CSV on stdin")
         if STDIN in self.paths and len(self.paths) > 1:
             raise UsageFault("- (standard input) cannot be joined with other tables; give it alone")
         require_delimiter(self.delimiter)
         require_encoding(self.encoding)
+        if self.engine is None:
+            object.__setattr__(self, "engine", engine_at(self.paths))
+        if self.engine is not None:
+            object.__setattr__(self, "public", self.engine.public)
 
     @property
     def from_stdin(self) -> bool:
@@ -162,12 +171,15 @@ class TableSource:
 
     @property
     def repeatable(self) -> bool:
-        """Whether the table can be read a second time: files can, standard input and streams cannot."""
+        """Whether the table can be read a second time, as it was: files can; standard input, streams and engines, whose
+        rows come in any order, cannot."""
+        if self.engine is not None:
+            return False
         return not self.from_stdin if self.frame is None else self.frame.repeatable
 
     def files(self) -> tuple[TableFile, ...]:
-        """The regular files behind `paths`, in a fixed order. Looks at names, kinds and sizes only; of sizes, none but
-        that of a file without bytes, and so without a header, decides anything here.
+        """The regular files behind `paths`, in a fixed order; none of an engine. Looks at names, kinds and sizes only;
+        of sizes, none but that of a file without bytes, and so without a header, decides anything here.
 
         Raises: DataError if a path does not exist, cannot be read, is no regular file, holds no table, mixes CSV with
         Parquet, or names a file twice (its rows would count twice, which no sensitivity covers).
@@ -175,6 +187,8 @@ class TableSource:
         if self.from_stdin:
             piped = TableFile(path=STDIN, kind="csv", delimiter=self.delimiter or ",", bytes=None, stdin=self.stdin)
             return (replace(piped, encoding=self.encoding or UTF_8),)
+        if self.engine is not None:
+            return ()
         if self.frame is not None:
             named, size = self.frame.name, self.frame.size
             return (TableFile(path=named, kind="frame", delimiter=",", bytes=size, frame=self.frame),)

@@ -5,22 +5,26 @@ Sizes of files and numbers of rows, a Parquet footer's among them, follow from r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpqr.data.domain import Domain
 from dpqr.data.unit import PrivacyUnit
 from dpqr.errors import DataError, DocumentError, InfeasiblePlan, UsageFault
 from dpqr.io.tables.arrow_arrays import is_text
 from dpqr.io.tables.encoders import encoder
-from dpqr.io.tables.frames import check_frame
+from dpqr.io.tables.frames import Frame, check_frame
 from dpqr.io.tables.limits import Limits
 from dpqr.io.tables.parquet.table import Accepts, parquet_schema
 from dpqr.io.tables.persons.person import person_refusal
 from dpqr.io.tables.row_encoder import count_refusal
 from dpqr.io.tables.source import TableFile, TableSource
 from dpqr.io.tables.text.csv_table import csv_names
+
+if TYPE_CHECKING:
+    from dpqr.io.engines.engine import Engine
 
 _LARGEST_ATTRIBUTE = 2**32
 _ROW = PrivacyUnit()
@@ -32,10 +36,12 @@ def check_table(source: TableSource, domain: Domain, limits: Limits, unit: Priva
 
     **Privacy** Whatever this refuses is free of charge: between tables that differ in rows alone it does not differ.
     """
-    wanted = wanted_columns(source, domain, unit)
+    wanted = wanted_columns(domain, unit, source.count_column)
+    if source.engine is not None:
+        check_frame(source.engine, wanted, limits)
     for file in source.files():
         if file.frame is not None:
-            check_frame(file, file.frame, wanted, limits)
+            check_frame(file.frame, wanted, limits)
         elif file.kind == "csv":
             csv_names(file, tuple(wanted), limits)
         else:
@@ -66,7 +72,7 @@ def _refuse_counted(domain: Domain, column: str | None) -> None:
         raise UsageFault(f"the count column {column!r} is a column of the domain too; name another one")
 
 
-def wanted_columns(source: TableSource, domain: Domain, unit: PrivacyUnit = _ROW) -> dict[str, Accepts]:
+def wanted_columns(domain: Domain, unit: PrivacyUnit, count_column: str | None) -> dict[str, Accepts]:
     """The columns that are read, in order: the domain's, then the count or the unit column; each with the types it
     may have."""
     if not domain.attributes:
@@ -75,14 +81,14 @@ def wanted_columns(source: TableSource, domain: Domain, unit: PrivacyUnit = _ROW
         if attribute.size > _LARGEST_ATTRIBUTE:
             raise InfeasiblePlan(f"column {attribute.name!r} has more than 2^32 cells; give it fewer bins or labels")
     wanted = {attribute.name: _accepts(encoder(attribute).refusal) for attribute in domain.attributes}
-    _refuse_counted(domain, source.count_column)
+    _refuse_counted(domain, count_column)
     refuse_published_unit(domain, unit)
     if unit.column is not None:
-        if source.count_column is not None:
+        if count_column is not None:
             raise UsageFault("--unit cannot go with --counts: a row that stands for several records has no one person")
         wanted[unit.column] = _accepts(person_refusal)
-    if source.count_column is not None:
-        wanted[source.count_column] = _accepts(count_refusal)
+    if count_column is not None:
+        wanted[count_column] = _accepts(count_refusal)
     return wanted
 
 
@@ -91,23 +97,25 @@ def column_types(source: TableSource) -> tuple[tuple[str, str], ...]:
 
     Raises: DataError, among others where the first line of a CSV looks like a row.
     """
-    first = source.files()[0]
-    names: tuple[str, ...]
     if source.from_stdin:
         raise UsageFault("a domain file is started from a file, not from standard input")
+    if source.engine is not None:
+        return _typed(source.engine)
+    first = source.files()[0]
     if first.frame is not None:
-        names = first.frame.names
-        kinds = [frictionless_type(first.frame.kind(name)) for name in names]
-        _refuse_duplicates(first, names)
-    elif first.kind == "csv":
+        return _typed(first.frame)
+    if first.kind == "csv":
         names = csv_names(first, (), Limits())
         _require_header(first, names)
-        kinds = ["any"] * len(names)
-    else:
-        schema = parquet_schema(first, {}, Limits())
-        names, kinds = tuple(schema.names), [frictionless_type(field.type) for field in schema]
-        _refuse_duplicates(first, names)
-    return tuple(zip(names, kinds, strict=True))
+        return tuple((name, "any") for name in names)
+    schema = parquet_schema(first, {}, Limits())
+    _refuse_duplicates(first.path, schema.names)
+    return tuple((field.name, frictionless_type(field.type)) for field in schema)
+
+
+def _typed(frame: Frame | Engine) -> tuple[tuple[str, str], ...]:
+    _refuse_duplicates(frame.name, frame.names)
+    return tuple((name, frictionless_type(frame.kind(name))) for name in frame.names)
 
 
 def _accepts(refusal: Accepts) -> Accepts:
@@ -161,9 +169,9 @@ def _is_value(cell: str) -> bool:
     return False
 
 
-def _refuse_duplicates(file: TableFile, names: tuple[str, ...]) -> None:
+def _refuse_duplicates(where: str, names: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")
+            raise DataError(f"{where} has the column {name!r} twice; keep one of them")
         seen.add(name)

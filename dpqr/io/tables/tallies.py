@@ -9,12 +9,16 @@ from typing import Protocol
 import numpy as np
 
 from dpqr.data.arrays import AnyArray, Axes, IntArray
-from dpqr.data.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram
+from dpqr.data.histogram import Counts, DenseHistogram, GroupedHistogram, SparseHistogram, occupied
 from dpqr.data.marginals import LARGEST_JOINT, passes
 from dpqr.data.packing import Packing
 
 _LEAST_PENDING = 2**15
 _NARROW = 2**31
+_PIECE = 2**15
+"""Rows whose indices stay in the processor's cache. tests/benchmarks/counting.py"""
+_DENSE = 8
+"""Cells a row up to which an array of all of them is added at once."""
 
 
 class Tally(Protocol):
@@ -22,6 +26,10 @@ class Tally(Protocol):
 
     def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
         """Count `rows` rows, given by one array of codes an attribute; counts: records a row, None for one each."""
+        ...
+
+    def include(self, other: Counts) -> None:
+        """Add what another one of the same kind has counted."""
         ...
 
     def histogram(self) -> Counts: ...
@@ -33,17 +41,28 @@ class GroupTally:
     def __init__(self, shape: tuple[int, ...], groups: Sequence[Axes]) -> None:
         self._shape = shape
         self._cells = {axes: np.zeros(_cells(shape, axes), dtype=np.int64) for axes in groups}
+        narrow = all(cells.size < _NARROW for cells in self._cells.values())
+        self._index = np.dtype(np.int32 if narrow else np.int64)
 
     def add(self, codes: Sequence[AnyArray], rows: int, counts: IntArray | None) -> None:
+        for start in range(0, rows, _PIECE):
+            piece = slice(start, start + _PIECE)
+            self._add([each[piece].astype(self._index, copy=False) for each in codes], piece, rows, counts)
+
+    def _add(self, codes: Sequence[AnyArray], piece: slice, rows: int, counts: IntArray | None) -> None:
         for axes, cells in self._cells.items():
-            index: AnyArray = np.zeros(rows, dtype=np.int32 if cells.size < _NARROW else np.int64)
-            for axis in axes:
-                index *= self._shape[axis]
-                index += codes[axis].astype(index.dtype, copy=False)
-            if counts is None and cells.size <= rows:
+            index = np.zeros(min(rows - piece.start, _PIECE), dtype=self._index) if not axes else codes[axes[0]]
+            for axis in axes[1:]:
+                index = index * self._index.type(self._shape[axis])
+                index += codes[axis]
+            if counts is None and cells.size <= _DENSE * len(index):
                 cells += np.bincount(index, minlength=cells.size)
             else:
-                np.add.at(cells, index, 1 if counts is None else counts)
+                np.add.at(cells, index, 1 if counts is None else counts[piece])
+
+    def include(self, other: Counts) -> None:
+        for axes, cells in self._cells.items():
+            cells += other.marginal(axes).reshape(-1)
 
     def histogram(self) -> Counts:
         joints = {axes: cells.reshape([self._shape[axis] for axis in axes]) for axes, cells in self._cells.items()}
@@ -70,6 +89,10 @@ class SparseTally:
         self._pending += rows
         if self._pending >= max(_LEAST_PENDING, len(self._cells[1])):
             self._merge()
+
+    def include(self, other: Counts) -> None:
+        codes, counts = occupied(other)
+        self.add(tuple(codes.T), len(counts), counts)
 
     def _merge(self) -> None:
         if self._waiting:

@@ -104,7 +104,7 @@ def parquet_schema(file: TableFile, columns: Mapping[str, Accepts], limits: Limi
     def look() -> Any:
         with _raw(file) as raw:
             schema = _known(file, raw, limits).schema.to_arrow_schema()
-        check_columns(file, schema.names, lambda name: schema.field(name).type, columns)
+        check_columns(file.path, schema.names, lambda name: schema.field(name).type, columns, form="Parquet type")
         return schema
 
     return discreetly(look, _explainer(file))
@@ -198,7 +198,7 @@ def _opened(file: TableFile, columns: Mapping[str, Accepts], limits: Limits) -> 
             coerce_int96_timestamp_unit="us",
         ) as table:
             schema = table.schema_arrow
-            check_columns(file, schema.names, lambda name: schema.field(name).type, columns)
+            check_columns(file.path, schema.names, lambda name: schema.field(name).type, columns, form="Parquet type")
             yield table, footer
 
 
@@ -230,9 +230,15 @@ def _check_sizes(file: TableFile, footer: Footer, limits: Limits) -> None:
 
 
 def check_columns(
-    file: TableFile, names: Sequence[str], kind: Callable[[str], Any], columns: Mapping[str, Accepts]
+    where: str,
+    names: Sequence[str],
+    kind: Callable[[str], Any],
+    columns: Mapping[str, Accepts],
+    *,
+    form: str = "type",
 ) -> None:
     """That each of `columns` is there once, of a type that it may have. kind: the Arrow type of a column, by its name.
+    where: what messages call the table.
 
     Raises: DataError.
     """
@@ -240,17 +246,16 @@ def check_columns(
     for name, accepts in columns.items():
         if not times[name]:
             raise DataError(
-                f"{file.path} has no column {name!r}; correct its name in the table, or where it is stated (domain "
+                f"{where} has no column {name!r}; correct its name in the table, or where it is stated (domain "
                 "file, --unit, --counts)"
             )
         if times[name] > 1:
-            raise DataError(f"{file.path} has the column {name!r} twice; keep one of them")
+            raise DataError(f"{where} has the column {name!r} twice; keep one of them")
         found = kind(name)
         allowed = accepts(found)
         if allowed is not None:
-            form = "Parquet type" if file.kind == "parquet" else "type"
             raise DataError(
-                f"{file.path}: column {name!r} has the {form} {str(found)[:_TYPE_WIDTH]}\n"
+                f"{where}: column {name!r} has the {form} {str(found)[:_TYPE_WIDTH]}\n"
                 f"the domain declares it such that it must hold {allowed}"
             )
 

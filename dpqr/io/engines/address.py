@@ -1,0 +1,70 @@
+"""Address: where a table lies in an engine, as it is named on the command line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import TYPE_CHECKING, cast
+
+from dpqr.errors import UsageFault
+
+if TYPE_CHECKING:
+    from dpqr.io.engines.engine import Engine
+
+ENGINES = {"duckdb": "dpqr.io.engines.duckdb_table:DuckTable"}
+"""By scheme: what makes the engine of an address; nothing is opened then."""
+_QUERY = "?query="
+_ADDRESS = re.compile(r"([a-z][a-z0-9+]+):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Address:
+    """SCHEME:PLACE?table=NAME, SCHEME:PLACE?query=SQL, or SCHEME:PLACE.
+
+    place: a file, a server, or nothing; no part of a plan. table: a name,
+    with its schema before a dot where it needs one. query: one SELECT, as it is written.
+    """
+
+    scheme: str
+    place: str = field(repr=False)
+    table: str | None = None
+    query: str | None = None
+
+    @classmethod
+    def parsed(cls, text: str) -> Address | None:
+        """None for what names files: no scheme of an engine stands before its first colon."""
+        found = _ADDRESS.fullmatch(text)
+        if found is None or found[1] not in ENGINES:
+            return None
+        scheme, place, form, value = found.groups()
+        if form is not None and not value.strip():
+            raise UsageFault(f"{scheme}: ?{form}= is empty; name a {form}, for example {scheme}:PLACE?table=people")
+        told = {} if form is None else {form: value}
+        return cls(scheme=scheme, place=place, **told)
+
+    @property
+    def public(self) -> str:
+        """The part that plan and record hold."""
+        if self.query is not None:
+            return f"{self.scheme}:{_QUERY}{self.query}"
+        return f"{self.scheme}:" if self.table is None else f"{self.scheme}:?table={self.table}"
+
+
+def is_query(public: str | None) -> bool:
+    """Whether what a plan says of its table is a query's text (`Address.public`)."""
+    return public is not None and public.partition(":")[2].startswith(_QUERY)
+
+
+def engine_at(paths: tuple[str, ...]) -> Engine | None:
+    """The engine that a table's only path names; None for files. Nothing is opened.
+
+    Raises: UsageFault for an address that is joined with other tables, and for what the engine does not take.
+    """
+    found = [address for address in map(Address.parsed, paths) if address is not None]
+    if not found:
+        return None
+    if len(paths) > 1:
+        raise UsageFault(f"{found[0].scheme}: cannot be joined with other tables; give it alone, or join them there")
+    module, _, name = ENGINES[found[0].scheme].partition(":")
+    return cast("Engine", getattr(import_module(module), name)(found[0]))

@@ -1,0 +1,163 @@
+"""DuckDB: its own database files, and Parquet files anywhere that it can read, larger than memory.
+
+DuckDB reads, and hands out the wanted columns as a stream of Arrow batches; encoding and counting are the core's own.
+So a cell has the same code whatever holds it.
+
+**Privacy** The database is opened read-only. Before the budget is reserved a statement is bound and never executed:
+that looks at the catalogue and at footers of Parquet files. CSV and JSON are refused, for there DuckDB guesses columns
+and types from rows. A query may do with rows whatever it likes, even multiply one person's, so under a ledger only
+approved plans may have one (`reading`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines.address import Address
+from dpqr.io.tables.counting import Counted, Counting
+from dpqr.io.tables.limits import discreetly
+
+_PARQUET = (".parquet", ".pq")
+_GUESSING = ("READ_CSV", "READ_JSON", "SNIFF_CSV", "READ_NDJSON")
+_OWNED = (
+    "SELECT schema_name, table_name FROM duckdb_tables() WHERE NOT internal "
+    "UNION ALL SELECT schema_name, view_name FROM duckdb_views() WHERE NOT internal"
+)
+_SETTINGS = ("TimeZone = 'UTC'", "preserve_insertion_order = false", "enable_progress_bar = false")
+
+
+@dataclass(slots=True)
+class DuckTable:
+    """duckdb:FILE?table=NAME, duckdb:FILE?query=SELECT, duckdb:?query=SELECT, or duckdb:FILES.parquet."""
+
+    address: Address
+    _columns: tuple[tuple[str, Any], ...] = field(default=(), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if find_spec("duckdb") is None:
+            raise UsageFault("duckdb: is not installed; pip install 'dpqr[duckdb]'")
+        if self.address.table is None and self.address.query is None and not self._of_parquet:
+            raise UsageFault(
+                f"{self.name} names no table; add ?table=NAME or ?query=SELECT\n"
+                "Parquet files need neither; a CSV is read without DuckDB: name the file itself"
+            )
+
+    @property
+    def name(self) -> str:
+        return f"{self.address.scheme}:{self.address.place}"
+
+    @property
+    def public(self) -> str:
+        return self.address.public
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self._schema)
+
+    def kind(self, name: str) -> Any:
+        return dict(self._schema)[name]
+
+    def count(self, asked: Counting) -> Counted:
+        chosen = ", ".join(map(_quoted, asked.columns))
+        with self._opened() as connection:
+
+            def batches() -> Iterator[Any]:
+                return iter(connection.sql(f"SELECT {chosen} FROM {self._relation}").to_arrow_reader(2**17))
+
+            return asked.counted(batches)
+
+    @property
+    def _of_parquet(self) -> bool:
+        return self.address.place.lower().endswith(_PARQUET)
+
+    @property
+    def _relation(self) -> str:
+        if self.address.query is not None:
+            return f"({self.address.query.strip().rstrip(';')}\n) AS asked"
+        if self.address.table is not None:
+            return ".".join(map(_quoted, self.address.table.split(".")))
+        return f"read_parquet({_literal(self.address.place)})"
+
+    @property
+    def _schema(self) -> tuple[tuple[str, Any], ...]:
+        """Names and Arrow types of the columns, as DuckDB's binder knows them."""
+        if not self._columns:
+            self._columns = discreetly(self._bound, self._explained)
+        return self._columns
+
+    def _bound(self) -> tuple[tuple[str, Any], ...]:
+        import duckdb
+
+        query = self.address.query
+        if query is not None and [each.type for each in duckdb.extract_statements(query)] != [_select()]:
+            raise UsageFault(f"{self.name}: ?query= takes one SELECT, and nothing else")
+        with self._opened() as connection:
+            self._require_owned(connection)
+            found = connection.sql(f"SELECT * FROM {self._relation}")
+            if any(scan in found.explain().upper() for scan in _GUESSING):
+                raise DataError(
+                    f"{self.name}: reads CSV or JSON, whose types DuckDB guesses from rows, which are private\n"
+                    "name a CSV itself in the place of duckdb:, or load the file into a table of the database first"
+                )
+            return tuple(zip(found.columns, _arrow_types(found.types), strict=True))
+
+    def _require_owned(self, connection: Any) -> None:
+        """That the table is one that somebody made: DuckDB's own ones tell how many rows the others have."""
+        table = self.address.table
+        if table is None:
+            return
+        known = connection.sql(_OWNED).fetchall()
+        if table.lower() not in {name.lower() for schema, own in known for name in (own, f"{schema}.{own}")}:
+            raise DataError(f"{self.name}: has no table or view {table!r}; check its name")
+
+    @contextmanager
+    def _opened(self) -> Iterator[Any]:
+        import duckdb
+
+        place = "" if self._of_parquet else self.address.place
+        if place and not Path(place).is_file():
+            raise DataError(f"{self.name}: there is no such database file; check the path")
+        with duckdb.connect(place or ":memory:", read_only=bool(place)) as connection:
+            for setting in _SETTINGS:
+                connection.execute(f"SET {setting}")
+            yield connection
+
+    def _explained(self, error: Exception) -> str:
+        """By the class alone: the words may quote rows."""
+        return (
+            f"{self.name}: DuckDB refuses it with {type(error).__name__}\n"
+            "check that the file is a database that no other program writes to, and the table's or the query's names"
+        )
+
+
+def _arrow_types(types: Iterable[Any]) -> Iterator[Any]:
+    """By the types' names, in a connection of its own: nothing of the table is executed."""
+    import duckdb
+    import pyarrow as pa
+
+    with duckdb.connect() as empty:
+        for each in types:
+            found = pa.null() if str(each) == '"NULL"' else pa.binary()
+            with suppress(duckdb.Error):
+                found = empty.sql(f"SELECT NULL::{each} AS found").to_arrow_reader(1).schema.field(0).type
+            yield found
+
+
+def _select() -> Any:
+    import duckdb
+
+    return duckdb.StatementType.SELECT
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

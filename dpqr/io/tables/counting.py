@@ -1,0 +1,158 @@
+"""Counting: the question that every source of rows is asked, and what it answers.
+
+"Group-by counts of these column sets, coded by this domain, under this bound on each person's contribution." Files and
+tables in memory are counted here; an engine answers by itself, or lets this module count the batches that it hands out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from dpqr.data.arrays import Axes
+from dpqr.data.domain import Domain
+from dpqr.data.histogram import Counts
+from dpqr.data.packing import Packing
+from dpqr.data.unit import PrivacyUnit
+from dpqr.io.tables.frames import fitting, lenient
+from dpqr.io.tables.intake import Intake, LastAxis, PersonIntake, RowIntake
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.parquet.table import Accepts, sifted
+from dpqr.io.tables.persons.person import Splitter
+from dpqr.io.tables.row_encoder import Records, RowEncoder
+from dpqr.io.tables.structure import wanted_columns
+from dpqr.io.tables.tallies import Tally, tally
+from dpqr.mechanisms.noisy_answers import RECORDS
+from dpqr.noise.source import NoiseSource, SystemNoise
+
+Walk = Callable[[], Iterable[tuple[Records, RowEncoder]]]
+"""Begins a new pass over all rows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counted:
+    """What was counted in a table, or in a part of it. Private: all of it.
+
+    counts: records by cell, of the asked column sets or of all columns. read: records, those included that are not
+    counted. units: the same of persons, where the unit is one. dropped: records left out by a rule or the bound.
+    failed: columns in which a rule `fail` was broken. malformed: whether a record could not be read.
+    """
+
+    counts: Counts = field(repr=False)
+    read: int
+    units: int
+    dropped: int
+    failed: frozenset[str]
+    malformed: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counting:
+    """What is to be counted. Public, but for the noise.
+
+    domain: the code of every cell and the rules. asked: sets of axes whose joint counts are all that is looked at;
+    None: all columns together. unit: whose rows, and how many of one person's at most. count_column: where rows stand
+    for several records. limits: of memory, records and bytes a row. noise: what the choice of a person's rows is drawn
+    from. last: one more axis, of which each record, or person, draws its place (learners).
+    """
+
+    domain: Domain
+    asked: Sequence[Axes] | None = None
+    unit: PrivacyUnit = PrivacyUnit()  # noqa: RUF009 (frozen)
+    count_column: str | None = None
+    limits: Limits = Limits()  # noqa: RUF009 (frozen)
+    noise: NoiseSource = SystemNoise()  # noqa: RUF009 (frozen)
+    last: LastAxis | None = None
+
+    @property
+    def columns(self) -> Mapping[str, Accepts]:
+        """The columns that are read, in order: the domain's, then the count or the unit column; each with the Arrow
+        types that it may have: None, or else the types that it may have, in words."""
+        return {name: lenient(accepts) for name, accepts in self._strict.items()}
+
+    @property
+    def _strict(self) -> Mapping[str, Accepts]:
+        return wanted_columns(self.domain, self.unit, self.count_column)
+
+    def encoder(self, *, text: bool) -> RowEncoder:
+        """What codes a batch. text: the attribute's missing texts stand for null."""
+        return RowEncoder.of(self.domain, text=text, count_cap=None if self.count_column is None else RECORDS)
+
+    def counted(self, batches: Callable[[], Iterable[Any]], *, groups: int = 1) -> Counted:
+        """Count rows once each.
+
+        batches: begins a pass over them, as Arrow record batches whose columns are `columns`, in that order. Each pass
+        must see the same rows, in any order. groups: of persons, one pass each, where all do not fit in memory.
+
+        Where the unit is a row, any division of a table into parts may be counted part by part (`together`). Where it
+        is a person, all rows of a person must be in one part.
+
+        **Privacy** Every row must come once a pass. What counts a part again, because an attempt failed, must discard
+        what that attempt counted.
+        """
+        rows, columns, most = self.encoder(text=True), self._strict, self.limits.batch_rows
+
+        def walk() -> Iterator[tuple[Records, RowEncoder]]:
+            for batch in batches():
+                for start in range(0, batch.num_rows, most):
+                    piece = fitting(batch.slice(start, most), columns)
+                    yield sifted(piece, self.unit.column, self.limits.row_bytes), rows
+
+        return self.of_records(walk, groups=groups)
+
+    def of_records(self, walk: Walk, *, groups: int = 1, cells: int | None = None) -> Counted:
+        """The same of records that are cut out of a format. cells: most of an array that is kept dense."""
+        held = self._tally(cells)
+        intake = self._intake(held, groups)
+        failed: set[str] = set()
+        read = 0
+        for _ in range(intake.passes):
+            for batch, rows in walk():
+                failed |= intake.take(batch, rows)
+                self.limits.require_records(intake.read)
+            read = intake.read
+            intake.close()
+        return Counted(
+            counts=held.histogram(),
+            read=read,
+            units=intake.units,
+            dropped=intake.dropped,
+            failed=frozenset(failed),
+            malformed=intake.malformed,
+        )
+
+    def together(self, parts: Sequence[Counted]) -> Counted:
+        """The sum over the parts of a table, exact and in any order. Raises: DataError above the limit on records."""
+        cells = self._tally(None)
+        for part in parts:
+            cells.include(part.counts)
+        read = sum(part.read for part in parts)
+        self.limits.require_records(read)
+        return Counted(
+            counts=cells.histogram(),
+            read=read,
+            units=sum(part.units for part in parts),
+            dropped=sum(part.dropped for part in parts),
+            failed=frozenset().union(*(part.failed for part in parts)),
+            malformed=any(part.malformed for part in parts),
+        )
+
+    def _tally(self, cells: int | None) -> Tally:
+        shape = self.domain.shape
+        largest = self.limits.cells if cells is None else cells
+        return tally(shape, largest, self.asked) if self.last is None else tally((*shape, self.last.count), largest)
+
+    def _intake(self, cells: Tally, groups: int) -> Intake:
+        if self.unit.column is None:
+            return RowIntake(cells=cells, last=self.last)
+        return PersonIntake(
+            cells=cells,
+            packing=Packing(self.domain.shape),
+            place=len(self.domain.attributes),
+            splitter=Splitter.draw(groups, self.noise),
+            most=self.unit.rows,
+            memory=self.limits.memory,
+            noise=self.noise,
+            last=self.last,
+        )

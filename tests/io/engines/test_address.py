@@ -1,0 +1,48 @@
+import pytest
+
+from dpqr.errors import UsageFault
+from dpqr.io.engines.address import Address, engine_at
+from dpqr.io.tables.source import TableSource
+
+DUCK = "duckdb:people.duckdb?table=people"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "table", "query"),
+    [
+        (DUCK, "people.duckdb", "people", None),
+        ("duckdb:a.duckdb?table=main.people", "a.duckdb", "main.people", None),
+        ("duckdb:?query=select a % 10 as a\nfrom 'x?.parquet'", "", None, "select a % 10 as a\nfrom 'x?.parquet'"),
+        ("duckdb:data/*.parquet", "data/*.parquet", None, None),
+    ],
+)
+def test_the_parts_of_an_address(text, place, table, query) -> None:
+    assert Address.parsed(text) == Address(scheme="duckdb", place=place, table=table, query=query)
+
+
+@pytest.mark.parametrize("path", ["t.csv", "C:/t.csv", "s3://t.parquet", "-", "other:t?table=a", "data/duckdb:x"])
+def test_other_names_are_files(path) -> None:
+    assert Address.parsed(path) is None
+    assert engine_at((path,)) is None
+
+
+def test_what_the_plan_says_has_no_place() -> None:
+    assert TableSource(paths=(DUCK,)).public == "duckdb:?table=people"
+    assert TableSource(paths=("duckdb:a?query=select 1 as x",)).public == "duckdb:?query=select 1 as x"
+    assert TableSource(paths=("duckdb:a.parquet",)).public == "duckdb:"
+    assert TableSource(paths=("a.parquet",)).public is None
+
+
+@pytest.mark.parametrize(
+    ("paths", "words"),
+    [
+        (("duckdb:a?table=",), "is empty"),
+        (("duckdb:a?query= ",), "is empty"),
+        ((DUCK, "t.csv"), "cannot be joined"),
+        (("duckdb:people.duckdb",), "names no table"),
+        (("duckdb:t.csv",), "a CSV is read without DuckDB"),
+    ],
+)
+def test_what_no_table_is(paths, words) -> None:
+    with pytest.raises(UsageFault, match=words):
+        TableSource(paths=paths)

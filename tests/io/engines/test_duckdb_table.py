@@ -1,0 +1,130 @@
+"""DuckDB as a source: what is looked at before pay, what is refused, and what a release of it says."""
+
+import json
+
+import duckdb
+import pytest
+
+import dpqr
+from dpqr.data.attribute import Attribute, Codes, Labels
+from dpqr.data.domain import Domain
+from dpqr.errors import DataError, UsageFault
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.load import load_table
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table, column_types
+from dpqr.privacy.sealed import SealKey
+
+SECRET = "Bob earns 7"
+DOMAIN = Domain((Attribute(name="sex", axis=Labels(("f", "m"))), Attribute(name="k", axis=Codes(3))))
+QUERIES = {
+    "domain": {
+        "fields": [
+            {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
+            {"name": "k", "type": "integer", "constraints": {"minimum": 0, "maximum": 2}},
+        ]
+    },
+    "queries": [{"marginals": {"ways": 2}}],
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("duck")
+    with duckdb.connect(str(folder / "t.duckdb")) as made:
+        made.execute("CREATE TABLE people AS SELECT if(i % 2 = 0, 'f', 'm') AS sex, i % 4 % 3 AS k FROM range(8) t(i)")
+        made.execute("DELETE FROM people WHERE k = 2")
+        made.execute('CREATE TABLE "odd "" name" AS SELECT * FROM people')
+        made.execute("CREATE VIEW viewed AS SELECT * FROM people")
+        made.execute(f"COPY people TO '{folder}/it''s.parquet'")
+        made.execute(f"COPY people TO '{folder}/t.csv'")
+    return folder
+
+
+def loaded(source):
+    check_table(source, DOMAIN, Limits())
+    return load_table(source, DOMAIN, Limits())
+
+
+def counts(address, **options):
+    found = load_table(TableSource(paths=(address,)), DOMAIN, Limits(), **options)
+    return found.counts._unseal(SealKey()).marginal((0, 1)).tolist()
+
+
+def test_tables_views_queries_and_parquet_files(place) -> None:
+    expected = counts(f"duckdb:{place}/t.duckdb?table=people")
+    assert expected == [[2, 0, 0], [2, 2, 0]]
+    for what in (
+        "t.duckdb?table=viewed",
+        "t.duckdb?table=main.people",
+        't.duckdb?table=Odd " name',
+        "t.duckdb?query=SELECT * FROM people -- all;",
+        "t.duckdb?query=WITH x AS (SELECT * FROM people) SELECT k, sex FROM x;",
+        "it's.parquet",
+        "*.parquet",
+    ):
+        assert counts(f"duckdb:{place}/{what}") == expected, what
+    assert counts(f"duckdb:?query=SELECT * FROM '{place}/*.parquet'") == expected
+    assert counts(f"duckdb:{place}/t.duckdb?query=SELECT * FROM people WHERE k <> 2 % 4", asked=[(0, 1)]) == expected
+
+
+def test_a_release_holds_the_query_and_not_the_place(place, tmp_path) -> None:
+    query = "SELECT sex, k FROM people WHERE k < 2"
+    found = dpqr.release(f"duckdb:{place}/t.duckdb?query={query}", queries=QUERIES, eps="200", out=tmp_path / "out")
+    assert found.answers["estimate"].round().tolist() == [2, 0, 0, 2, 2, 0]
+    record = (tmp_path / "out" / "release.json").read_text()
+    assert json.loads(record)["plan"]["request"]["reading"]["table"] == f"duckdb:?query={query}"
+    assert str(place) not in record
+
+
+def test_columns_for_a_domain_file(place) -> None:
+    assert column_types(TableSource(paths=(f"duckdb:{place}/t.duckdb?table=people",))) == (
+        ("sex", "string"),
+        ("k", "integer"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("what", "kind", "words"),
+    [
+        ("none.duckdb?table=people", DataError, "no such database file"),
+        ("t.csv?table=people", DataError, "DuckDB refuses it with"),
+        ("t.duckdb?table=nobody", DataError, "has no table or view 'nobody'"),
+        ("t.duckdb?table=duckdb_tables", DataError, "has no table or view"),
+        ("t.duckdb?table=information_schema.tables", DataError, "has no table or view"),
+        ("t.duckdb?query=SELECT * FROM nobody", DataError, "DuckDB refuses it with CatalogException"),
+        ("t.duckdb?query=SELECT nothing FROM people", DataError, "DuckDB refuses it with BinderException"),
+        ("t.duckdb?query=SELEC", DataError, "DuckDB refuses it with ParserException"),
+        ("t.duckdb?query=SELECT 1; SELECT 2", UsageFault, "one SELECT"),
+        ("t.duckdb?query=COPY people TO 'leak.csv'", UsageFault, "one SELECT"),
+        ("t.duckdb?query=DROP TABLE people", UsageFault, "one SELECT"),
+        ("t.duckdb?query=SELECT sex FROM people", DataError, "has no column 'k'"),
+        ("t.duckdb?query=SELECT sex, [k] AS k FROM people", DataError, "column 'k' has the type list"),
+        ("t.duckdb?query=SELECT * FROM read_csv('{place}/t.csv')", DataError, "guesses from rows"),
+        ("t.duckdb?query=SELECT * FROM '{place}/t.csv'", DataError, "guesses from rows"),
+    ],
+)
+def test_what_is_refused_before_anything_is_executed(place, what, kind, words) -> None:
+    source = TableSource(paths=(f"duckdb:{place}/{what.format(place=place)}",))
+    with pytest.raises(kind, match=words):
+        check_table(source, DOMAIN, Limits())
+
+
+def test_nothing_is_executed_before_the_count(place) -> None:
+    source = TableSource(
+        paths=(f"duckdb:{place}/t.duckdb?query=SELECT error('{SECRET}') AS sex, k FROM people",),
+    )
+    check_table(source, DOMAIN, Limits())
+    with pytest.raises(DataError) as caught:
+        load_table(source, DOMAIN, Limits())
+    assert "ended with InvalidInputException" in str(caught.value)
+    assert SECRET not in str(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
+
+
+def test_the_database_is_read_only(place) -> None:
+    """What looks like a SELECT and writes ends in DuckDB's refusal."""
+    with duckdb.connect(str(place / "s.duckdb")) as made:
+        made.execute("CREATE SEQUENCE s; CREATE TABLE people AS SELECT 'f' AS sex, 0 AS k")
+    source = TableSource(paths=(f"duckdb:{place}/s.duckdb?query=SELECT sex, nextval('s') AS k FROM people",))
+    with pytest.raises(DataError, match=r"DuckDB refuses it|the engine ended"):
+        loaded(source)

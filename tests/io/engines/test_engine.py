@@ -1,0 +1,71 @@
+"""Engines: a table that something else counts, from the Python interface on."""
+
+import json
+
+import pyarrow as pa
+import pytest
+
+import dpqr
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import DataError
+from dpqr.io.documents.domain import read_domain
+from dpqr.io.engines.engine import is_engine
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.load import load_table
+from dpqr.io.tables.source import TableSource
+from dpqr.privacy.sealed import SealKey
+
+QUERIES = {
+    "domain": {"fields": [{"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}}]},
+    "queries": [{"marginals": {"ways": 1}}],
+}
+SECRET = "row of Bob"
+
+
+class Lines:
+    name, public, names = "lines", None, ("sex",)
+
+    def kind(self, name):
+        return pa.string()
+
+    def count(self, asked):
+        rows = pa.record_batch({"sex": ["f", "m", "f"]})
+        return asked.counted(lambda: [rows.select(list(asked.columns))])
+
+
+class Broken(Lines):
+    def count(self, asked):
+        raise RuntimeError(SECRET)
+
+
+def loaded(engine, unit=PrivacyUnit()):  # noqa: B008 (frozen)
+    domain = read_domain(json.loads(json.dumps(QUERIES["domain"])))
+    return load_table(TableSource(engine=engine), domain, Limits(), unit=unit)
+
+
+def test_an_engine_counts() -> None:
+    assert is_engine(Lines())
+    assert not is_engine(pa.table({"sex": ["f"]}))
+    assert loaded(Lines()).counts._unseal(SealKey()).marginal((0,)).tolist() == [2, 1]
+
+
+def test_a_release_of_an_engine() -> None:
+    found = dpqr.release(Lines(), queries=QUERIES, eps="20")
+    assert len(found.answers) == 2
+
+
+def test_what_an_engine_raises_is_not_shown() -> None:
+    with pytest.raises(DataError) as caught:
+        loaded(Broken())
+    assert str(caught.value) == "lines: the engine ended with RuntimeError; its words may quote rows and are not shown"
+    assert caught.value.__cause__ is None
+    assert caught.value.__context__ is None
+    assert SECRET not in repr(caught.traceback)
+
+
+def test_a_missing_column_is_refused_before_anything_is_counted() -> None:
+    class Other(Broken):
+        names = ("age",)
+
+    with pytest.raises(DataError, match="lines has no column 'sex'"):
+        dpqr.release(Other(), queries=QUERIES, eps="1")

@@ -1,0 +1,81 @@
+"""Counting: the question to a source of rows, answered in one piece and in parts."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from dpqr.data.attribute import Attribute, Codes, Labels, Rule
+from dpqr.data.domain import Domain
+from dpqr.data.unit import PrivacyUnit
+from dpqr.errors import DataError
+from dpqr.io.tables.counting import Counting
+from dpqr.io.tables.limits import Limits
+from dpqr.noise.source import SeededNoise
+
+DOMAIN = Domain(
+    (
+        Attribute(name="sex", axis=Labels(("f", "m")), rules={"null": Rule.CELL}),
+        Attribute(name="k", axis=Codes(3), rules={"outside": Rule.FAIL}),
+    )
+)
+WIDE = Domain(tuple(Attribute(name=f"c{place}", axis=Codes(50)) for place in range(5)))
+
+
+def rows(**columns):
+    return pa.record_batch(columns)
+
+
+ONE = rows(sex=["f", "m", None, "x"], k=pa.array([0, 1, 2, 0]), who=["a", "a", "b", "b"])
+TWO = rows(sex=["m", "m", ""], k=pa.array([2.0, 7.0, 1.0]), who=["c", "c", "d"])
+
+
+def chosen(asked, *batches):
+    return asked.counted(lambda: [batch.select(list(asked.columns)) for batch in batches])
+
+
+def test_columns_are_the_domains_then_the_persons() -> None:
+    assert list(Counting(domain=DOMAIN).columns) == ["sex", "k"]
+    assert list(Counting(domain=DOMAIN, unit=PrivacyUnit(column="who", rows=2)).columns) == ["sex", "k", "who"]
+    assert list(Counting(domain=DOMAIN, count_column="n").columns) == ["sex", "k", "n"]
+
+
+@pytest.mark.parametrize("unit", [PrivacyUnit(), PrivacyUnit(column="who", rows=1), PrivacyUnit(column="who", rows=9)])
+def test_parts_add_up_to_the_whole(unit) -> None:
+    asked = Counting(domain=DOMAIN, unit=unit, noise=SeededNoise(5))
+    whole = chosen(asked, ONE, TWO)
+    asked = Counting(domain=DOMAIN, unit=unit, noise=SeededNoise(5))
+    sum_ = asked.together([chosen(asked, ONE), chosen(asked, TWO)])
+    assert (sum_.read, sum_.units, sum_.dropped) == (whole.read, whole.units, whole.dropped) == (7, *whole_units(unit))
+    assert sum_.failed == whole.failed == {"k"}
+    assert sum_.counts.marginal(()) == whole.counts.marginal(())
+    if unit.rows != 1 or unit.column is None:
+        assert whole.counts.marginal((0, 1)).tolist() == [[1, 0, 0], [0, 1, 1], [0, 1, 1]]
+        assert (sum_.counts.marginal((0, 1)) == whole.counts.marginal((0, 1))).all()
+
+
+def whole_units(unit):
+    """Persons, and rows that are left out: of each person at most K of them."""
+    if unit.column is None:
+        return 7, 2
+    return 4, 2 if unit.rows > 1 else 3
+
+
+@pytest.mark.parametrize("asked", [None, ((0, 1), (2, 3)), ((4,), (0,))])
+def test_parts_of_groups_and_of_occupied_cells_add_up(asked) -> None:
+    chance = np.random.default_rng(3)
+    batches = [rows(**{name: pa.array(chance.integers(0, 50, 40)) for name in WIDE.names}) for _ in range(3)]
+    question = Counting(domain=WIDE, asked=asked, limits=Limits(cells=2**17))
+    whole = chosen(question, *batches)
+    parts = question.together([chosen(question, *batches[:1]), chosen(question), chosen(question, *batches[1:])])
+    assert type(parts.counts) is type(whole.counts)
+    for axes in asked or [(0, 1), (2, 4)]:
+        assert (parts.counts.marginal(axes) == whole.counts.marginal(axes)).all()
+    assert int(whole.counts.marginal(asked[0] if asked else (0,)).sum()) == 120
+
+
+def test_the_limit_on_records_holds_for_the_sum_too() -> None:
+    asked = Counting(domain=DOMAIN, limits=Limits(records=5))
+    with pytest.raises(DataError, match="more records than the declared limit"):
+        asked.together([chosen(asked, ONE), chosen(asked, TWO)])
+    with pytest.raises(DataError, match="more records than the declared limit"):
+        chosen(asked, ONE, TWO)
