@@ -89,6 +89,7 @@ class Ledger:
 
     Raises:
         LedgerError: from any method, where the ledger is locked, damaged, edited or rolled back.
+        UsageFault: from any method, for a name that has no budget.
     """
 
     def __init__(self, path: Path | None = None, anchor: Path | None = None) -> None:
@@ -170,8 +171,7 @@ class Ledger:
         Raises:
             UsageFault: a name that has no budget.
         """
-        (found,) = self.budgets(dataset)
-        return found
+        return self.budgets(dataset)[0]
 
     def budgets(self, dataset: str | None = None, *, delta: Figure | None = None) -> tuple[Budget, ...]:
         """What one dataset, or every dataset, has spent and has left.
@@ -199,11 +199,7 @@ class Ledger:
         return pd.DataFrame(rows, columns=None if rows else [each.name for each in fields(Budget) if each.repr])
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
-        """The entries of one dataset, or all: budgets, reservations, settlements.
-
-        Raises:
-            UsageFault: a name that has no budget.
-        """
+        """The entries of one dataset, or all: budgets, reservations, settlements."""
         from dpqr.app.budget import history
 
         return withheld(lambda: history(self._opened(), dataset))
@@ -279,8 +275,8 @@ class Ledger:
     def _repr_html_(self) -> str:
         from dpqr.report.budget_view import account_view, accounts_view
 
-        found = [each.priced for each in self.budgets()]
-        views = [account_view(each.account, each.prices, each.delta) for each in found]
+        priced = (each.priced for each in self.budgets())
+        views = [account_view(each.account, each.prices, each.delta) for each in priced]
         return Receipt.of(lambda: accounts_view(iter(views)))._repr_html_()
 
 
