@@ -50,6 +50,8 @@ GUARDED_IMPORTS = {
     "pandas": ("io", "api"),
     "pyarrow": ("io", "conformance"),
     "duckdb": ("io",),
+    "psycopg": ("io",),
+    "pyspark": ("io",),
     "click": ("cli",),
     "rich": ("cli", "report"),
     "jinja2": ("report",),

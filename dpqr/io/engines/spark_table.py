@@ -112,7 +112,7 @@ def _session() -> Any:
     made = SparkSession.getActiveSession()
     if made is not None:
         return made
-    settings = {
+    settings: dict[str, Any] = {
         "spark.log.level": "OFF",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
