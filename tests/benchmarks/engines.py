@@ -9,7 +9,6 @@ session apart. Also shown: rows that reach the driver. The slope between the siz
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 import tempfile
@@ -19,7 +18,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.counting import SIZES, documents, make
+from benchmarks.counting import SIZES, make
+from benchmarks.counting import asked as question
 
 from dpqr.io.documents.domain import read_domain
 from dpqr.io.engines import spark_table
@@ -50,8 +50,7 @@ def count(session, folder: Path, rows: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "t.parquet").exists():
         make(folder, rows)
-    documents(folder)
-    domain = read_domain(json.loads((folder / "q.json").read_text())["domain"])
+    domain = read_domain(question("pairs")["domain"])
     asked = Counting(domain=domain, asked=tuple(combinations(range(len(SIZES)), 2)))
     reached, original = [], spark_table.counted_again
 
