@@ -1,11 +1,15 @@
 """PostgreSQL as a source: the conformance kit, what is looked at before pay, and what is refused."""
 
 import json
+import shlex
 
 import pytest
+from click.testing import CliRunner
+from support.guide_pages import ROOT, topic
 from support.postgres_server import running
 
 import dpqr
+from dpqr.cli.main import main
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError, UsageFault
@@ -28,6 +32,8 @@ QUERIES = {
     "queries": [{"marginals": {"ways": 2}}],
 }
 TYPES = {
+    "int16": "smallint",
+    "int8": "smallint",
     "string": "text",
     "bool": "boolean",
     "int64": "bigint",
@@ -86,6 +92,35 @@ def test_the_conformance_kit(place, rows):
         return engine_at((f"{address}?table={name}",))
 
     check_engine(made, rows=rows)
+
+
+@pytest.mark.slow
+def test_the_command_of_the_guide(place, tmp_path, monkeypatch):
+    """With this server's socket in the place of the example's name."""
+    import psycopg
+    from pyarrow import parquet
+
+    _, address = place
+    table = parquet.read_table(ROOT / "sample_data" / "survey.parquet")
+    with psycopg.connect(address) as connection:
+        columns = ", ".join(f'"{name}" {TYPES[kind]}' for name, kind in kinds(table))
+        connection.execute(f"CREATE TABLE survey ({columns})")
+        with connection.cursor().copy("COPY survey FROM STDIN") as copy:
+            for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
+                copy.write_row(row)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    monkeypatch.setenv("PGUSER", "owner")
+    (block,) = topic("scale").all_of("postgres")
+    line = block.replace("\\\n", " ").replace("postgresql://reader@db.example.org/surveys", address)
+    done = CliRunner().invoke(main, shlex.split(line)[1:])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "from_postgres" / "release.json").exists()
+
+
+def kinds(table):
+    """Names and Arrow types of the columns; of dictionaries, those of their values."""
+    return [(field.name, str(getattr(field.type, "value_type", field.type))) for field in table.schema]
 
 
 @pytest.mark.slow

@@ -2,13 +2,17 @@
 
 import importlib.util
 import os
+import shlex
 import shutil
 import sys
 
 import pytest
+from click.testing import CliRunner
+from support.guide_pages import ROOT, topic
 from support.postgres_server import missing
 
 import dpqr
+from dpqr.cli.main import main
 from dpqr.data.attribute import Attribute, Codes, Labels
 from dpqr.data.domain import Domain
 from dpqr.errors import DataError, UsageFault
@@ -93,6 +97,18 @@ def test_the_conformance_kit(session, rows, tmp_path):
         return SparkTable(frame=session.read.parquet(f"file:{path}").repartition(3))
 
     check_engine(made, rows=rows)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_of_the_guide(session, tmp_path, monkeypatch):
+    session.read.parquet(f"file:{ROOT}/sample_data/survey.parquet").createOrReplaceTempView("survey")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    (block,) = topic("scale").all_of("spark")
+    done = CliRunner().invoke(main, shlex.split(block)[1:])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "from_spark" / "release.json").exists()
 
 
 @pytest.mark.slow
