@@ -51,6 +51,8 @@ GUARDED_IMPORTS = {
     "pandas": ("io", "api"),
     "pyarrow": ("io", "conformance.awkward"),
     "duckdb": ("io",),
+    "psycopg": ("io",),
+    "pyspark": ("io",),
     "click": ("cli",),
     "rich": ("cli", "report"),
     "jinja2": ("report",),

@@ -29,10 +29,9 @@ if TYPE_CHECKING:
 class Budget:
     """What one dataset may spend in its life, has spent, and has left.
 
-    spent, left: exact, in the unit `currency` (epsilon, or rho); with their deltas where epsilon and delta are added
-    up. request: options of the largest release that fits now, such as "--eps 0.5"; None: none does. unsettled:
-    reservations of runs that have not ended. priced: the account itself, and what its history costs under every
-    accountant.
+    spent, left: exact, in the unit `currency` (epsilon, or rho); with their deltas where these are added up. request:
+    options of the largest release that fits now, such as "--eps 0.5"; None: none does. unsettled: reservations of runs
+    that have not ended. priced: the account, and what its history costs under every accountant.
     """
 
     dataset: str
@@ -80,17 +79,17 @@ class Budget:
 
 
 class Ledger:
-    """The budgets in one file, shared by all jobs. Nothing is opened before a method is called.
+    """The budgets in one file or on a server, shared by all jobs. Nothing is opened before a method is called.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ledger = Ledger(f"{folder}/budgets.sqlite")
-    ...     opened = ledger.init("survey", eps=5, cap_eps=1)
+    ...     opened = (ledger := Ledger(f"{folder}/budgets.sqlite")).init("survey", eps=5, cap_eps=1)
     ...     type(opened).__name__, opened.left, opened.request, ledger.history()["entry"].tolist()
     ('Budget', Fraction(5, 1), '--eps 1', ['open', 'init'])
 
     Raises:
         LedgerError: from any method, where the ledger is locked, damaged, edited or rolled back.
+        UsageFault: from any method, for a name that has no budget.
     """
 
     def __init__(self, path: Path | None = None, anchor: Path | None = None) -> None:
@@ -172,8 +171,7 @@ class Ledger:
         Raises:
             UsageFault: a name that has no budget.
         """
-        (found,) = self.budgets(dataset)
-        return found
+        return self.budgets(dataset)[0]
 
     def budgets(self, dataset: str | None = None, *, delta: Figure | None = None) -> tuple[Budget, ...]:
         """What one dataset, or every dataset, has spent and has left.
@@ -201,11 +199,7 @@ class Ledger:
         return pd.DataFrame(rows, columns=None if rows else [each.name for each in fields(Budget) if each.repr])
 
     def entries(self, dataset: str | None = None) -> tuple[Entry, ...]:
-        """The entries of one dataset, or all: budgets, reservations, settlements.
-
-        Raises:
-            UsageFault: a name that has no budget.
-        """
+        """The entries of one dataset, or all: budgets, reservations, settlements."""
         from dpqr.app.budget import history
 
         return withheld(lambda: history(self._opened(), dataset))
@@ -258,26 +252,14 @@ class Ledger:
         return withheld(lambda: self._opened().renew_anchor())
 
     def move(self, to: Path) -> Ledger:
-        """Carry the whole ledger on in another file or database; this one ends. The anchor goes with it.
-
-        Args:
-            to: as --ledger; a place without a ledger, or the one that this ledger came from.
-
-        Raises:
-            LedgerError: this ledger was moved elsewhere.
-            UsageFault: another ledger is there.
-        """
+        """Carry the whole ledger on in another file or database, `to`; this one ends. The anchor goes with it."""
         from dpqr.app.budget import move
 
         withheld(lambda: move(self._opened(), os.fspath(to)))
         return Ledger(to, self.anchor)
 
     def grant(self, role: str) -> None:
-        """Let a role of the PostgreSQL database pay for runs: it may append, and change or remove no entry.
-
-        Raises:
-            UsageFault: the ledger is a file.
-        """
+        """Let a role of the PostgreSQL database pay for runs: it may append, and change or remove no entry."""
         from dpqr.app.budget import grant
 
         withheld(lambda: grant(self._opened(), text("role", role)))
@@ -293,10 +275,9 @@ class Ledger:
     def _repr_html_(self) -> str:
         from dpqr.report.budget_view import account_view, accounts_view
 
-        found = [each.priced for each in self.budgets()]
-        return Receipt.of(
-            lambda: accounts_view(account_view(each.account, each.prices, each.delta) for each in found)
-        )._repr_html_()
+        priced = (each.priced for each in self.budgets())
+        views = [account_view(each.account, each.prices, each.delta) for each in priced]
+        return Receipt.of(lambda: accounts_view(iter(views)))._repr_html_()
 
 
 def _row(budget: Budget) -> dict[str, Any]:

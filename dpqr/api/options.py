@@ -189,8 +189,10 @@ def _table(table: object, told: Mapping[str, Any]) -> TableSource:
     if isinstance(table, list | tuple) and all(isinstance(each, str | os.PathLike) for each in table):
         return TableSource(paths=tuple(map(os.fspath, table)), **told)
     from dpqr.io.engines.engine import is_engine
+    from dpqr.io.engines.spark_table import SparkTable, is_spark_frame
     from dpqr.io.tables.frames import in_memory
 
+    table = SparkTable(frame=table) if is_spark_frame(table) else table
     return TableSource(engine=table, **told) if is_engine(table) else TableSource(frame=in_memory(table), **told)
 
 

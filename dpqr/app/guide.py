@@ -17,6 +17,7 @@ TOPICS = (
     "codebooks",
     "check",
     "tables",
+    "scale",
     "units",
     "results",
     "report",

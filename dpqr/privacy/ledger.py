@@ -166,20 +166,10 @@ class Entry:
     """
 
     number: int
-    kind: Literal[
-        "open",
-        "anchor",
-        "checkpoint",
-        "move",
-        "arrive",
-        "init",
-        "policy",
-        "approve",
-        "reserve",
-        "draw",
-        "record",
-        "settle",
-    ]
+    kind: (
+        Literal["open", "anchor", "checkpoint", "move", "arrive", "init", "policy", "approve"]
+        | Literal["reserve", "draw", "record", "settle"]
+    )
     time: str
     hash: str = ""
     dataset: str = ""
@@ -207,15 +197,12 @@ class Ledger(Protocol):
 
     def open(self, terms: Terms) -> Account:
         """Give a dataset its budget, once. BudgetRefused for a name that has one: there is no reset."""
-        ...
 
     def restrict(self, dataset: str, change: PolicyChange) -> Account:
         """Change the policy, towards stricter only. BudgetRefused for any other change."""
-        ...
 
     def approve(self, dataset: str, plan: str, reason: Reason) -> None:
         """Approve one release by the plan of this hash. UsageFault unless the reason names who approves."""
-        ...
 
     def reserve(
         self,
@@ -241,7 +228,6 @@ class Ledger(Protocol):
             BudgetRefused: the events do not fit, the unit is not the one of the budget, the policy has changed since
                 the run was resolved, or it asks for an approval that is not there.
         """
-        ...
 
     def require_fit(
         self,
@@ -262,7 +248,6 @@ class Ledger(Protocol):
         Raises:
             BudgetRefused: as `reserve`.
         """
-        ...
 
     def settle(self, reservation: Reservation, events: Composition, *, note: str) -> Account:
         """Replace the reservation by the events that were charged; no events: nothing was drawn.
@@ -274,7 +259,6 @@ class Ledger(Protocol):
             charges then stays below the limit on every path, which is all that a filter needs. A budget in epsilon and
             delta refunds the draws of pure sums alone (`PairCurrency`).
         """
-        ...
 
     def begin(self, reservation: Reservation, event: PrivacyEvent, *, number: int, transcript: str) -> None:
         """Announce draw `number` of the run (from 0); from now on it counts as spent.
@@ -286,28 +270,22 @@ class Ledger(Protocol):
             LedgerError: the ledger holds another hash or number: another job resumed the run, or the transcript is not
                 that of the run.
         """
-        ...
 
     def record(self, reservation: Reservation, *, number: int, transcript: str) -> None:
         """Record that draw `number` is in the transcript, durably; transcript: its running hash now."""
-        ...
 
     def run(self, dataset: str, number: int, receipt: str) -> Run | None:
         """Return the run that reservation `number` pays for; None: it is settled. LedgerError: there is none."""
-        ...
 
     def key(self, reservation: Reservation) -> bytes:
         """Return a random key of this reservation alone. It is never exported, and erased with the settlement."""
-        ...
 
     def account(self, dataset: str) -> Account:
         """Return the account of a dataset. UsageFault for a name that has no budget."""
-        ...
 
     def accounts(self) -> tuple[Account, ...]: ...
 
     def events(self, dataset: str) -> Composition:
         """Return all events charged so far, settled or reserved, with their counts."""
-        ...
 
     def entries(self) -> tuple[Entry, ...]: ...

@@ -295,3 +295,26 @@ def test_an_edited_reason_is_found(place):
 def test_a_budget_without_a_reason_says_nothing_of_it(lived):
     assert "Opened" not in run("show", "survey").stdout
     assert not any("purpose" in line or '"by"' in line for line in run("export").stdout.splitlines())
+
+
+def test_a_ledger_is_moved_and_names_its_new_place(lived, place):
+    moved = run("move", place / "there.sqlite")
+    assert "the ledger goes on in" in moved.stderr
+    assert f"was moved to {place / 'there.sqlite'}" in run("show", "survey", code=7).output
+    shown = run("show", "survey", "--ledger", place / "there.sqlite", "--json")
+    assert json.loads(shown.stdout)[0]["dataset"] == "survey"
+    assert run("verify", "--ledger", place / "there.sqlite").exit_code == 0
+
+
+def test_roles_are_for_servers(lived):
+    assert "a file has no roles" in run("grant", "jobs", code=2).output
+
+
+@pytest.mark.parametrize("where", ["--ledger", "DPQR_LEDGER"])
+def test_a_password_in_an_address_is_never_repeated(where, monkeypatch):
+    address = "postgresql://jobs:xyzzy@db/b"
+    monkeypatch.setenv("DPQR_LEDGER", address)
+    given = ("--ledger", address) if where == "--ledger" else ()
+    said = run("show", *given, code=2).output
+    assert "PGPASSWORD" in said
+    assert "xyzzy" not in said

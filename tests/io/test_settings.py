@@ -103,3 +103,13 @@ def test_what_is_no_file_is_refused(place):
 def test_no_setting_loosens_what_a_policy_fixes():
     """Limits, the delimiter, the count column and rules belong to the budget's owner."""
     assert not {"max-records", "max-bytes", "max-memory", "delimiter", "counts", "eps", "allow-fail"} & set(KEYS)
+
+
+def test_an_address_of_a_ledger_is_no_path_and_holds_no_password(tmp_path):
+    path = tmp_path / "dpqr.toml"
+    path.write_text('ledger = "postgresql://jobs@db/b"\n')
+    assert read_settings(path).values["ledger"] == "postgresql://jobs@db/b?schema=dpqr"
+    path.write_text('ledger = "postgresql://jobs:xyzzy@db/b"\n')
+    with pytest.raises(UsageFault, match="the address holds a password") as met:
+        read_settings(path)
+    assert "xyzzy" not in str(met.value)

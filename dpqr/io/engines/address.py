@@ -12,7 +12,11 @@ from dpqr.errors import UsageFault
 if TYPE_CHECKING:
     from dpqr.io.engines.engine import Engine
 
-ENGINES = {"duckdb": "dpqr.io.engines.duckdb_table:DuckTable"}
+ENGINES = {
+    "duckdb": "dpqr.io.engines.duckdb_table:DuckTable",
+    "postgresql": "dpqr.io.engines.postgres_table:PostgresTable",
+    "spark": "dpqr.io.engines.spark_table:SparkTable",
+}
 """By scheme: what makes the engine of an address; nothing is opened then."""
 _QUERY = "?query="
 _ADDRESS = re.compile(r"([a-z][a-z0-9+]*):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)

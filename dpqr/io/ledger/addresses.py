@@ -53,7 +53,7 @@ def read_address(text: str, origin: str) -> Address:
     if parts is None or parts.scheme.lower() not in SCHEMES or parts.fragment:
         raise UsageFault(f"{origin}: give the path of a file, or postgresql://HOST/DATABASE?schema=NAME")
     options = parse_qsl(parts.query, keep_blank_values=True)
-    _require_no_secret(parts.netloc, parts.path, [name for name, _ in options], origin)
+    require_no_password(parts.netloc, parts.path, [name for name, _ in options], origin)
     schemas = [value for name, value in options if name == "schema"] or [SCHEMA]
     if len(schemas) > 1 or not _NAME.fullmatch(schemas[0]):
         raise UsageFault(f"{origin}: schema=NAME is one name of small letters, digits and '_'; correct it there")
@@ -73,7 +73,7 @@ def _with(server: str, options: list[tuple[str, str]]) -> str:
     return f"{server}?{urlencode(options, quote_via=quote, safe='/')}" if options else server
 
 
-def _require_no_secret(netloc: str, path: str, options: list[str], origin: str) -> None:
+def require_no_password(netloc: str, path: str, options: list[str], origin: str) -> None:
     """UsageFault for a password, also one whose signs put it in the place of a port or a database."""
     user, _, hosts = netloc.rpartition("@")
     ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts.split(",")]

@@ -2,6 +2,8 @@
 
 import os
 import random
+import re
+import shlex
 import signal
 import tempfile
 import threading
@@ -9,7 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from support.cut_connections import AFTER, BEFORE, DURING, Door
+from support.guide_pages import ROOT, topic
 from support.ledger_jobs import (
     SERVER,
     command,
@@ -25,6 +29,7 @@ from support.ledger_jobs import (
     unsound,
 )
 
+from dpqr.cli.main import main
 from dpqr.errors import LedgerError, UsageFault
 from dpqr.io.ledger.chain import Anchor
 from dpqr.io.ledger.chained_ledger import ChainedLedger
@@ -351,6 +356,22 @@ def test_restarts_and_dropped_connections_and_kills_leave_it_sound(server, ledge
     publish(tmp_path, paid)
     assert unsound(tmp_path) is None
     assert time.monotonic() - began < 10
+
+
+def test_the_commands_of_the_guide(server, tmp_path, monkeypatch):
+    """Every block that names a server, in order, with this one's socket for the example's name."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    if not server.execute("SELECT 1 FROM pg_roles WHERE rolname = 'jobs'"):
+        server.execute("CREATE ROLE jobs LOGIN")
+    address = rf"postgresql://\1@/postgres?host={server.folder}&schema=guide"
+    blocks = "".join(topic("ledger").all_of("postgres")).replace("\\\n", " ")
+    for line in re.sub(r"postgresql://(\w+)@db\.example\.org/budgets", address, blocks).splitlines():
+        done = CliRunner().invoke(main, shlex.split(line)[1:])
+        assert done.exit_code == 0, (line, done.output)
+    shown = CliRunner().invoke(main, ["budget", "show", "--ledger", "copy.sqlite"])
+    assert "epsilon 1 in 1 reservation" in shown.output
+    server.execute("DROP SCHEMA guide CASCADE")
 
 
 def test_threads_of_one_process_share_a_ledger(ledger):

@@ -1,0 +1,154 @@
+"""Spark as a source, in one local session: the conformance kit, what is looked at before pay, and what is refused."""
+
+import importlib.util
+import os
+import shlex
+import shutil
+import sys
+
+import pytest
+from click.testing import CliRunner
+from support.guide_pages import ROOT, topic
+from support.postgres_server import missing
+
+import dpqr
+from dpqr.cli.main import main
+from dpqr.data.attribute import Attribute, Codes, Labels
+from dpqr.data.domain import Domain
+from dpqr.errors import DataError, UsageFault
+from dpqr.io.engines.address import engine_at
+from dpqr.io.engines.spark_table import SparkTable, is_spark_frame
+from dpqr.io.tables.limits import Limits
+from dpqr.io.tables.load import load_table
+from dpqr.io.tables.source import TableSource
+from dpqr.io.tables.structure import check_table
+from dpqr.testing import check_engine
+
+SECRET = "Bob earns 7"
+DOMAIN = Domain((Attribute(name="sex", axis=Labels(("f", "m"))), Attribute(name="k", axis=Codes(3))))
+QUERIES = {
+    "domain": {
+        "fields": [
+            {"name": "sex", "type": "string", "constraints": {"enum": ["f", "m"]}},
+            {"name": "k", "type": "integer", "constraints": {"minimum": 0, "maximum": 2}},
+        ]
+    },
+    "queries": [{"marginals": {"ways": 2}}],
+}
+
+
+def test_a_missing_part_is_one_line(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr("dpqr.io.engines.spark_table.find_spec", lambda _: None)
+    with pytest.raises(UsageFault, match=r"pip install 'dpqr\[spark\]'"):
+        engine_at(("spark:people",))
+    monkeypatch.setattr("dpqr.io.engines.spark_table.find_spec", lambda _: True)
+    monkeypatch.delenv("JAVA_HOME", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(UsageFault, match="needs Java 17"):
+        engine_at(("spark:people",))
+
+
+def test_other_tables_are_no_frames_of_spark():
+    assert not any(map(is_spark_frame, ([], {}, QUERIES, "spark:x")))
+
+
+@pytest.fixture(scope="module")
+def session():
+    if importlib.util.find_spec("pyspark") is None or shutil.which("java") is None:
+        missing("there is no Spark here: pip install 'dpqr[spark]', apt-get install default-jre-headless")
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.log.level": "OFF",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": "3",
+        "spark.driver.memory": "1g",
+        "spark.sql.session.timeZone": "America/St_Johns",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    }
+    made = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()
+    yield made
+    made.stop()
+
+
+@pytest.fixture(scope="module")
+def place(session, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lake")
+    rows = [("f" if i % 2 == 0 else "m", i % 4 % 3) for i in range(8) if i % 4 % 3 < 2]
+    frame = session.createDataFrame(rows, "sex string, k int")
+    frame.repartition(3).write.parquet(f"file:{folder}/lake")
+    frame.createOrReplaceTempView("people")
+    return folder
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rows", [100, 10**6])
+@pytest.mark.filterwarnings("ignore")
+def test_the_conformance_kit(session, rows, tmp_path):
+    from pyarrow import parquet
+
+    def made(table):
+        path = tmp_path / f"{table.num_rows}.parquet"
+        parquet.write_table(table, path, row_group_size=max(1, table.num_rows // 4))
+        return SparkTable(frame=session.read.parquet(f"file:{path}").repartition(3))
+
+    check_engine(made, rows=rows)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_of_the_guide(session, tmp_path, monkeypatch):
+    session.read.parquet(f"file:{ROOT}/sample_data/survey.parquet").createOrReplaceTempView("survey")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "sample_data").symlink_to(ROOT / "sample_data")
+    (block,) = topic("scale").all_of("spark")
+    done = CliRunner().invoke(main, shlex.split(block)[1:])
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "from_spark" / "release.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+class TestSource:
+    def counts(self, source):
+        from dpqr.privacy.sealed import SealKey
+
+        check_table(source, DOMAIN, Limits())
+        return load_table(source, DOMAIN, Limits()).counts._unseal(SealKey()).marginal((0, 1)).tolist()
+
+    def test_tables_lakes_queries_and_frames(self, session, place):
+        for what in (
+            "people",
+            "?table=people",
+            f"file:{place}/lake/",
+            f"file:{place}/lake/*.parquet",
+            "?query=SELECT k, sex FROM people WHERE k < 2",
+        ):
+            assert self.counts(TableSource(paths=(f"spark:{what}",))) == [[2, 0, 0], [2, 2, 0]], what
+        frame = session.table("people")
+        assert is_spark_frame(frame)
+        assert self.counts(TableSource(engine=SparkTable(frame=frame))) == [[2, 0, 0], [2, 2, 0]]
+
+    def test_a_release_of_a_frame(self, session, place, tmp_path):
+        found = dpqr.release(session.table("people"), queries=QUERIES, eps="200", out=tmp_path / "out")
+        assert found.answers["estimate"].round().tolist() == [2, 0, 0, 2, 2, 0]
+
+    @pytest.mark.parametrize("what", ["nobody", "/nowhere/*.parquet", "?query=SELEC", "?query=SELECT sex FROM people"])
+    def test_what_is_refused_before_a_row_is_read(self, session, place, what):
+        with pytest.raises(DataError):
+            check_table(TableSource(paths=(f"spark:{what}",)), DOMAIN, Limits())
+
+    def test_no_row_is_quoted(self, session, place):
+        query = f"SELECT sex, raise_error('{SECRET}') AS k FROM people"
+        with pytest.raises(DataError) as caught:
+            load_table(TableSource(paths=(f"spark:?query={query}",)), DOMAIN, Limits())
+        assert SECRET not in str(caught.value) + repr(caught.value.__context__) + repr(caught.value.__cause__)
+
+    def test_the_limit_on_records_says_the_same_in_a_part_and_in_the_sum(self, session, place):
+        for most in (1, 5):
+            with pytest.raises(DataError, match="more records than the declared limit"):
+                load_table(TableSource(paths=("spark:people",)), DOMAIN, Limits(records=most))
