@@ -129,7 +129,7 @@ class Outlook:
 
     A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
     q / 2 where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
-    q to the power of 0.4 from there on. What columns or pairs hide of the records is assumed, for nothing public says it.
+    q to the power of 0.4 from there on. What columns or pairs hide of the records is assumed: nothing public says it.
 
     A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
     over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
