@@ -87,8 +87,9 @@ def test_a_ledger_of_epsilons_refuses_rhos_before_any_draw(desk):
 @pytest.mark.parametrize("count", [7, 12], ids=["in the search", "among the last"])
 def test_a_killed_search_is_continued_at_the_same_prices(desk, count):
     """The draw that was begun is lost; all before it come from the transcript, and lead to the same prices."""
-    place, _ = desk()
-    assert killed_at(place, (ChainedLedger, "begin", count, True), rounds=None) == 9
-    made = run(place, resume=True, rounds=None)
+    place, _ = desk(**ZCDP)
+    asked = {"delta": "1e-6", "check": "gaussian"}
+    assert killed_at(place, (ChainedLedger, "begin", count, True), rounds=None, **asked) == 9
+    made = run(place, resume=True, rounds=None, **asked)
     assert made.transcript.lost == 1
     assert unsound(place) is None

@@ -99,7 +99,7 @@ class Noise:
     def error(self, records: float, louder: float, hidden: float) -> float:
         """L1 error over n, forecast at so many times the noise and of what is hidden."""
         noise = louder * NORMAL * self.total / (records * self.even)
-        return self.even * noise / (2.0 * (1.0 + noise) ** 0.6) + hidden * self.hidden
+        return self.even * noise / (2.0 * math.pow(1.0 + noise, 0.6)) + hidden * self.hidden
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +128,8 @@ class Outlook:
     """Noise by way and block of the workload, from which errors are forecast at any number of records.
 
     A block whose answers hold m of n even records, and get noise of q records together, is left with an error of about
-    q / 2 where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with the
-    root of q from there on. What columns or pairs hide of the records is assumed, for nothing public says it.
+    q / 2 where q is small beside m; noise on cells that are mostly empty is cut by the fit, so the error grows with
+    q to the power of 0.4 from there on. What columns or pairs hide of the records is assumed: nothing public says it.
 
     A search is taken to measure some blocks a column (explored: the part of all), so each more exactly, and to pass
     over the rest, which depend less; or all blocks, or none, if that is less. In epsilon it pays for what it tries: of
