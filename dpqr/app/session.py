@@ -119,7 +119,10 @@ def turn(name: str, payer: LedgerRequest) -> Iterator[Turn]:
     with folder.turn(), held(folder.transcript) as file:
         reservation = run_of(file, ledger) if file.lines else None
         if reservation is None:
-            raise UsageFault(f"session {name!r}: is settled, or its transcript is gone; its price stays as it is")
+            raise UsageFault(
+                f"session {name!r}: is settled, or its transcript is gone; its price stays as it is\n"
+                f"remove {folder.path} to use the name again"
+            )
         journal = continued_journal(file, ledger, reservation)
         past = tuple(_past(file, number) for number in range(journal.known))
         journal.lost = any(draw.value is None for draw in past)

@@ -11,6 +11,7 @@ from dpqr.data.histogram import DenseHistogram
 from dpqr.data.unit import Neighbours, PrivacyUnit
 from dpqr.errors import BudgetRefused, InfeasiblePlan, UsageFault
 from dpqr.mechanisms.sparse_vector import AboveThreshold, Question, Watch, open_watch, passes
+from dpqr.noise.geometric import Geometric
 from dpqr.noise.source import SeededNoise
 from dpqr.privacy.accountants.filters import SumFilter, require_pure
 from dpqr.privacy.accountants.losses import concentrated_rho, pure_epsilon, squared_mu
@@ -72,6 +73,14 @@ def test_a_query_of_larger_coefficients_is_compared_in_its_own_units():
         asked = Question(block=weighted(3, 1), expected=1_060, margin=margin)
         assert asked.step(ROWS) == 3
         assert passes(TABLE, opened(), asked, SeededNoise(2)) is found
+
+
+def test_the_noise_of_a_query_is_in_its_own_units_too(monkeypatch):
+    """Both draws are 5: 0 + 3 x 5 reaches 3 x (0 + 5), and not 3 x (1 + 5)."""
+    monkeypatch.setattr(Geometric, "sample", lambda law, count, noise: np.full(count, 5))
+    asked = Question(block=weighted(3, 1), expected=1_300, margin=0)
+    assert passes(TABLE, opened(), asked, SeededNoise(2))
+    assert not passes(TABLE, opened(), replace(asked, margin=1), SeededNoise(2))
 
 
 def test_the_filter_pays_before_a_threshold_is_drawn():
