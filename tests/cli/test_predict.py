@@ -194,7 +194,7 @@ def test_a_ledger_in_rho_pays_a_function_by_the_rho_of_its_noise(shop):
     Laplace noise is smaller.)"""
     ledger = ("--ledger", "l.sqlite")
     opened = ("--eps", "9", "--delta", "1e-6", "--accountant", "zcdp")
-    wide = ("--kernel", "gaussian", "--features", "64")
+    wide = ("--kernel", "gaussian", "--features", "64", "--method", "output")
     assert shop.run("budget", "init", "shop", *opened, *ledger).code == 0
     spent = [0.0]
     for place, accountant in enumerate((("--accountant", "zcdp"), ("--accountant", "analytic"), ())):
@@ -435,7 +435,7 @@ def test_descent_and_means_of_parts_predict_and_say_what_they_promise(shop):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (("--method", "newton"), "there is regularised, descent"),
+        (("--method", "newton"), "rounded, exact, descent"),
         (("--method", "descent", "--lambda", "1"), "no lambda"),
         (("--radius", "0"), "above 0"),
         (("--radius", "2", "--smoothness", "0.5"), "--radius chooses"),
