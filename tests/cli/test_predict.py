@@ -191,7 +191,7 @@ def test_a_ledger_pays(shop):
 
 def test_a_ledger_in_rho_pays_a_function_by_the_rho_of_its_noise(shop):
     """The analytic plan of an eps has more rho than zcdp's of the same, and that is what is charged. (Of few weights
-    Laplace noise is smaller.)"""
+    pure noise is smaller, and so it is in the objective.)"""
     ledger = ("--ledger", "l.sqlite")
     opened = ("--eps", "9", "--delta", "1e-6", "--accountant", "zcdp")
     wide = ("--kernel", "gaussian", "--features", "64", "--method", "output")

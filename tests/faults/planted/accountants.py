@@ -39,8 +39,8 @@ FAULTS = (
             "a pure sum counts as bounded range",
         ),
         (
-            "return _of_pure(_laplace_epsilon(event))",
-            "return _laplace_epsilon(event) ** 2 / 8",
+            "return _of_pure(_finite(event))",
+            "return _finite(event) ** 2 / 8",
             "Laplace counts as bounded range",
         ),
         ("return epsilon**2 / 2", "return epsilon**2 / 4", "the rho of a pure draw is halved"),
