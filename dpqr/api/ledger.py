@@ -94,7 +94,7 @@ class Ledger:
 
     def __init__(self, path: Path | None = None, anchor: Path | None = None) -> None:
         """path, anchor: as --ledger and --anchor; None: as configured by the environment, else this user's own."""
-        self.path = None if path is None else place(os.fspath(path), "ledger")
+        self.path = None if path is None else place(os.fspath(path), "--ledger")
         self.anchor = None if anchor is None else os.fspath(anchor)
 
     def init(

@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 ENGINES = {
     "duckdb": "dpqr.io.engines.duckdb_table:DuckTable",
+    "postgres": "dpqr.io.engines.postgres_table:PostgresTable",
     "postgresql": "dpqr.io.engines.postgres_table:PostgresTable",
     "spark": "dpqr.io.engines.spark_table:SparkTable",
 }
 """By scheme: what makes the engine of an address; nothing is opened then."""
 _QUERY = "?query="
-_ADDRESS = re.compile(r"([a-z][a-z0-9+]*):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)
+_ADDRESS = re.compile(r"([A-Za-z][A-Za-z0-9+]*):([^?]*)(?:\?(table|query)=(.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,13 +40,13 @@ class Address:
     def parsed(cls, text: str) -> Address | None:
         """None for what names files: no scheme of an engine stands before its first colon. Raises: UsageFault, which
         repeats nothing of the address: people write credentials into such parameters."""
-        if text.partition(":")[0] not in ENGINES:
+        scheme = text.partition(":")[0].lower()
+        if scheme not in ENGINES:
             return None
         found = _ADDRESS.fullmatch(text)
         if found is None:
-            scheme = text.partition(":")[0]
             raise UsageFault(f"{scheme}: takes ?table=NAME or ?query=SELECT behind the place, and nothing else")
-        scheme, place, form, value = found.groups()
+        _, place, form, value = found.groups()
         if form is not None and not value.strip():
             raise UsageFault(f"{scheme}: ?{form}= is empty; name a {form}, for example {scheme}:PLACE?table=people")
         told = {} if form is None else {form: value}

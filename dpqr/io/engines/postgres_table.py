@@ -97,7 +97,7 @@ class PostgresTable:
         if find_spec("psycopg") is None:
             raise UsageFault("postgresql: is not installed; pip install 'dpqr[postgres]'")
         parts = urlsplit(f"postgresql:{self.address.place or '//'}")
-        require_no_password(parts.netloc, parts.path, [], "postgresql:")
+        require_no_password(parts.netloc, parts.path, [], "postgresql")
         if self.address.table is None and self.address.query is None:
             raise UsageFault(f"{self.name} names no table; add ?table=NAME or ?query=SELECT")
 

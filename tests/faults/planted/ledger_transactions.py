@@ -86,7 +86,7 @@ FAULTS = (
             "entry.number] = entry.events",
             "a run counts as reserved and as settled",
         ),
-        ("        _require_state(connection, state)\n", "        pass\n", "a state that was edited is not noticed"),
+        ("        _require_state(session, state)\n", "        pass\n", "a state that was edited is not noticed"),
     ),
     *planted_in(
         "io/ledger/refusals.py",
@@ -103,6 +103,12 @@ FAULTS = (
         "io/ledger/asked.py",
         ("        require_unit(terms, self.unit)\n", "", "a reservation looks at no unit"),
         ("        require_policy(terms, self.policy)\n", "", "a reservation looks at no policy"),
+    ),
+    *planted_in(
+        "io/ledger/addresses.py",
+        ('if ":" in user or "@" in user', 'if "@" in user', "an address may hold a password"),
+        ("or any(map(_SECRET.search, options))", "", "a password may stand among an address' options"),
+        ('or "@" in path', "", "a password with a slash stands in a database's name"),
     ),
     *planted_in(
         "io/ledger/move.py",

@@ -48,9 +48,9 @@ TYPES = {
 
 def test_a_password_is_refused_before_anything_is_opened():
     pytest.importorskip("psycopg")
-    for place in ("//u:xyzzy@db/b", "//u:xy/zzy@db/b"):
+    for address in ("postgresql://u:xyzzy@db/b", "postgres://u:xyzzy@db/b", "PostgreSQL://u:xy/zzy@db/b"):
         with pytest.raises(UsageFault, match="the address holds a password") as met:
-            engine_at((f"postgresql:{place}?table=t",))
+            engine_at((f"{address}?table=t",))
         assert "zzy" not in str(met.value)
     with pytest.raises(UsageFault, match="names no table"):
         engine_at(("postgresql://db/b",))
